@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -27,13 +26,13 @@ func TestUnhealthyPodEvictionPolicy(t *testing.T) {
 		{&always, 6, 2}, {&always, 7, 2}, {&always, 8, 2},
 	} {
 		least := intstr.FromInt(c.needed)
-		spec := BudgetSpec{
+		spec := budgetSpec{
 			MinAvailable: &least, UnhealthyPodEvictionPolicy: c.policy, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}},
 		}
-		s := &scenario.Scenario{Until: at(20 * time.Minute), Cluster: scenario.Cluster{Zones: appX(4)}}
-		s.Config.UseEvictionAPI, s.Config.NodeEvictionRate = ptr(true), ptr(1.0)
-		s.Events = []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}}}
-		cluster := New(&Clock{})
+		s := Scenario{Until: 20 * time.Minute, Zones: appX(4), ReplaceAfter: -1}
+		s.AskBudgets, s.Config = true, configured(func(c *evictor.Config) { c.NodeEvictionRate = 1 })
+		s.Events = []Event{{At: time.Minute, Fail: named("a-000")}}
+		cluster := newCluster(clockOf(nil))
 		require.NoError(t, cluster.AddBudget("default", "x", spec))
 		_, _, r := told(t, cluster, s)
 		policy := "none"
@@ -43,8 +42,8 @@ func TestUnhealthyPodEvictionPolicy(t *testing.T) {
 		require.Equal(t, c.evicted, r.Evicted, fmt.Sprint(policy, ", ", c.needed, " needed"))
 
 		// Pods that are Ready are under the budget, whatever it says of others.
-		s.Events[0] = scenario.Event{At: at(time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: "a-000"}, Key: "k", Effect: "NoExecute"}}
-		cluster = New(&Clock{})
+		s.Events[0] = Event{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "k", Effect: "NoExecute"}}
+		cluster = newCluster(clockOf(nil))
 		require.NoError(t, cluster.AddBudget("default", "x", spec))
 		_, _, r = told(t, cluster, s)
 		require.Equal(t, min(2, 8-c.needed), r.Evicted, fmt.Sprint(policy, ", ", c.needed, " needed"))
@@ -53,20 +52,20 @@ func TestUnhealthyPodEvictionPolicy(t *testing.T) {
 
 func TestAPolicyThatNobodyKnowsIsRefused(t *testing.T) {
 	never := "Never"
-	err := New(&Clock{}).AddBudget("n", "b", BudgetSpec{UnhealthyPodEvictionPolicy: &never})
+	err := newCluster(clockOf(nil)).AddBudget("n", "b", budgetSpec{UnhealthyPodEvictionPolicy: &never})
 	require.ErrorContains(t, err, `unhealthyPodEvictionPolicy: "Never"`)
 }
 
 // A pod that gets other labels leaves the budgets that select it no more, and enters those that do.
 func TestABudgetFollowsLabels(t *testing.T) {
-	c, least := New(&Clock{}), intstr.FromInt(1)
+	c, least := newCluster(clockOf(nil)), intstr.FromInt(1)
 	require.NoError(t, c.AddNode("n", zone.Key{}))
 	for _, app := range []string{"x", "y"} {
-		require.NoError(t, c.AddBudget("default", app, BudgetSpec{MinAvailable: &least, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}))
+		require.NoError(t, c.AddBudget("default", app, budgetSpec{MinAvailable: &least, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}))
 	}
 	pod := func(i int) evictor.PodKey { return evictor.PodKey{Namespace: "default", Name: fmt.Sprint("p", i)} }
 	for i, owner := range []string{"", "ReplicaSet", "DaemonSet"} {
-		require.NoError(t, c.AddPod(pod(i), "n", PodSpec{OwnerKind: owner, OwnerName: owner}))
+		require.NoError(t, c.AddPod(pod(i), "n", podSpec{OwnerKind: owner, OwnerName: owner}))
 		require.True(t, c.SetPodLabels(pod(i), map[string]string{"app": "x"}))
 	}
 	desired := func() []int { return []int{c.levels.budgets[0].desired, c.levels.budgets[1].desired} }

@@ -13,9 +13,12 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Add adds an object of a kind that Scenario.Objects may have, but no workload, as it is. A pod needs a node that exists. The kubelet of a
-// new node starts at once.
+// Add adds an object of a kind that Scenario.Objects may have, but no workload, as it is. A pod needs a node that exists.
+// The kubelet of a new node starts at once.
 func (w *World) Add(object runtime.Object) error {
+	if _, err := workloadOf(object); err == nil {
+		return fmt.Errorf("%T: workloads must be there at time 0", object)
+	}
 	f := filler{cluster: w.player.cluster, owned: make(map[workloadKey]int)}
 	if err := f.add(object); err != nil {
 		return err

@@ -1,277 +1,223 @@
 package simulation
 
 import (
-	"iter"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/zone"
 )
-
-func ptr[T any](v T) *T { return &v }
-
-func after(d time.Duration) *Duration { return ptr(Duration(d)) }
-
-// inventory is objects of files, in the given order.
-type inventory struct {
-	nodes []struct {
-		name string
-		key  ZoneKey
-	}
-	pods map[podName]string
-}
-
-func (i *inventory) node(name, region, zone string) {
-	i.nodes = append(i.nodes, struct {
-		name string
-		key  ZoneKey
-	}{name, ZoneKey{region, zone}})
-}
-
-func (i *inventory) Nodes() iter.Seq2[string, ZoneKey] {
-	return func(yield func(string, ZoneKey) bool) {
-		for _, n := range i.nodes {
-			if !yield(n.name, n.key) {
-				return
-			}
-		}
-	}
-}
-
-func (i *inventory) Pod(namespace, name string) (string, bool) {
-	node, ok := i.pods[podName{namespace, name}]
-	return node, ok
-}
 
 // sound returns a scenario without faults: zones r1:a (10 nodes with 2 pods and 1 DaemonSet pod each), r1:b (3 nodes)
 // and :c (4 nodes, driven by a trace: 4 alive, and 1 from 10m on).
-func sound() *Scenario {
-	trace, err := NewTrace(600, []int{4, 1})
-	if err != nil {
-		panic(err)
-	}
-	return &Scenario{
-		Cluster: Cluster{Zones: []Zone{
+func sound() Scenario {
+	return Scenario{
+		Zones: []Zone{
 			{Name: "a", Region: "r1", Nodes: 10, PodsPerNode: 2, DaemonSetPodsPerNode: 1},
 			{Name: "b", Region: "r1", Nodes: 3, PodsPerNode: 1},
 			{Name: "c", Nodes: 4},
-		}},
-		Availability: []ZoneTrace{{Zone: ptr("c"), File: "c.json", Trace: trace}},
-		Until:        after(time.Hour),
+		},
+		Traces:       []Trace{{Zone: "c", Gap: 10 * time.Minute, Alive: []int{4, 1}}},
+		Until:        time.Hour,
+		ReplaceAfter: -1,
 	}
 }
 
-// files returns objects of files for sound: nodes f1 and f2 in zones r2:a and :, pods default/x on f1 and shop/y on f2,
-// and shop/z, which is not bound.
-func files() *inventory {
-	i := &inventory{pods: map[podName]string{{"default", "x"}: "f1", {"shop", "y"}: "f2", {"shop", "z"}: ""}}
-	i.node("f1", "r2", "a")
-	i.node("f2", "", "")
-	return i
+// files returns a cluster with objects for sound: nodes f1 and f2 in zones r2:a and :, pods default/x on f1 and shop/y on
+// f2, and shop/z, which is not bound. More pods are in namespace default, on f1.
+func files(t *testing.T, more ...string) *cluster {
+	c := newCluster(clockOf(nil))
+	require.NoError(t, c.AddNode("f1", zone.Key{Region: "r2", Zone: "a"}))
+	require.NoError(t, c.AddNode("f2", zone.Key{}))
+	require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "shop", Name: "y"}, "f2", podSpec{}))
+	for _, name := range append(more, "x") {
+		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: name}, "f1", podSpec{}))
+	}
+	require.NoError(t, c.AddUnboundObject(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "z"}}))
+	return c
 }
 
 func TestCheckPasses(t *testing.T) {
 	s := sound()
-	s.Cluster.Files = []string{"nodes.yaml"}
-	s.Reschedule = &Reschedule{After: after(0)}
-	s.Heartbeat = Heartbeat{Interval: after(time.Second), StatusInterval: after(time.Second), Spread: ptr(SpreadNone)}
-	s.Config = Config{
-		NodeMonitorPeriod: after(0), NodeMonitorGracePeriod: after(0), NodeEvictionRate: ptr(0.0),
-		LargeClusterSizeThreshold: ptr(0), UnhealthyZoneThreshold: ptr(1.0),
-	}
+	s.ReplaceAfter = 0
+	s.LeaseInterval, s.StatusInterval, s.LeasesTogether = time.Second, time.Second, true
+	s.Config = configured(func(c *evictor.Config) { c.NodeMonitorPeriod, c.NodeEvictionRate, c.UnhealthyZoneThreshold = 0, 0, 1 })
 	at := func(minutes time.Duration, e Event) {
-		e.At = after(minutes * time.Minute)
+		e.At = minutes * time.Minute
 		s.Events = append(s.Events, e)
 	}
 	at(70, Event{Restart: &Restart{}}) // after until
-	at(9, Event{Condition: &Condition{Selector{Node: "c-003"}, "Ready", "False"}})
-	at(10, Event{Condition: &Condition{Selector{Node: "c-003"}, "Ready", "True"}}) // the trace comes after the events
-	at(11, Event{Condition: &Condition{Selector{Node: "c-000"}, "Ready", "False"}})
-	at(3, Event{Condition: &Condition{Selector{Node: "a-001"}, "Ready", "Unknown"}}) // recovered by then, although listed before
-	at(2, Event{Fail: &Selector{Zone: ptr("r1:a"), Count: ptr(10)}})
-	at(2, Event{Recover: &Selector{Zone: ptr("r1:a"), Count: ptr(2)}})
-	at(2, Event{Fail: &Selector{Zone: ptr("r2:a")}})
-	at(2, Event{Fail: &Selector{Zone: ptr("")}})
-	at(2, Event{Fail: &Selector{Nodes: []string{"b-000", "b-000", "f1"}}})
-	at(2, Event{Fail: &Selector{Node: "b-001"}})
-	at(2, Event{Fail: &Selector{Zone: ptr("b"), Count: ptr(0)}})
-	at(2, Event{Condition: &Condition{Selector{Node: "b-002"}, "DiskPressure", "True"}})
-	at(4, Event{Taint: &Taint{Selector{Node: "b-000"}, "k", "v", "NoExecute"}})
-	at(4, Event{Untaint: &Untaint{Selector{Node: "b-000"}, "k", "PreferNoSchedule"}})
-	at(4, Event{Cordon: &Selector{Node: "b-000"}})
-	at(4, Event{Uncordon: &Selector{Node: "b-000"}})
-	at(4, Event{DeleteNode: &Selector{Node: "b-000"}})
-	at(4, Event{Fail: &Selector{Zone: ptr("b"), Count: ptr(2)}})
+	at(9, Event{Condition: &Condition{Nodes{Names: []string{"c-003"}}, "Ready", "False"}})
+	at(10, Event{Condition: &Condition{Nodes{Names: []string{"c-003"}}, "Ready", "True"}}) // the trace comes after the events
+	at(11, Event{Condition: &Condition{Nodes{Names: []string{"c-000"}}, "Ready", "False"}})
+	at(3, Event{Condition: &Condition{Nodes{Names: []string{"a-001"}}, "Ready", "Unknown"}}) // recovered by then, although listed before
+	at(2, Event{Fail: &Nodes{Zone: "r1:a", Count: 10}})
+	at(2, Event{Recover: &Nodes{Zone: "r1:a", Count: 2}})
+	at(2, Event{Fail: &Nodes{Zone: "r2:a"}})
+	at(2, Event{Fail: &Nodes{Zone: ":"}})
+	at(2, Event{Fail: named("b-000", "b-000", "f1")})
+	at(2, Event{Fail: named("b-001")})
+	at(2, Event{Condition: &Condition{Nodes{Names: []string{"b-002"}}, "DiskPressure", "True"}})
+	at(4, Event{Taint: &Taint{Nodes{Names: []string{"b-000"}}, "k", "v", "NoExecute"}})
+	at(4, Event{Untaint: &Untaint{Nodes{Names: []string{"b-000"}}, "k", "PreferNoSchedule"}})
+	at(4, Event{Cordon: named("b-000")})
+	at(4, Event{Uncordon: named("b-000")})
+	at(4, Event{DeleteNode: named("b-000")})
+	at(4, Event{Fail: &Nodes{Zone: "b", Count: 2}})
 	at(5, Event{AddNode: &AddNode{Name: "b-000", Zone: "b", Region: "r1", PodsPerNode: 2}})
-	at(5, Event{Condition: &Condition{Selector{Node: "b-000"}, "Ready", "False"}}) // a new node is alive
+	at(5, Event{Condition: &Condition{Nodes{Names: []string{"b-000"}}, "Ready", "False"}}) // a new node is alive
 	at(5, Event{AddNode: &AddNode{Name: "d", Zone: "d", Region: "", PodsPerNode: 0}})
-	at(5, Event{Fail: &Selector{Zone: ptr("d"), Count: ptr(1)}})
+	at(5, Event{Fail: &Nodes{Zone: "d", Count: 1}})
 	at(5, Event{AddPod: &AddPod{Name: "new", Node: "d", TolerationSeconds: ptr(TolerationSeconds(-1))}})
-	at(6, Event{DeletePod: &DeletePod{"new"}})
-	at(6, Event{DeletePod: &DeletePod{"new"}}) // it has existed
+	at(6, Event{DeletePod: &Pod{"new"}})
+	at(6, Event{DeletePod: &Pod{"new"}}) // it has existed
 	at(6, Event{AddPod: &AddPod{Name: "new", Node: "d"}})
-	at(6, Event{DeletePod: &DeletePod{"shop/y"}})
-	at(6, Event{DeletePod: &DeletePod{"shop/z"}})
-	at(6, Event{DeletePod: &DeletePod{"default/x"}})
+	at(6, Event{DeletePod: &Pod{"shop/y"}})
+	at(6, Event{DeletePod: &Pod{"shop/z"}})
+	at(6, Event{DeletePod: &Pod{"default/x"}})
 	at(6, Event{AddPod: &AddPod{Name: "x", Node: "d"}})
-	at(6, Event{DeletePod: &DeletePod{"a-000-p1"}})
-	at(6, Event{DeletePod: &DeletePod{"a-000-ds0"}})
-	at(6, Event{DeletePod: &DeletePod{"a-000-p1-r12"}})
-	at(6, Event{DeletePod: &DeletePod{"b-000-p1"}})
-	at(6, Event{DeleteNode: &Selector{Node: "b-000"}})
+	at(6, Event{DeletePod: &Pod{"a-000-p1"}})
+	at(6, Event{DeletePod: &Pod{"a-000-ds0"}})
+	at(6, Event{DeletePod: &Pod{"a-000-p1-r12"}})
+	at(6, Event{DeletePod: &Pod{"b-000-p1"}})
+	at(6, Event{DeleteNode: named("b-000")})
 	at(6, Event{AddPod: &AddPod{Name: "b-000-p1", Node: "d"}}) // it went with its node
 	at(7, Event{API: &API{State: "down"}})
 	at(8, Event{API: &API{State: "up"}})
-	require.NoError(t, s.Check(files()))
+	require.NoError(t, checkedOn(files(t), s))
 }
 
 // TestCheckFaults changes a sound scenario in one way and expects exactly the faults named.
 func TestCheckFaults(t *testing.T) {
-	minute := after(time.Minute)
+	first := func(e Event) func(*Scenario) { // at time 0
+		return func(s *Scenario) { s.Events = append(s.Events, e) }
+	}
 	event := func(e Event) func(*Scenario) {
-		return func(s *Scenario) {
-			if e.At == nil {
-				e.At = minute
-			}
-			s.Events = append(s.Events, e)
+		if e.At == 0 {
+			e.At = time.Minute
 		}
+		return first(e)
 	}
 	for _, test := range []struct {
 		name   string
 		change func(*Scenario)
 		want   []string
 	}{
-		{"until missing", func(s *Scenario) { s.Until = nil }, []string{"until is missing"}},
-		{"until negative", func(s *Scenario) { s.Until = after(-1) }, []string{"until: -1ns is negative"}},
-		{"durations", func(s *Scenario) {
-			s.Config.NodeMonitorPeriod, s.Config.NodeMonitorGracePeriod = after(-1), after(-2)
-			s.Config.NodeStartupGracePeriod, s.Config.PodEvictionTimeout = after(-3), after(-4)
-			s.Heartbeat.Interval, s.Heartbeat.StatusInterval = after(0), after(-6)
-			s.Reschedule = &Reschedule{After: after(-7)}
-		}, []string{
-			"config: nodeMonitorPeriod: -1ns is negative", "config: nodeMonitorGracePeriod: -2ns is negative",
-			"config: nodeStartupGracePeriod: -3ns is negative", "config: podEvictionTimeout: -4ns is negative",
-			"heartbeat: interval: 0s is not positive", "heartbeat: statusInterval: -6ns is not positive",
-			"reschedule: after: -7ns is negative",
+		{"no end", func(s *Scenario) { s.Until = 0 }, []string{"until: 0s is not positive"}},
+		{"an end before the start", func(s *Scenario) { s.Until = -1 }, []string{"until: -1ns is not positive"}},
+		{"durations", func(s *Scenario) { s.LeaseInterval, s.StatusInterval = -5, -6 }, []string{
+			"leaseInterval: -5ns is negative", "statusInterval: -6ns is negative",
 		}},
-		{"rates", func(s *Scenario) {
-			s.Config.NodeEvictionRate, s.Config.SecondaryNodeEvictionRate = ptr(-0.1), ptr(math.NaN())
-		}, []string{
-			"config: nodeEvictionRate: -0.1 is not a rate: it must be finite and not negative",
-			"config: secondaryNodeEvictionRate: NaN is not a rate: it must be finite and not negative",
+		{"config", func(s *Scenario) { s.Config = configured(func(c *evictor.Config) { c.NodeEvictionRate = math.NaN() }) }, []string{
+			"config: nodeEvictionRate: Invalid value: NaN: must be a finite number of at least 0",
 		}},
-		{"infinite rate", func(s *Scenario) { s.Config.NodeEvictionRate = ptr(math.Inf(1)) }, []string{
-			"config: nodeEvictionRate: +Inf is not a rate: it must be finite and not negative",
-		}},
-		{"threshold 0", func(s *Scenario) { s.Config.UnhealthyZoneThreshold = ptr(0.0) }, []string{"config: unhealthyZoneThreshold: 0 is outside (0,1]"}},
-		{"threshold above 1", func(s *Scenario) { s.Config.UnhealthyZoneThreshold = ptr(1.01) }, []string{"config: unhealthyZoneThreshold: 1.01 is outside (0,1]"}},
-		{"threshold NaN", func(s *Scenario) { s.Config.UnhealthyZoneThreshold = ptr(math.NaN()) }, []string{"config: unhealthyZoneThreshold: NaN is outside (0,1]"}},
-		{"large zone", func(s *Scenario) { s.Config.LargeClusterSizeThreshold = ptr(-1) }, []string{"config: largeClusterSizeThreshold: -1 is negative"}},
-		{"spread", func(s *Scenario) { s.Heartbeat.Spread = ptr(Spread("odd")) }, []string{`heartbeat: spread: "odd" is neither even nor none`}},
 
-		{"zone without name", func(s *Scenario) { s.Cluster.Zones[1].Name = "" }, []string{`cluster: zone 2 (""): name is missing`}},
+		{"zone without name", func(s *Scenario) { s.Zones[1].Name = "" }, []string{`zone 2 (""): name is missing`}},
 		{"zone sizes", func(s *Scenario) {
-			s.Cluster.Zones = append(s.Cluster.Zones, Zone{Name: "big", Nodes: MaxNodes + 1, PodsPerNode: -1, DaemonSetPodsPerNode: -2})
+			s.Zones = append(s.Zones, Zone{Name: "big", Nodes: maxNodes + 1, PodsPerNode: -1, DaemonSetPodsPerNode: -2})
 		}, []string{
-			`cluster: zone 4 ("big"): nodes: 1000001 is more than 1000000`,
-			`cluster: zone 4 ("big"): podsPerNode: -1 is negative`,
-			`cluster: zone 4 ("big"): daemonSetPodsPerNode: -2 is negative`,
+			`zone 4 ("big"): nodes: 1000001 is more than 1000000`,
+			`zone 4 ("big"): podsPerNode: -1 is negative`,
+			`zone 4 ("big"): daemonSetPodsPerNode: -2 is negative`,
 		}},
 		{"zone without nodes", func(s *Scenario) {
-			s.Cluster.Zones = append(s.Cluster.Zones, Zone{Name: "none"})
-			event(Event{At: after(time.Hour), Fail: &Selector{Zone: ptr("none")}})(s)
+			s.Zones = append(s.Zones, Zone{Name: "none"})
+			event(Event{At: time.Hour, Fail: &Nodes{Zone: "none"}})(s)
 			event(Event{AddNode: &AddNode{Name: "first", Zone: "late"}})(s)
-			event(Event{At: after(time.Hour), Fail: &Selector{Zone: ptr("late")}})(s)
+			event(Event{At: time.Hour, Fail: &Nodes{Zone: "late"}})(s)
 		}, []string{`event 1 (at 1h0m0s): fail: zone "none" does not exist`}},
 		{"too much together", func(s *Scenario) {
-			s.Cluster.Zones = append(s.Cluster.Zones, Zone{Name: "big", Nodes: 2000, PodsPerNode: MaxPodsPerNode})
+			s.Zones = append(s.Zones, Zone{Name: "big", Nodes: 2000, PodsPerNode: maxPodsPerNode})
 		}, []string{
-			`cluster: zone 4 ("big"): this makes 2017 nodes and 200000033 pods in zones; at most 1000000 and 100000000 are allowed`,
+			`zone 4 ("big"): this makes 2017 nodes and 200000033 pods in zones; at most 1000000 and 100000000 are allowed`,
 		}},
-		{"same nodes", func(s *Scenario) { s.Cluster.Zones = append(s.Cluster.Zones, Zone{Name: "b", Region: "r2", Nodes: 5}) }, []string{
-			`cluster: zone 4 ("b"): node "b-000" already exists (and 2 more)`,
-		}},
-
-		{"trace fields", func(s *Scenario) { s.Availability = []ZoneTrace{{Scale: ptr(0)}} }, []string{
-			"availability 1: file is missing", "availability 1: scale: 0 is not positive", "availability 1: zone is missing",
-		}},
-		{"trace not loaded", func(s *Scenario) { s.Availability[0].Trace = nil }, []string{`availability 1: the trace of file "c.json" is not loaded`}},
-		{"trace of no zone", func(s *Scenario) { s.Availability[0].Zone = ptr("x") }, []string{`availability 1: zone "x" does not exist`}},
-		{"zone driven twice", func(s *Scenario) { s.Availability = append(s.Availability, s.Availability[0]) }, []string{
-			`availability 2: zone "c" already has a trace`,
+		{"same nodes", func(s *Scenario) { s.Zones = append(s.Zones, Zone{Name: "b", Region: "r2", Nodes: 5}) }, []string{
+			`zone 4 ("b"): node "b-000" already exists (and 2 more)`,
 		}},
 
-		{"no time", func(s *Scenario) { s.Events = []Event{{Restart: &Restart{}}} }, []string{"event 1: at is missing"}},
-		{"negative time", event(Event{At: after(-time.Second), Restart: &Restart{}}), []string{"event 1: at: -1s is negative"}},
+		{"trace fields", func(s *Scenario) { s.Traces = []Trace{{Scale: -1, Gap: time.Second / 2}} }, []string{
+			"trace 1: gap: 500ms is not a positive number of whole seconds", "alive: there are no values", "scale: -1 is negative", "trace 1: zone is missing",
+		}},
+		{"trace values", func(s *Scenario) { s.Traces[0].Alive = []int{1, -1, -2} }, []string{"trace 1: alive: value 1 (from 0) is -1, outside 0…2147483647"}},
+		{"trace of no zone", func(s *Scenario) { s.Traces[0].Zone = "x" }, []string{`trace 1: zone "x" does not exist`}},
+		{"zone driven twice", func(s *Scenario) { s.Traces = append(s.Traces, s.Traces[0]) }, []string{
+			`trace 2: zone "c" already has a trace`,
+		}},
+
+		{"negative time", event(Event{At: -time.Second, Restart: &Restart{}}), []string{"event 1: at: -1s is negative"}},
 		{"no action", event(Event{}), []string{"event 1 (at 1m0s): has no action"}},
-		{"two actions", event(Event{Restart: &Restart{}, Cordon: &Selector{}}), []string{
+		{"two actions", event(Event{Restart: &Restart{}, Cordon: &Nodes{}}), []string{
 			"event 1 (at 1m0s): has 2 actions (cordon, restart), not exactly one",
 		}},
-		{"no selection", event(Event{Fail: &Selector{}}), []string{
-			"event 1 (at 1m0s): fail: 0 of zone (or selector), node and nodes are set, not exactly one",
+		{"no selection", event(Event{Fail: &Nodes{}}), []string{
+			"event 1 (at 1m0s): fail: nodes: nothing is selected: set names, a zone, labels, a count or a percentage",
 		}},
-		{"two selections", event(Event{Fail: &Selector{Zone: ptr("a"), Node: "a-000"}}), []string{
-			"event 1 (at 1m0s): fail: 2 of zone (or selector), node and nodes are set, not exactly one",
+		{"two selections", event(Event{Fail: &Nodes{Zone: "a", Names: []string{"a-000"}}}), []string{
+			"event 1 (at 1m0s): fail: nodes: both names and a zone or labels are set",
 		}},
-		{"unknown zone", event(Event{At: after(2 * time.Minute), Fail: &Selector{Zone: ptr("x")}}), []string{
+		{"unknown zone", event(Event{At: 2 * time.Minute, Fail: &Nodes{Zone: "x"}}), []string{
 			`event 1 (at 2m0s): fail: zone "x" does not exist`,
 		}},
-		{"unknown region", event(Event{Fail: &Selector{Zone: ptr("r3:a")}}), []string{`event 1 (at 1m0s): fail: zone "r3:a" does not exist`}},
+		{"unknown region", event(Event{Fail: &Nodes{Zone: "r3:a"}}), []string{`event 1 (at 1m0s): fail: zone "r3:a" does not exist`}},
 		{"ambiguous zone", func(s *Scenario) {
-			event(Event{Recover: &Selector{Zone: ptr("b")}})(s)
+			event(Event{Recover: &Nodes{Zone: "b"}})(s)
 			event(Event{AddNode: &AddNode{Name: "other", Zone: "b", Region: "r2", PodsPerNode: 0}})(s)
-			event(Event{Recover: &Selector{Zone: ptr("b")}})(s)
+			event(Event{Recover: &Nodes{Zone: "b"}})(s)
 		}, []string{`event 3 (at 1m0s): recover: zone "b" is ambiguous: write one of "r1:b", "r2:b"`}},
-		{"count beyond", event(Event{Fail: &Selector{Zone: ptr("a"), Count: ptr(11)}}), []string{
+		{"count beyond", event(Event{Fail: &Nodes{Zone: "a", Count: 11}}), []string{
 			`event 1 (at 1m0s): fail: count: 11 is more than the 10 nodes of zone "a"`,
 		}},
 		{"count beyond what is left", func(s *Scenario) {
-			event(Event{DeleteNode: &Selector{Node: "a-005"}})(s)
-			event(Event{Fail: &Selector{Zone: ptr("a"), Count: ptr(10)}})(s)
+			event(Event{DeleteNode: named("a-005")})(s)
+			event(Event{Fail: &Nodes{Zone: "a", Count: 10}})(s)
 		}, []string{`event 2 (at 1m0s): fail: count: 10 is more than the 9 nodes of zone "a"`}},
-		{"count negative", event(Event{Recover: &Selector{Zone: ptr("a"), Count: ptr(-1)}}), []string{"event 1 (at 1m0s): recover: count: -1 is negative"}},
-		{"count without zone", event(Event{Fail: &Selector{Node: "a-000", Count: ptr(1)}}), []string{"event 1 (at 1m0s): fail: count is allowed only with zone or selector"}},
-		{"unknown nodes", event(Event{Fail: &Selector{Nodes: []string{"x", "a-000", "y", ""}}}), []string{
+		{"count negative", event(Event{Recover: &Nodes{Zone: "a", Count: -1}}), []string{"event 1 (at 1m0s): recover: count: -1 is negative"}},
+		{"count without zone", event(Event{Fail: &Nodes{Names: []string{"a-000"}, Count: 1}}), []string{"event 1 (at 1m0s): fail: count is not allowed with names"}},
+		{"unknown nodes", event(Event{Fail: named("x", "a-000", "y", "")}), []string{
 			`event 1 (at 1m0s): fail: node "x" does not exist`, `event 1 (at 1m0s): fail: node "y" does not exist`, "event 1 (at 1m0s): fail: node is missing",
 		}},
-		{"driven zone", event(Event{Fail: &Selector{Zone: ptr("c")}}), []string{`event 1 (at 1m0s): fail: zone "c" is driven by a trace`}},
-		{"node of a driven zone", event(Event{Recover: &Selector{Node: "c-000"}}), []string{
+		{"driven zone", event(Event{Fail: &Nodes{Zone: "c"}}), []string{`event 1 (at 1m0s): fail: zone "c" is driven by a trace`}},
+		{"node of a driven zone", event(Event{Recover: named("c-000")}), []string{
 			`event 1 (at 1m0s): recover: node "c-000" is in zone ":c", which is driven by a trace`,
 		}},
 
 		{"condition on a failed node", func(s *Scenario) {
-			event(Event{At: after(2 * time.Minute), Condition: &Condition{Selector{Node: "a-001"}, "Ready", "True"}})(s)
-			event(Event{Fail: &Selector{Zone: ptr("a"), Count: ptr(1)}})(s)
-			event(Event{Fail: &Selector{Zone: ptr("a"), Count: ptr(1)}})(s) // a-001, because a-000 does not qualify any more
-			event(Event{Condition: &Condition{Selector{Node: "a-002"}, "Ready", "True"}})(s)
+			event(Event{At: 2 * time.Minute, Condition: &Condition{Nodes{Names: []string{"a-001"}}, "Ready", "True"}})(s)
+			event(Event{Fail: &Nodes{Zone: "a", Count: 1}})(s)
+			event(Event{Fail: &Nodes{Zone: "a", Count: 1}})(s) // a-001, because a-000 does not qualify any more
+			event(Event{Condition: &Condition{Nodes{Names: []string{"a-002"}}, "Ready", "True"}})(s)
 		}, []string{`event 1 (at 2m0s): condition: node "a-001" has failed: only a live kubelet reports conditions`}},
 		{"condition on a node that a trace failed", func(s *Scenario) {
-			event(Event{At: after(10*time.Minute + 1), Condition: &Condition{Selector{Node: "c-001"}, "Ready", "True"}})(s)
-			event(Event{At: after(0), Condition: &Condition{Selector{Node: "c-001"}, "Ready", "True"}})(s)
+			event(Event{At: 10*time.Minute + 1, Condition: &Condition{Nodes{Names: []string{"c-001"}}, "Ready", "True"}})(s)
+			first(Event{Condition: &Condition{Nodes{Names: []string{"c-001"}}, "Ready", "True"}})(s)
 		}, []string{`event 1 (at 10m0.000000001s): condition: node "c-001" has failed: only a live kubelet reports conditions`}},
 		{"condition fields", event(Event{Condition: &Condition{Status: "true"}}), []string{
 			"event 1 (at 1m0s): condition: type is missing",
 			`event 1 (at 1m0s): condition: status: "true" is not one of True, False and Unknown`,
-			"event 1 (at 1m0s): condition: 0 of zone (or selector), node and nodes are set, not exactly one",
+			"event 1 (at 1m0s): condition: nodes: nothing is selected: set names, a zone, labels, a count or a percentage",
 		}},
-		{"taint fields", event(Event{Taint: &Taint{Selector: Selector{Node: "x"}, Effect: "noexecute"}}), []string{
+		{"taint fields", event(Event{Taint: &Taint{Nodes: Nodes{Names: []string{"x"}}, Effect: "noexecute"}}), []string{
 			`event 1 (at 1m0s): taint: node "x" does not exist`, "event 1 (at 1m0s): taint: key is missing",
 			`event 1 (at 1m0s): taint: effect: "noexecute" is not one of NoSchedule, PreferNoSchedule and NoExecute`,
 		}},
-		{"untaint effect", event(Event{Untaint: &Untaint{Selector: Selector{Node: "a-000"}, Key: "k"}}), []string{
+		{"untaint effect", event(Event{Untaint: &Untaint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "k"}}), []string{
 			`event 1 (at 1m0s): untaint: effect: "" is not one of NoSchedule, PreferNoSchedule and NoExecute`,
 		}},
-		{"cordon", event(Event{Cordon: &Selector{Node: "x"}}), []string{`event 1 (at 1m0s): cordon: node "x" does not exist`}},
-		{"uncordon", event(Event{Uncordon: &Selector{Node: "x"}}), []string{`event 1 (at 1m0s): uncordon: node "x" does not exist`}},
+		{"cordon", event(Event{Cordon: named("x")}), []string{`event 1 (at 1m0s): cordon: node "x" does not exist`}},
+		{"uncordon", event(Event{Uncordon: named("x")}), []string{`event 1 (at 1m0s): uncordon: node "x" does not exist`}},
 		{"delete twice", func(s *Scenario) {
-			event(Event{DeleteNode: &Selector{Node: "a-000"}})(s)
-			event(Event{At: after(0), DeleteNode: &Selector{Node: "a-000"}})(s)
+			event(Event{DeleteNode: named("a-000")})(s)
+			first(Event{DeleteNode: named("a-000")})(s)
 		}, []string{`event 1 (at 1m0s): deleteNode: node "a-000" no longer exists: event 2 deletes it`}},
 		{"not yet", func(s *Scenario) {
 			event(Event{AddNode: &AddNode{Name: "n"}})(s)
-			event(Event{At: after(0), Cordon: &Selector{Node: "n"}})(s)
+			first(Event{Cordon: named("n")})(s)
 		}, []string{`event 2 (at 0s): cordon: node "n" does not exist`}},
 		{"add an existing node", event(Event{AddNode: &AddNode{Name: "a-009"}}), []string{`event 1 (at 1m0s): addNode: node "a-009" already exists`}},
 		{"addNode fields", event(Event{AddNode: &AddNode{Zone: "z:1", Region: "-"}}), []string{
@@ -281,7 +227,7 @@ func TestCheckFaults(t *testing.T) {
 		{"names that the API server refuses", func(s *Scenario) {
 			event(Event{AddNode: &AddNode{Name: "N_1"}})(s)
 			event(Event{AddPod: &AddPod{Name: "x.", Node: "a-000"}})(s)
-			event(Event{Taint: &Taint{Selector: Selector{Node: "a-000"}, Key: "a b", Effect: "NoExecute"}})(s)
+			event(Event{Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "a b", Effect: "NoExecute"}})(s)
 		}, []string{
 			`event 1 (at 1m0s): addNode: name: "N_1": a lowercase RFC 1123 …`, `event 2 (at 1m0s): addPod: name: "x.": a lowercase RFC 1123 …`,
 			`event 3 (at 1m0s): taint: key: "a b": name part must …`,
@@ -307,7 +253,7 @@ func TestCheckFaults(t *testing.T) {
 		}},
 		{"unknown pods", func(s *Scenario) {
 			for _, name := range []string{"", "x", "a-000-p2", "a-000-ds1", "a-000-p01", "a-000-p-1", "a-000-q1", "shop/a-000-p0", "a-000-p0-r1"} {
-				event(Event{DeletePod: &DeletePod{name}})(s)
+				event(Event{DeletePod: &Pod{name}})(s)
 			}
 		}, []string{
 			"event 1 (at 1m0s): deletePod: name is missing", `event 2 (at 1m0s): deletePod: pod "x" does not exist`,
@@ -320,8 +266,8 @@ func TestCheckFaults(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := sound()
-			test.change(s)
-			err := s.Check(nil)
+			test.change(&s)
+			err := checked(s)
 			require.Error(t, err)
 			got := strings.Split(err.Error(), "\n")
 			for i, line := range got {
@@ -336,24 +282,18 @@ func TestCheckFaults(t *testing.T) {
 	}
 }
 
-func TestCheckFaultsOfFiles(t *testing.T) {
+func TestCheckFaultsOfObjects(t *testing.T) {
 	s := sound()
-	s.Cluster.Files = []string{"objects.json"}
-	i := files()
-	i.node("f1", "", "")
-	i.node("a-003", "", "")
-	i.node("f1", "", "")
-	i.pods[podName{"default", "b-001-p0"}] = "f1"
-	i.pods[podName{"default", "a-009-ds0"}] = "f1"
+	c := files(t, "b-001-p0", "a-009-ds0")
+	require.NoError(t, c.AddNode("a-003", zone.Key{}))
 	s.Events = []Event{
-		{At: after(0), Fail: &Selector{Zone: ptr("a")}},
-		{At: after(0), AddPod: &AddPod{Name: "x", Node: "f1"}},
+		{At: 0, Fail: &Nodes{Zone: "a"}},
+		{At: 0, AddPod: &AddPod{Name: "x", Node: "f1"}},
 	}
-	require.EqualError(t, s.Check(i), strings.Join([]string{
-		`cluster: files: node "f1" already exists (and 1 more)`,
-		`cluster: zone 1 ("a"): node "a-003" already exists`,
-		`cluster: zone 1 ("a"): pod "a-009-ds0" already exists`,
-		`cluster: zone 2 ("b"): pod "b-001-p0" already exists`,
+	require.EqualError(t, checkedOn(c, s), strings.Join([]string{
+		`zone 1 ("a"): node "a-003" already exists`,
+		`zone 1 ("a"): pod "a-009-ds0" already exists`,
+		`zone 2 ("b"): pod "b-001-p0" already exists`,
 		`event 1 (at 0s): fail: zone "a" is ambiguous: write one of "r2:a", "r1:a"`,
 		`event 2 (at 0s): addPod: pod "x" already exists`,
 	}, "\n"))

@@ -11,10 +11,10 @@ import (
 )
 
 func TestManyNamespaces(t *testing.T) {
-	c := New(&Clock{})
+	c := newCluster(clockOf(nil))
 	require.NoError(t, c.AddNode("n", zone.Key{}))
 	for i := range 1<<16 + 1 {
-		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: fmt.Sprint("s", i), Name: "p"}, "n", PodSpec{}))
+		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: fmt.Sprint("s", i), Name: "p"}, "n", podSpec{}))
 	}
 	pod, ok := c.Pod(evictor.PodKey{Namespace: "s0", Name: "p"})
 	require.True(t, ok)

@@ -1,10 +1,10 @@
 // Package simulation answers "what would my cluster do?" in virtual time: it plays the events of a scenario against an
 // evictor, or against controllers of your own, and returns figures.
 //
-// A Scenario says what exists at time 0 (nodes, pods, disruption budgets), what happens and when (a zone falls silent,
-// a node is replaced, the API is down), and when it ends. Play builds a World from it, with an API, kubelets that renew
-// leases and report status, a scheduler, and a clock. Controllers read its stores and write to its API. The Report says
-// what happened.
+// A Scenario says what exists at time 0 (nodes, pods, disruption budgets, workloads), what happens and when (a zone
+// falls silent, a node is replaced, the API is down), and when it ends. Play builds a World from it, with an API,
+// kubelets that renew leases and report status, a scheduler, and a clock. Controllers read its stores and write to its
+// API. The Report says what happened.
 //
 //	Scenario: objects, events --> World: API, kubelets, scheduler, clock --> Report: evictions, pod-hours, workloads
 //	                               |                            ^
@@ -16,12 +16,14 @@
 // the same Report on every run.
 //
 //	report, err := simulation.Play(ctx, simulation.Scenario{
-//		Nodes: nodes, Pods: pods, Budgets: budgets, // from a client, from informers, or written by hand
+//		Nodes: nodes, Pods: pods, // from a client, from informers, or written by hand
+//		Objects: []runtime.Object{budget, deployment},
 //		Events: []simulation.Event{
-//			{At: 5 * time.Minute, Do: simulation.Fail(simulation.Nodes{Zone: "a"})},
-//			{At: 20 * time.Minute, Do: simulation.Recover(simulation.Nodes{Zone: "a"})},
+//			{At: 5 * time.Minute, Fail: &simulation.Nodes{Zone: "a"}},
+//			{At: 20 * time.Minute, Recover: &simulation.Nodes{Zone: "a"}},
 //		},
-//		Until: time.Hour,
+//		Until:    time.Hour,
+//		Timeline: timeline.To(os.Stdout), // what happens, as lines of JSON
 //	})
 //	fmt.Println(report.Evicted, report.FirstEviction, report.NeedlessEvictions, report.PodHoursLost)
 //
@@ -53,7 +55,7 @@
 //
 // Workload controllers replace deleted pods. A pod of a StatefulSet is replaced under its own name once its object is
 // gone. Any other pod is replaced when its deletion begins, as <name>-r1, <name>-r2 and so on. On a silent node the
-// object stays terminating until the kubelet is back, the node is deleted, or ForceDeletePod removes it.
+// object stays terminating until the kubelet is back, the node is deleted, or ForceDelete removes it.
 //
 // The scheduler considers the nodes that have enough free resources and host ports, match node selectors, required
 // affinities, required topology spread and bound volumes, and have only tolerated taints. It takes the least allocated
@@ -67,13 +69,14 @@
 //
 // Objects are used as an API server returns them. An API server adds tolerations of not-ready and unreachable for 300
 // seconds to pods that have none. Play does not: a Pod written by hand without tolerations is evicted as soon as its
-// node is tainted. Pods that Zones and Workloads make have these tolerations. Play changes no object.
+// node is tainted. Pods that Zones and workloads make have these tolerations. Play changes no object.
 //
 // # Beside this package
 //
 // examples/evictsim plays the same scenarios from YAML files and draws them; examples/scenariofile/SCENARIO.md has
-// every rule. Use package evictortest in tests that decide step by step what happens next. This package plays a
-// complete scenario to its end, with a scheduler, and counts.
+// every rule. Package timeline reads the lines of a timeline back. Use package evictortest in tests that decide step by
+// step what happens next: it moves a World of New. Play plays a complete scenario to its end, with a scheduler, and
+// counts.
 //
 // Play uses only the goroutine that calls it. Several calls may run at the same time, even with the same objects.
 package simulation

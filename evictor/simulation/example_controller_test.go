@@ -38,7 +38,8 @@ func (r *repairer) Step(context.Context) (next time.Time, err error) {
 	})
 	for _, name := range due {
 		delete(r.since, name)
-		if err := r.world.Do(simulation.ReplaceNodes(simulation.Nodes{Names: []string{name}}, 2*time.Minute)); err != nil {
+		replace := &simulation.ReplaceNode{Nodes: simulation.Nodes{Names: []string{name}}, After: 2 * time.Minute}
+		if err := r.world.Do(simulation.Event{ReplaceNode: replace}); err != nil {
 			return next, err
 		}
 	}
@@ -64,9 +65,11 @@ func earlier(a, b time.Time) time.Time {
 // Your own controller runs beside the evictor: how many evictions do repairs save?
 func ExampleController() {
 	scenario := simulation.Scenario{
-		Zones:  []simulation.Zone{{Name: "a", Nodes: 20, PodsPerNode: 10}},
-		Events: []simulation.Event{{At: 5 * time.Minute, Do: simulation.Fail(simulation.Nodes{Zone: "a", Count: 5, Seed: 1})}},
-		Until:  time.Hour,
+		Zones: []simulation.Zone{{Name: "a", Nodes: 20, PodsPerNode: 10}},
+		Events: []simulation.Event{
+			{At: 5 * time.Minute, Fail: &simulation.Nodes{Zone: "a", Count: 5, Seed: 1}},
+		},
+		Until: time.Hour,
 	}
 	theEvictor := func(w *simulation.World) (simulation.Controller, error) { return w.NewEvictor(evictor.Options{}) }
 	repairs := func(w *simulation.World) (simulation.Controller, error) {

@@ -19,8 +19,8 @@ func lostZone() simulation.Scenario {
 			{Name: "a", Nodes: 20, PodsPerNode: 10}, {Name: "b", Nodes: 20, PodsPerNode: 10}, {Name: "c", Nodes: 20, PodsPerNode: 10},
 		},
 		Events: []simulation.Event{
-			{At: 5 * time.Minute, Do: simulation.Fail(simulation.Nodes{Zone: "a"})},
-			{At: 20 * time.Minute, Do: simulation.Recover(simulation.Nodes{Zone: "a"})},
+			{At: 5 * time.Minute, Fail: &simulation.Nodes{Zone: "a"}},
+			{At: 20 * time.Minute, Recover: &simulation.Nodes{Zone: "a"}},
 		},
 		Until: time.Hour,
 	}
@@ -33,8 +33,8 @@ func ExamplePlay() {
 			{Name: "a", Nodes: 20, PodsPerNode: 10}, {Name: "b", Nodes: 20, PodsPerNode: 10}, {Name: "c", Nodes: 20, PodsPerNode: 10},
 		},
 		Events: []simulation.Event{
-			{At: 5 * time.Minute, Do: simulation.Fail(simulation.Nodes{Zone: "a"})},
-			{At: 20 * time.Minute, Do: simulation.Recover(simulation.Nodes{Zone: "a"})},
+			{At: 5 * time.Minute, Fail: &simulation.Nodes{Zone: "a"}},
+			{At: 20 * time.Minute, Recover: &simulation.Nodes{Zone: "a"}},
 		},
 		Until: time.Hour,
 	})

@@ -7,23 +7,23 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // A Job may lose one pod. When it loses the second, the others are deleted and nothing comes back.
 func TestAJobEndsWhenTooManyOfItsPodsFail(t *testing.T) {
-	second := scenario.Event{At: at(10 * time.Minute), Fail: &scenario.Selector{Node: "b1"}}
+	second := Event{At: 10 * time.Minute, Fail: named("b1")}
 	pods := func() []*v1.Pod {
 		return []*v1.Pod{owned("Job", "batch", "p1", "a1"), owned("Job", "batch", "p2", "a2"), owned("Job", "batch", "p3", "b1"), owned("Job", "other", "o", "a1")}
 	}
 	c := filed(t, v1.ReadWriteOnce, pods()...)
-	require.NoError(t, c.AddJob("shop", "batch", JobSpec{Limit: 1}))
-	require.Error(t, c.AddJob("shop", "batch", JobSpec{Limit: 1}))
+	require.NoError(t, c.AddJob("shop", "batch", jobSpec{Limit: 1}))
+	require.Error(t, c.AddJob("shop", "batch", jobSpec{Limit: 1}))
 	lines, _, r := told(t, c, failing("a1", second))
 	_, first := scheduled(lines, "p1-r1")
 	require.Equal(t, time.Minute+55*time.Second, first)
 	require.Equal(t, []FailedJob{{Namespace: "shop", Name: "batch", At: 10*time.Minute + 50*time.Second, Failed: 2, Deleted: 2}}, r.FailedJobs)
-	require.Len(t, of(lines, scenario.KindSchedule), 2, "the other Job's pod came back too")
+	require.Len(t, of(lines, timeline.KindSchedule), 2, "the other Job's pod came back too")
 	require.Zero(t, r.Waiting)
 
 	endless := filed(t, v1.ReadWriteOnce, pods()...)
@@ -32,7 +32,7 @@ func TestAJobEndsWhenTooManyOfItsPodsFail(t *testing.T) {
 	require.GreaterOrEqual(t, r.ReturnedPods, 3)
 
 	ended := filed(t, v1.ReadWriteOnce, pods()...)
-	require.NoError(t, ended.AddJob("shop", "batch", JobSpec{Ended: true}))
+	require.NoError(t, ended.AddJob("shop", "batch", jobSpec{Ended: true}))
 	_, _, r = told(t, ended, failing("a1", second))
 	require.Equal(t, 1, r.ReturnedPods, "the other Job's")
 	require.Empty(t, r.FailedJobs)
@@ -42,8 +42,8 @@ func TestAJobEndsWhenTooManyOfItsPodsFail(t *testing.T) {
 func TestAJobThatReplacesOnlyFailedPods(t *testing.T) {
 	for _, limit := range []int{0, 1} {
 		c := filed(t, v1.ReadWriteOnce, owned("Job", "batch", "p1", "a1"), owned("Job", "batch", "p2", "b1"))
-		require.NoError(t, c.AddJob("shop", "batch", JobSpec{Limit: limit, OnlyFailed: true, Other: true}))
-		lines, _, r := told(t, c, failing("a1", scenario.Event{At: at(10 * time.Minute), Recover: &scenario.Selector{Node: "a1"}}))
+		require.NoError(t, c.AddJob("shop", "batch", jobSpec{Limit: limit, OnlyFailed: true, Other: true}))
+		lines, _, r := told(t, c, failing("a1", Event{At: 10 * time.Minute, Recover: named("a1")}))
 		_, back := scheduled(lines, "p1-r1")
 		if limit == 0 {
 			require.Zero(t, back)

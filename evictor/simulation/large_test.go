@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // BenchmarkLargeZoneDies is half an hour of 100,000 nodes and 1,000,000 pods that lose one of three zones after five
@@ -21,40 +21,40 @@ func BenchmarkLargeZoneDies(b *testing.B) {
 	const fail, until = 5 * time.Minute, 30 * time.Minute
 	for range b.N {
 		zone := "a"
-		s := &scenario.Scenario{
-			Cluster: scenario.Cluster{Zones: zones(100_000)},
-			Events:  []scenario.Event{{At: at(fail), Fail: &scenario.Selector{Zone: &zone}}},
-			Until:   at(until),
+		s := Scenario{
+			Zones:        zones(100_000),
+			Events:       []Event{{At: fail, Fail: &Nodes{Zone: zone}}},
+			Until:        until,
+			ReplaceAfter: -1,
 		}
-		for i := range s.Cluster.Zones {
-			s.Cluster.Zones[i].PodsPerNode = 10
+		for i := range s.Zones {
+			s.Zones[i].PodsPerNode = 10
 		}
 		var stored, held uint64
-		written := make(map[scenario.Kind][]int) // by kind, in each second
+		written := make(map[timeline.Kind][]int) // by kind, in each second
 		quiet := 0
-		_, err := Play(context.Background(), s, New(&Clock{}), Options{
-			Line: func(l scenario.Line) error {
-				switch {
-				case !isWrite(l):
-				case l.T < fail:
-					quiet++
-				default:
-					if written[l.Kind] == nil {
-						written[l.Kind] = make([]int, int(until/time.Second)+1)
-					}
-					written[l.Kind][int(l.T/time.Second)]++
+		s.Timeline = func(l timeline.Line) error {
+			switch {
+			case !isWrite(l):
+			case l.T < fail:
+				quiet++
+			default:
+				if written[l.Kind] == nil {
+					written[l.Kind] = make([]int, int(until/time.Second)+1)
 				}
-				return nil
-			},
-			Wrap: func(e *evictor.Evictor, _ *Cluster) Subject {
-				stored = heapInUse()
-				return e
-			},
-			Progress: func(at, _ time.Duration) {
-				if held == 0 && at > time.Minute {
-					held = heapInUse()
-				}
-			},
+				written[l.Kind][int(l.T/time.Second)]++
+			}
+			return nil
+		}
+		s.Progress = func(at time.Duration) {
+			if held == 0 && at > time.Minute {
+				held = heapInUse()
+			}
+		}
+		_, err := Play(context.Background(), s, func(w *World) (Controller, error) {
+			e, err := w.NewEvictor(evictor.Options{})
+			stored = heapInUse()
+			return e, err
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -76,11 +76,11 @@ func BenchmarkLargeZoneDies(b *testing.B) {
 }
 
 // isWrite says whether a line is a write to the API. Of several conditions that are written together, one is.
-func isWrite(l scenario.Line) bool {
+func isWrite(l timeline.Line) bool {
 	switch l.Kind {
-	case scenario.KindCondition:
+	case timeline.KindCondition:
 		return l.Type == string(v1.NodeReady)
-	case scenario.KindTaint, scenario.KindPodNotReady, scenario.KindEvict:
+	case timeline.KindTaint, timeline.KindPodNotReady, timeline.KindEvict:
 		return true
 	default:
 		return false

@@ -13,8 +13,25 @@ import (
 // The watch loses the renewals of one node, or shows them too late: only an evictor that asks nobody taints it.
 func TestLostLeases(t *testing.T) {
 	one := simulation.Nodes{Names: []string{"a-000"}}
-	for name, lost := range map[string]simulation.Action{"lost": simulation.LoseLeases(one), "late": simulation.LagLeases(one, time.Minute)} {
-		t.Run(name, func(t *testing.T) { lostLeases(t, lost, simulation.ShowLeases(one)) })
+	for _, later := range []time.Duration{0, time.Minute} {
+		for _, asks := range []bool{true, false} {
+			report, _ := play(t, simulation.Scenario{
+				Zones: []simulation.Zone{{Name: "a", Nodes: 4, PodsPerNode: 1}},
+				Events: []simulation.Event{
+					{At: 10 * time.Second, LoseLeases: &simulation.LoseLeases{Nodes: one, ShowAfter: later}},
+					{At: 3 * time.Minute, ShowLeases: &one},
+				},
+				Until: 4 * time.Minute,
+			}, func(w *simulation.World) (simulation.Controller, error) {
+				clients := w.Clients()
+				if !asks {
+					clients.Confirmer = nil
+				}
+				return evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: w.Clock()})
+			})
+			require.Equal(t, asks, report.Taints == 0, later)
+			require.Equal(t, asks, report.UnknownNodes == 0, later)
+		}
 	}
 }
 
@@ -22,9 +39,9 @@ func TestLostLeases(t *testing.T) {
 func TestLateLeases(t *testing.T) {
 	one := simulation.Nodes{Names: []string{"a-000"}}
 	for _, row := range []struct{ by, unknown time.Duration }{{0, 165 * time.Second}, {20 * time.Second, 185 * time.Second}} {
-		events := []simulation.Event{{At: 2 * time.Minute, Do: simulation.Fail(one)}}
+		events := []simulation.Event{{At: 2 * time.Minute, Fail: &one}}
 		if row.by > 0 {
-			events = append(events, simulation.Event{At: 10 * time.Second, Do: simulation.LagLeases(one, row.by)})
+			events = append(events, simulation.Event{At: 10 * time.Second, LoseLeases: &simulation.LoseLeases{Nodes: one, ShowAfter: row.by}})
 		}
 		var unknown []time.Duration
 		play(t, simulation.Scenario{Zones: []simulation.Zone{{Name: "a", Nodes: 4}}, Until: 4 * time.Minute, Events: events},
@@ -38,22 +55,5 @@ func TestLateLeases(t *testing.T) {
 				})})
 			})
 		require.Equal(t, []time.Duration{row.unknown}, unknown, row.by)
-	}
-}
-
-func lostLeases(t *testing.T, lost, shown simulation.Action) {
-	for _, asks := range []bool{true, false} {
-		report, _ := play(t, simulation.Scenario{
-			Zones: []simulation.Zone{{Name: "a", Nodes: 4, PodsPerNode: 1}}, Until: 4 * time.Minute,
-			Events: []simulation.Event{{At: 10 * time.Second, Do: lost}, {At: 3 * time.Minute, Do: shown}},
-		}, func(w *simulation.World) (simulation.Controller, error) {
-			clients := w.Clients()
-			if !asks {
-				clients.Confirmer = nil
-			}
-			return evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: w.Clock()})
-		})
-		require.Equal(t, asks, report.Taints == 0)
-		require.Equal(t, asks, report.UnknownNodes == 0)
 	}
 }

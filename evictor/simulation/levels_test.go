@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -10,18 +9,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/zone"
 )
 
 // shop has three nodes with one pod each of a Deployment, and a budget.
-func shop(t *testing.T, budgetFirst bool, minAvailable, maxUnavailable *intstr.IntOrString) *Cluster {
-	c := New(&Clock{})
+func shop(t *testing.T, budgetFirst bool, minAvailable, maxUnavailable *intstr.IntOrString) *cluster {
+	c := newCluster(clockOf(nil))
 	add := func() {
 		selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-		require.NoError(t, c.AddBudget("shop", "web", BudgetSpec{Selector: selector, MinAvailable: minAvailable, MaxUnavailable: maxUnavailable}))
-		require.NoError(t, c.AddBudget("other", "web", BudgetSpec{Selector: selector, MinAvailable: minAvailable, MaxUnavailable: maxUnavailable}))
+		require.NoError(t, c.AddBudget("shop", "web", budgetSpec{Selector: selector, MinAvailable: minAvailable, MaxUnavailable: maxUnavailable}))
+		require.NoError(t, c.AddBudget("other", "web", budgetSpec{Selector: selector, MinAvailable: minAvailable, MaxUnavailable: maxUnavailable}))
 	}
 	if budgetFirst {
 		add()
@@ -56,13 +53,14 @@ func TestBudgetsAreReported(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, first := range []bool{true, false} {
-				_, r := playOn(t, shop(t, first, test.minAvailable, test.maxUnavailable), &scenario.Scenario{
-					Events: []scenario.Event{
-						{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}},
-						{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "b"}},
-						{At: at(5 * time.Minute), Recover: &scenario.Selector{Zone: ptr("z")}},
+				_, r := playOn(t, shop(t, first, test.minAvailable, test.maxUnavailable), Scenario{
+					Events: []Event{
+						{At: time.Minute, Fail: named("a")},
+						{At: 2 * time.Minute, Fail: named("b")},
+						{At: 5 * time.Minute, Recover: &Nodes{Zone: "z"}},
 					},
-					Until: at(10 * time.Minute),
+					Until:        10 * time.Minute,
+					ReplaceAfter: -1,
 				})
 				level := Level{
 					Desired: 3, LowestReady: 1, LowestAt: 2 * time.Minute, LowestReadyShare: 1.0 / 3, ReadyAtEnd: 3, Below: 4 * time.Minute,
@@ -70,8 +68,8 @@ func TestBudgetsAreReported(t *testing.T) {
 				}
 				require.Equal(t, 3*time.Minute, r.AnyBelowHalf)
 				below := map[int]time.Duration{0: 0, 1: 3 * time.Minute, 2: 4 * time.Minute}[test.most]
-				require.Equal(t, []Workload{{"shop", "Deployment", "web", level, 1, below}}, r.Workloads)
-				require.Equal(t, []Budget{
+				require.Equal(t, []WorkloadReport{{"shop", "Deployment", "web", level, 1, below}}, r.Workloads)
+				require.Equal(t, []BudgetReport{
 					{Namespace: "other", Name: "web"},
 					{"shop", "web", 3, test.needed, 1, below, below, test.most},
 				}, adjusted(r.Budgets), "one without pods lacks none")
@@ -83,20 +81,21 @@ func TestBudgetsAreReported(t *testing.T) {
 // A workload is below its budgets while any of them is not kept, and time counts once.
 func TestWorkloadsBelowTheirBudgets(t *testing.T) {
 	c := shop(t, true, ptr(intstr.FromInt(2)), nil)
-	all := BudgetSpec{Selector: &metav1.LabelSelector{}, MaxUnavailable: ptr(intstr.FromInt(0))}
+	all := budgetSpec{Selector: &metav1.LabelSelector{}, MaxUnavailable: ptr(intstr.FromInt(0))}
 	require.NoError(t, c.AddBudget("shop", "all", all))
-	r, err := Play(context.Background(), &scenario.Scenario{
-		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "y", Nodes: 1, PodsPerNode: 1}}},
-		Events: []scenario.Event{
-			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}},
-			{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "b"}},
-			{At: at(5 * time.Minute), Recover: &scenario.Selector{Node: "b"}},
-			{At: at(6 * time.Minute), Recover: &scenario.Selector{Node: "a"}},
-			{At: at(8 * time.Minute), Fail: &scenario.Selector{Node: "y-000"}},
+	_, r := playOn(t, c, Scenario{
+		Zones: []Zone{{Name: "y", Nodes: 1, PodsPerNode: 1}},
+		Events: []Event{
+			{At: time.Minute, Fail: named("a")},
+			{At: 2 * time.Minute, Fail: named("b")},
+			{At: 5 * time.Minute, Recover: named("b")},
+			{At: 6 * time.Minute, Recover: named("a")},
+			{At: 8 * time.Minute, Fail: named("y-000")},
 		},
-		Until: at(12 * time.Minute),
-	}, c, Options{Points: 12})
-	require.NoError(t, err)
+		Until:        12 * time.Minute,
+		ReplaceAfter: -1,
+		Points:       12,
+	})
 	require.Len(t, r.Workloads, 2)
 	require.Equal(t, "default/ReplicaSet/y", r.Workloads[0].String())
 	require.Zero(t, r.Workloads[0].Budgets, "the other namespace's budgets are not its own")
@@ -109,76 +108,54 @@ func TestWorkloadsBelowTheirBudgets(t *testing.T) {
 
 // Time counts once, however many workloads are below half, and goes on counting where one is at the end.
 func TestAnyBelowHalf(t *testing.T) {
-	zones := []scenario.Zone{{Name: "a", Nodes: 1, PodsPerNode: 2}, {Name: "b", Nodes: 1, PodsPerNode: 2}, {Name: "c", Nodes: 1, PodsPerNode: 2}}
+	zones := []Zone{{Name: "a", Nodes: 1, PodsPerNode: 2}, {Name: "b", Nodes: 1, PodsPerNode: 2}, {Name: "c", Nodes: 1, PodsPerNode: 2}}
 	for i := range zones {
-		zones[i].TolerationSeconds = ptr(scenario.TolerationSeconds(3600))
+		zones[i].TolerationSeconds = ptr(TolerationSeconds(3600))
 	}
-	_, r := play(t, &scenario.Scenario{
-		Cluster: scenario.Cluster{Zones: zones},
-		Events: []scenario.Event{
-			{At: at(time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
-			{At: at(2 * time.Minute), Fail: &scenario.Selector{Zone: ptr("b")}},
-			{At: at(3 * time.Minute), Recover: &scenario.Selector{Zone: ptr("a")}},
-			{At: at(4 * time.Minute), Recover: &scenario.Selector{Zone: ptr("b")}},
-			{At: at(8 * time.Minute), Fail: &scenario.Selector{Zone: ptr("c")}},
+	_, r := play(t, Scenario{
+		Zones: zones,
+		Events: []Event{
+			{At: time.Minute, Fail: &Nodes{Zone: "a"}},
+			{At: 2 * time.Minute, Fail: &Nodes{Zone: "b"}},
+			{At: 3 * time.Minute, Recover: &Nodes{Zone: "a"}},
+			{At: 4 * time.Minute, Recover: &Nodes{Zone: "b"}},
+			{At: 8 * time.Minute, Fail: &Nodes{Zone: "c"}},
 		},
-		Until: at(10 * time.Minute),
+		Until:        10 * time.Minute,
+		ReplaceAfter: -1,
 	})
 	require.Equal(t, 5*time.Minute, r.AnyBelowHalf)
 	require.Contains(t, r.Figures(), Figure{"anyBelowHalfSeconds", 300})
 }
 
-// What a program tunes holds for each evictor, also after a restart of its process.
-func TestTune(t *testing.T) {
-	s := &scenario.Scenario{
-		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 1}}},
-		Events: []scenario.Event{
-			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
-			{At: at(2 * time.Minute), Restart: &scenario.Restart{}},
-		},
-		Until: at(20 * time.Minute),
-	}
-	tuned := 0
-	r, err := Play(context.Background(), s, New(&Clock{}), Options{Tune: func(c *evictor.Config, o *evictor.Options) {
-		tuned++
-		require.NotNil(t, o.Clock)
-		c.NodeEvictionRate = 0
-	}})
-	require.NoError(t, err)
-	require.Equal(t, 2, tuned)
-	require.Zero(t, r.Evicted)
-	r, err = Play(context.Background(), s, New(&Clock{}), Options{})
-	require.NoError(t, err)
-	require.Equal(t, 1, r.Evicted)
-}
-
 // adjusted leaves out what a budget without pods wants.
-func adjusted(budgets []Budget) []Budget {
+func adjusted(budgets []BudgetReport) []BudgetReport {
 	budgets[0].Needed = 0
 	return budgets
 }
 
 func TestBudgetThatSaysNoNumber(t *testing.T) {
-	c := New(&Clock{})
+	c := newCluster(clockOf(nil))
 	for _, text := range []string{"half", "50", "-5%", "%"} {
-		require.ErrorContains(t, c.AddBudget("n", "b", BudgetSpec{MinAvailable: ptr(intstr.FromString(text))}), text)
+		require.ErrorContains(t, c.AddBudget("n", "b", budgetSpec{MinAvailable: ptr(intstr.FromString(text))}), text)
 	}
-	require.Error(t, c.AddBudget("n", "b", BudgetSpec{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Sometimes"}}}}))
+	require.Error(t, c.AddBudget("n", "b", budgetSpec{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Sometimes"}}}}))
 }
 
 // The report says what nodes waited for, and for how long at least one did.
 func TestLimits(t *testing.T) {
-	_, r := play(t, &scenario.Scenario{
-		Heartbeat: scenario.Heartbeat{Spread: ptr(scenario.SpreadNone)},
-		Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 10}, {Name: "b", Nodes: 10}}},
-		Events: []scenario.Event{
-			{At: at(time.Minute), Fail: &scenario.Selector{Zone: ptr("a"), Count: ptr(6)}},
-			{At: at(10 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
-			{At: at(20 * time.Minute), Recover: &scenario.Selector{Zone: ptr("a")}},
-			{At: at(30 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
-			{At: at(30 * time.Minute), Fail: &scenario.Selector{Zone: ptr("b")}},
+	_, r := play(t, Scenario{
+		LeasesTogether: true,
+		Zones:          []Zone{{Name: "a", Nodes: 10}, {Name: "b", Nodes: 10}},
+		Events: []Event{
+			{At: time.Minute, Fail: &Nodes{Zone: "a", Count: 6}},
+			{At: 10 * time.Minute, Fail: &Nodes{Zone: "a"}},
+			{At: 20 * time.Minute, Recover: &Nodes{Zone: "a"}},
+			{At: 30 * time.Minute, Fail: &Nodes{Zone: "a"}},
+			{At: 30 * time.Minute, Fail: &Nodes{Zone: "b"}},
 		},
-		Until: at(40 * time.Minute),
+		Until:        40 * time.Minute,
+		ReplaceAfter: -1,
 	})
 	// The last heartbeat was seen at 50s, so that the first pass after 100s finds them silent; a zone of ten is small, so that 6 of 10 stop it.
 	stopped := Limit{State: "PartialDisruption", From: 105 * time.Second, Ready: 4, NotReady: 6, Waited: 9 * time.Minute, Most: 6}
@@ -187,9 +164,9 @@ func TestLimits(t *testing.T) {
 		return Limit{State: "AllZonesDisrupted", From: from, NotReady: 10, Waited: 40*time.Minute - from, Most: 10}
 	}
 	// One is tainted every ten seconds, the first once the bucket that was empty has a token.
-	require.Len(t, r.ByZone, 2)
-	require.Equal(t, []Limit{stopped, full, down(1845 * time.Second)}, r.ByZone[0].Limits)
-	require.Equal(t, []Limit{down(1845 * time.Second)}, r.ByZone[1].Limits)
+	require.Len(t, r.Zones, 2)
+	require.Equal(t, []Limit{stopped, full, down(1845 * time.Second)}, r.Zones[0].Limits)
+	require.Equal(t, []Limit{down(1845 * time.Second)}, r.Zones[1].Limits)
 }
 
 // An eviction that an API outage delayed for more than a minute, until the node was back, is lost.
@@ -201,16 +178,17 @@ func TestLostAndNeedless(t *testing.T) {
 		{420 * time.Second, 4, 0, 4, 0}, // the API is up again before the pods are overdue
 		{1000 * time.Second, 0, 4, 0, 0},
 	} {
-		_, r := play(t, &scenario.Scenario{
-			Heartbeat: scenario.Heartbeat{Spread: ptr(scenario.SpreadNone)},
-			Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 1, PodsPerNode: 4, DaemonSetPodsPerNode: 1}, {Name: "b", Nodes: 3}}},
-			Events: []scenario.Event{
-				{At: at(time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
-				{At: at(3 * time.Minute), API: &scenario.API{State: scenario.APIDown}},
-				{At: at(test.up), API: &scenario.API{State: scenario.APIUp}},
-				{At: at(15 * time.Minute), Recover: &scenario.Selector{Zone: ptr("a")}},
+		_, r := play(t, Scenario{
+			LeasesTogether: true,
+			Zones:          []Zone{{Name: "a", Nodes: 1, PodsPerNode: 4, DaemonSetPodsPerNode: 1}, {Name: "b", Nodes: 3}},
+			Events: []Event{
+				{At: time.Minute, Fail: &Nodes{Zone: "a"}},
+				{At: 3 * time.Minute, API: &API{State: APIDown}},
+				{At: test.up, API: &API{State: APIUp}},
+				{At: 15 * time.Minute, Recover: &Nodes{Zone: "a"}},
 			},
-			Until: at(30 * time.Minute),
+			Until:        30 * time.Minute,
+			ReplaceAfter: -1,
 		})
 		require.Equal(t, test.evicted, r.Evicted)
 		require.Equal(t, test.lost, r.LostEvictions)

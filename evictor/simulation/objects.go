@@ -93,6 +93,9 @@ func (f *filler) add(object runtime.Object) error {
 		return f.budget(object)
 	}
 	w, err := workloadOf(object)
+	if err == nil {
+		_, err = w.wanted()
+	}
 	if err == nil && w.job != nil {
 		err = f.cluster.AddJob(inDefault(w.meta.Namespace), w.meta.Name, jobOf(w.job))
 	}
@@ -171,7 +174,7 @@ func (f *filler) finish() error {
 func (f *filler) complete(w *workloadObject) error {
 	wanted, err := w.wanted()
 	if err != nil {
-		return err
+		return err // impossible: add has asked
 	}
 	owner := workloadKey{inDefault(w.meta.Namespace), w.kind, w.meta.Name}
 	for i := 0; f.owned[owner] < wanted; i++ {

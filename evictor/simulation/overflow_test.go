@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 func TestSuccessorsCountOn(t *testing.T) {
@@ -17,14 +15,15 @@ func TestSuccessorsCountOn(t *testing.T) {
 }
 
 func TestVeryLongPeriods(t *testing.T) {
-	long := scenario.Duration(2_500_000 * time.Hour)
-	s := &scenario.Scenario{
-		Heartbeat: scenario.Heartbeat{Interval: &long, StatusInterval: &long},
-		Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 1}}},
-		Until:     at(10 * time.Minute),
+	const long = 2_500_000 * time.Hour
+	s := Scenario{
+		LeaseInterval: long, StatusInterval: long,
+		Zones:        []Zone{{Name: "a", Nodes: 4, PodsPerNode: 1}},
+		Until:        10 * time.Minute,
+		ReplaceAfter: -1,
 	}
-	c := New(&Clock{})
-	_, err := Play(context.Background(), s, c, Options{})
+	c := newCluster(clockOf(nil))
+	_, err := s.playOn(context.Background(), c)
 	require.NoError(t, err)
 	for i := range c.nodes {
 		require.Zero(t, c.nodes[i].renewed, c.nodes[i].name)
@@ -32,20 +31,12 @@ func TestVeryLongPeriods(t *testing.T) {
 }
 
 func TestComebackAfterAVeryLongTime(t *testing.T) {
-	_, r := play(t, &scenario.Scenario{
-		Cluster:    scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 2}}},
-		Events:     []scenario.Event{{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "a-000"}}},
-		Reschedule: &scenario.Reschedule{After: at(1<<63 - 1)},
-		Until:      at(10 * time.Minute),
+	_, r := play(t, Scenario{
+		Zones:        []Zone{{Name: "a", Nodes: 4, PodsPerNode: 2}},
+		Events:       []Event{{At: 2 * time.Minute, Fail: named("a-000")}},
+		ReplaceAfter: 1<<63 - 1,
+		Until:        10 * time.Minute,
 	})
 	require.Equal(t, 2, r.Evicted)
 	require.Zero(t, r.ReturnedPods)
-}
-
-func TestSamplesAfterTheEndOfTime(t *testing.T) {
-	trace, err := scenario.NewTrace(5_000_000_000, []int{1, 1, 1, 1, 0}) // every 158 years
-	require.NoError(t, err)
-	d := driver{trace: trace}
-	d.drive(nil, 0)
-	require.Negative(t, d.at)
 }

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // sameChecks compares why no node lets a pod in with what a naive search says, which does not tell resources apart.
@@ -36,27 +36,27 @@ func sameChecks(t *testing.T, want map[string]int, u Unplaced) {
 
 // A pod of a web server finds no node: each of them has another obstacle, and some two.
 func TestThePendingSayWhy(t *testing.T) {
-	pool := func(cpu string) scenario.NodeFields {
-		return scenario.NodeFields{Labels: map[string]string{"pool": "web"}, Capacity: map[string]scenario.Quantity{"cpu": scenario.Quantity(cpu), "memory": "4Gi"}}
+	pool := func(cpu string) NodeFields {
+		return NodeFields{Labels: map[string]string{"pool": "web"}, Capacity: map[string]Quantity{"cpu": Quantity(cpu), "memory": "4Gi"}}
 	}
 	tainted, full := pool("4"), pool("1")
-	tainted.Taints = []scenario.NodeTaint{{Key: "mine", Effect: "NoSchedule"}}
+	tainted.Taints = []NodeTaint{{Key: "mine", Effect: "NoSchedule"}}
 	full.Capacity["memory"] = "1Gi"
-	s := &scenario.Scenario{Until: at(20 * time.Minute), Reschedule: &scenario.Reschedule{}}
-	s.Cluster.Zones = []scenario.Zone{
-		{Name: "a", Nodes: 3, PodsPerNode: 2, NodeFields: pool("4"), TolerationSeconds: ptr(scenario.TolerationSeconds(0)), Pod: scenario.PodFields{
-			Owner: "ReplicaSet/web", NodeSelector: map[string]string{"pool": "web"}, Requests: map[string]scenario.Quantity{"cpu": "2", "memory": "2Gi"},
+	s := Scenario{Until: 20 * time.Minute}
+	s.Zones = []Zone{
+		{Name: "a", Nodes: 3, PodsPerNode: 2, NodeFields: pool("4"), TolerationSeconds: ptr(TolerationSeconds(0)), Pod: PodFields{
+			Owner: "ReplicaSet/web", NodeSelector: map[string]string{"pool": "web"}, Requests: map[string]Quantity{"cpu": "2", "memory": "2Gi"},
 		}},
 		{Name: "b", Nodes: 3, NodeFields: tainted},
 		{Name: "c", Nodes: 2, NodeFields: full},
 		{Name: "d", Nodes: 4},
 	}
-	s.Events = []scenario.Event{
-		{At: at(time.Minute), Cordon: &scenario.Selector{Node: "c-001"}},
-		{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
+	s.Events = []Event{
+		{At: time.Minute, Cordon: named("c-001")},
+		{At: time.Minute, Fail: named("a-000")},
 	}
-	lines, _, r := told(t, New(&Clock{}), s)
-	pending := of(lines, scenario.KindPending)
+	lines, _, r := told(t, newCluster(clockOf(nil)), s)
+	pending := of(lines, timeline.KindPending)
 	require.Len(t, pending, 2)
 	for _, l := range pending {
 		require.Equal(t, because("0/12 nodes: 4 selector, 3 cpu, 3 memory, 3 taint, 1 cordoned, 1 not Ready"), l.More)
@@ -68,9 +68,9 @@ func TestThePendingSayWhy(t *testing.T) {
 
 // TestWhoWaitsIsGroupedByWhatItAsksFor: the most first, and not more than so many groups.
 func TestWhoWaitsIsGroupedByWhatItAsksFor(t *testing.T) {
-	c := New(&Clock{})
+	c := newCluster(clockOf(nil))
 	require.NoError(t, c.AddNodeObject(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}))
-	s := &scenario.Scenario{Until: at(20 * time.Minute), Reschedule: &scenario.Reschedule{}, Events: []scenario.Event{{At: at(time.Minute), Drain: &scenario.Selector{Node: "n"}}}}
+	s := Scenario{Until: 20 * time.Minute, Events: []Event{{At: time.Minute, Drain: named("n")}}}
 	for i := range MostUnplaced + 5 {
 		for k := range 1 + i%2 {
 			_, err := c.AddPodObject(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -88,15 +88,15 @@ func TestWhoWaitsIsGroupedByWhatItAsksFor(t *testing.T) {
 
 // What was found stands for a second, for pods that ask for the same.
 func TestWhyIsAskedOnceASecond(t *testing.T) {
-	s := &scenario.Scenario{Until: at(2 * time.Minute), Reschedule: &scenario.Reschedule{After: at(10 * time.Second)}}
-	s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 1, NodeFields: scenario.NodeFields{Capacity: map[string]scenario.Quantity{"pods": "1"}}}}
+	s := Scenario{Until: 2 * time.Minute, ReplaceAfter: 10 * time.Second}
+	s.Zones = []Zone{{Name: "a", Nodes: 4, PodsPerNode: 1, NodeFields: NodeFields{Capacity: map[string]Quantity{"pods": "1"}}}}
 	for i, when := range []time.Duration{60 * time.Second, 60500 * time.Millisecond, 61 * time.Second} {
-		s.Events = append(s.Events, scenario.Event{At: at(when), Drain: &scenario.Selector{Node: fmt.Sprintf("a-%03d", i)}})
+		s.Events = append(s.Events, Event{At: when, Drain: named(fmt.Sprintf("a-%03d", i))})
 	}
-	s.Events = append(s.Events, scenario.Event{At: at(70200 * time.Millisecond), Cordon: &scenario.Selector{Node: "a-003"}})
-	lines, _, _ := told(t, New(&Clock{}), s)
+	s.Events = append(s.Events, Event{At: 70200 * time.Millisecond, Cordon: named("a-003")})
+	lines, _, _ := told(t, newCluster(clockOf(nil)), s)
 	var reasons []string
-	for _, l := range of(lines, scenario.KindPending) {
+	for _, l := range of(lines, timeline.KindPending) {
 		reasons = append(reasons, l.T.String()+l.More)
 	}
 	require.Equal(t, []string{

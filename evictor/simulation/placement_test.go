@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand"
 	"slices"
 	"strings"
@@ -15,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -23,7 +23,7 @@ const gpu = v1.ResourceName("nvidia.com/gpu")
 
 // model keeps the objects of a cluster as they were written, and searches them in the simplest way.
 type model struct {
-	c    *Cluster
+	c    *cluster
 	pods map[string]*v1.Pod  // by namespace/name, including what the cluster's own objects leave out
 	node map[string]*v1.Node // by name, the same
 }
@@ -399,11 +399,20 @@ func randomPod(r *rand.Rand, name, node string) *v1.Pod {
 	return p
 }
 
+// relabel changes a label of a node, if it exists.
+func relabel(c *cluster, node, label, value string) {
+	if i, ok := c.nodeByID[node]; ok {
+		labels := maps.Clone(c.nodes[i].labels)
+		labels[label] = value
+		c.setLabels(node, labels)
+	}
+}
+
 func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	some, none := 0, 0
 	for range 40 {
-		m := &model{c: New(&Clock{}), pods: map[string]*v1.Pod{}, node: map[string]*v1.Node{}}
+		m := &model{c: newCluster(clockOf(nil)), pods: map[string]*v1.Pod{}, node: map[string]*v1.Node{}}
 		c := m.c
 		c.StartKubelets(1e10, 1e11, true)
 		indexed := r.Intn(100)
@@ -430,7 +439,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 			case 8:
 				c.Cordon(name, r.Intn(3) == 0)
 			case 9:
-				c.SetZone(name, zone.Key{Zone: fmt.Sprint("z", r.Intn(3))})
+				relabel(c, name, v1.LabelTopologyZone, fmt.Sprint("z", r.Intn(3)))
 			case 10, 11, 12, 13:
 				p := randomPod(r, fmt.Sprint("p", r.Intn(20)), name)
 				if bound, err := c.AddPodObject(p); err == nil && bound {
@@ -441,7 +450,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 			case 15:
 				c.SetPhase(evictor.PodKey{Namespace: "shop", Name: fmt.Sprint("p", r.Intn(20))}, []v1.PodPhase{v1.PodRunning, v1.PodSucceeded}[r.Intn(2)])
 			case 16:
-				c.SetLabels(name, map[string]string{"pool": fmt.Sprint(r.Intn(3))})
+				relabel(c, name, "pool", fmt.Sprint(r.Intn(3)))
 			case 17:
 				key, app := evictor.PodKey{Namespace: "shop", Name: fmt.Sprint("p", r.Intn(20))}, map[string]string{"app": fmt.Sprint(r.Intn(3))}
 				if c.SetPodLabels(key, app) {
@@ -453,7 +462,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 			}
 			for range 3 {
 				p := randomPod(r, "new", "")
-				s := c.spec(PodSpec{Tolerations: p.Spec.Tolerations, needs: c.needsOf(p), labels: c.labelsOf(&p.ObjectMeta)})
+				s := c.spec(podSpec{Tolerations: p.Spec.Tolerations, needs: c.needsOf(p), labels: c.labelsOf(&p.ObjectMeta)})
 				got := ""
 				if i, ok := c.load.best(c, s, p.Namespace); ok {
 					got = c.nodes[i].name
@@ -472,7 +481,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 
 // Names of nodes may be longer than a label's value, and a pod may ask for such a node by name.
 func TestANodeOfALongNameIsAskedForByName(t *testing.T) {
-	c := New(&Clock{})
+	c := newCluster(clockOf(nil))
 	long := strings.Repeat("node.", 20) + "example"
 	for _, name := range []string{long, "other"} {
 		require.NoError(t, c.AddNode(name, zone.Key{}))
@@ -492,7 +501,7 @@ func TestANodeOfALongNameIsAskedForByName(t *testing.T) {
 				{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: test.operator, Values: test.values}}},
 			}},
 		}}}}
-		names, best := c.Feasible(p)
+		names, best := c.feasible(p)
 		require.Equal(t, test.want, names)
 		require.Equal(t, len(names) > 0, best != "")
 	}
@@ -500,7 +509,7 @@ func TestANodeOfALongNameIsAskedForByName(t *testing.T) {
 
 // A pod that tolerates a cordon or an outage may come back on a cordoned or silent node.
 func TestCordonedAndSilentNodesTakePodsThatTolerateIt(t *testing.T) {
-	c := New(&Clock{})
+	c := newCluster(clockOf(nil))
 	for _, name := range []string{"cordoned", "open"} {
 		require.NoError(t, c.AddNode(name, zone.Key{}))
 	}
@@ -516,35 +525,26 @@ func TestCordonedAndSilentNodesTakePodsThatTolerateIt(t *testing.T) {
 		"": {"cordoned", "never-reported", "open", "silent"},
 	} {
 		p := &v1.Pod{Spec: v1.PodSpec{Tolerations: []v1.Toleration{{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}}}}
-		names, _ := c.Feasible(p)
+		names, _ := c.feasible(p)
 		require.Equal(t, want, names, key)
 	}
 }
 
-// watched calls a test before each step, and when a pod changes.
-type watched struct {
-	Subject
-	before func()
-	pod    func(evictor.PodKey)
-}
+// watched tells a test of each pod that changes.
+type watched func(evictor.PodKey)
 
-func (w *watched) Step(ctx context.Context) (time.Time, error) {
-	w.before()
-	return w.Subject.Step(ctx)
-}
-
-func (w *watched) PodChanged(key evictor.PodKey) {
-	w.pod(key)
-	w.Subject.PodChanged(key)
-}
+func (w watched) PodChanged(key evictor.PodKey)         { w(key) }
+func (watched) NodeChanged(string)                      {}
+func (watched) LeaseObserved(string, time.Time, string) {}
+func (watched) SetObserverHealth(error)                 {}
 
 // At every instant, a waiting pod finds no node, and a pod that came back is where there was room.
 func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 	waited, returned := 0, 0
 	for seed := range int64(60) {
 		r := rand.New(rand.NewSource(seed))
-		m := &model{c: New(&Clock{}), pods: map[string]*v1.Pod{}, node: map[string]*v1.Node{}}
-		s := &scenario.Scenario{Reschedule: &scenario.Reschedule{After: at(time.Duration(r.Intn(20)) * time.Second)}, Until: at(40 * time.Minute)}
+		m := &model{c: newCluster(clockOf(nil)), pods: map[string]*v1.Pod{}, node: map[string]*v1.Node{}}
+		s := Scenario{ReplaceAfter: time.Duration(r.Intn(20)) * time.Second, Until: 40 * time.Minute}
 		for i := range 6 {
 			n := randomNode(r, fmt.Sprint("n", i))
 			require.NoError(t, m.c.AddNodeObject(n))
@@ -558,17 +558,17 @@ func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 			m.pods[p.Namespace+"/"+p.Name] = p
 		}
 		for i := range 12 {
-			e := scenario.Event{At: at(time.Duration(1+3*i) * time.Minute)}
+			e := Event{At: time.Duration(1+3*i) * time.Minute}
 			node := fmt.Sprint("n", r.Intn(6))
 			switch r.Intn(5) {
 			case 0, 1:
-				e.Fail = &scenario.Selector{Node: node}
+				e.Fail = named(node)
 			case 2:
-				e.Recover = &scenario.Selector{Node: node}
+				e.Recover = named(node)
 			case 3:
-				e.Taint = &scenario.Taint{Selector: scenario.Selector{Node: node}, Key: "k", Effect: "NoExecute"}
+				e.Taint = &Taint{Nodes: Nodes{Names: []string{node}}, Key: "k", Effect: "NoExecute"}
 			case 4:
-				e.Untaint = &scenario.Untaint{Selector: scenario.Selector{Node: node}, Key: "k", Effect: "NoExecute"}
+				e.Untaint = &Untaint{Nodes: Nodes{Names: []string{node}}, Key: "k", Effect: "NoExecute"}
 			}
 			s.Events = append(s.Events, e)
 		}
@@ -590,15 +590,21 @@ func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 				}
 			}
 		}
-		_, err := Play(context.Background(), s, m.c, Options{
-			Wrap: func(e *evictor.Evictor, _ *Cluster) Subject {
-				return &watched{Subject: e, before: check, pod: func(key evictor.PodKey) {
-					if _, ok := m.c.findPod(key); ok && m.pods[key.Namespace+"/"+key.Name] == nil {
-						m.pods[key.Namespace+"/"+key.Name] = written(key)
-						returned++
-					}
-				}}
-			},
+		changed := watched(func(key evictor.PodKey) {
+			if _, ok := m.c.findPod(key); ok && m.pods[key.Namespace+"/"+key.Name] == nil {
+				m.pods[key.Namespace+"/"+key.Name] = written(key)
+				returned++
+			}
+		})
+		_, err := s.playOn(context.Background(), m.c, func(w *World) (Controller, error) {
+			if err := w.Clients().Source.Feed(changed, w.Config()); err != nil {
+				return nil, err
+			}
+			e, err := w.NewEvictor(evictor.Options{})
+			return StepFunc(func(ctx context.Context) (time.Time, error) {
+				check()
+				return e.Step(ctx)
+			}), err
 		})
 		require.NoError(t, err)
 	}

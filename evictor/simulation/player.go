@@ -73,13 +73,18 @@ func (e *InvalidError) Unwrap() error { return e.error }
 // Controllers are made and stepped in the given order. Play stops when the context ends. The error lists every fault of
 // the scenario, as an InvalidError, or is the error of a controller, of Read, of Timeline or of the context.
 func Play(ctx context.Context, s Scenario, controllers ...Start) (*Report, error) {
+	return s.playOn(ctx, newCluster(clockOf(s.Clock)), controllers...)
+}
+
+// playOn plays the scenario on a cluster that may have objects already.
+func (s Scenario) playOn(ctx context.Context, c *cluster, controllers ...Start) (*Report, error) {
 	if len(controllers) == 0 {
 		controllers = []Start{func(w *World) (Controller, error) {
 			w.player.scenario.Config.ExplainSize = 0 // nobody can ask this evictor
 			return w.NewEvictor(evictor.Options{})
 		}}
 	}
-	p, err := s.player(controllers)
+	p, err := s.player(c, controllers)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +97,7 @@ func Play(ctx context.Context, s Scenario, controllers ...Start) (*Report, error
 func New(s Scenario) (*World, error) {
 	s.Events, s.Traces, s.ReplaceAfter = nil, nil, -1
 	s.Until = max(s.Until, 1)
-	p, err := s.player(nil)
+	p, err := s.player(newCluster(clockOf(s.Clock)), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -100,10 +105,10 @@ func New(s Scenario) (*World, error) {
 	return p.world, p.begin()
 }
 
-// player checks the scenario and builds what it plays on.
-func (s Scenario) player(starts []Start) (*player, error) {
+// player checks the scenario and adds its objects to the cluster.
+func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	s = s.WithDefaults()
-	p := &player{scenario: &s, starts: starts, cluster: newCluster(clockOf(s.Clock)), seen: make(map[string]struct{})}
+	p := &player{scenario: &s, starts: starts, cluster: c, seen: make(map[string]struct{})}
 	if err := s.fill(p.cluster); err != nil {
 		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})
 	}

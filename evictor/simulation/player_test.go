@@ -7,66 +7,81 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 func ptr[T any](v T) *T { return &v }
 
-func at(d time.Duration) *scenario.Duration { return ptr(scenario.Duration(d)) }
+// named selects nodes by name.
+func named(names ...string) *Nodes { return &Nodes{Names: names} }
 
-func play(t *testing.T, s *scenario.Scenario) ([]string, *Report) {
+// configured changes the default configuration.
+func configured(change func(*evictor.Config)) evictor.Config {
+	c := evictor.DefaultConfig()
+	change(&c)
+	return c
+}
+
+// checked returns the faults of a scenario without objects.
+func checked(s Scenario) error { return checkedOn(newCluster(clockOf(nil)), s) }
+
+// checkedOn returns those of one on a cluster that has objects.
+func checkedOn(c *cluster, s Scenario) error {
+	s = s.WithDefaults()
+	return s.check(c)
+}
+
+// play plays a scenario and returns its timeline as text.
+func play(t *testing.T, s Scenario) ([]string, *Report) {
+	t.Helper()
+	return playOn(t, newCluster(clockOf(nil)), s)
+}
+
+// playOn does so on a cluster that has objects already.
+func playOn(t *testing.T, c *cluster, s Scenario, controllers ...Start) ([]string, *Report) {
 	t.Helper()
 	var lines []string
-	r, err := Play(context.Background(), s, New(&Clock{}), Options{Line: func(l scenario.Line) error {
+	s.Timeline = func(l timeline.Line) error {
 		lines = append(lines, string(l.AppendJSON(nil)))
 		return nil
-	}})
+	}
+	r, err := s.playOn(context.Background(), c, controllers...)
 	require.NoError(t, err)
 	return lines, r
 }
 
-func TestSmoke(t *testing.T) {
-	s := &scenario.Scenario{
-		Cluster: scenario.Cluster{Zones: []scenario.Zone{
-			{Name: "a", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(300)), DaemonSetPodsPerNode: 1},
-			{Name: "b", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(300))},
-		}},
-		Events: []scenario.Event{
-			{At: at(2 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
-			{At: at(8*time.Minute + 12*time.Second), Recover: &scenario.Selector{Node: "a-002"}},
-		},
-		Until: at(15 * time.Minute),
+// observing starts the evictor that acts by default, and shows its decisions.
+func observing(observe func(evictor.Decision)) Start {
+	return func(w *World) (Controller, error) {
+		return w.NewEvictor(evictor.Options{Observer: evictor.ObserverFunc(observe)})
 	}
-	lines, r := play(t, s)
-	for _, l := range lines {
-		t.Log(l)
-	}
-	t.Logf("%+v", r)
 }
 
 // 1.0001s and 1.0005s are both printed as 1.000.
 func TestLinesThatPrintTheSameTimeAreSorted(t *testing.T) {
-	c := New(&Clock{})
-	p := &player{cluster: c, seen: map[string]struct{}{}}
-	var got []scenario.Line
-	p.options.Line = func(l scenario.Line) error { got = append(got, l); return nil }
-	p.line(scenario.Line{T: 1000100 * time.Microsecond, Kind: scenario.KindZone})
-	p.line(scenario.Line{T: 1000500 * time.Microsecond, Kind: scenario.KindCondition})
+	c := newCluster(clockOf(nil))
+	var got []timeline.Line
+	s := &Scenario{Timeline: func(l timeline.Line) error { got = append(got, l); return nil }}
+	p := &player{scenario: s, cluster: c, seen: map[string]struct{}{}}
+	p.line(timeline.Line{T: 1000100 * time.Microsecond, Kind: timeline.KindZone})
+	p.line(timeline.Line{T: 1000500 * time.Microsecond, Kind: timeline.KindCondition})
 	p.flush()
-	require.LessOrEqual(t, scenario.Compare(got[0], got[1]), 0, "%s", []string{string(got[0].AppendJSON(nil)), string(got[1].AppendJSON(nil))})
+	require.LessOrEqual(t, timeline.Compare(got[0], got[1]), 0, "%s", []string{string(got[0].AppendJSON(nil)), string(got[1].AppendJSON(nil))})
 }
 
 // A fault that only the run finds names its event too: here the pod is still terminating when it is added again.
 func TestEventThatFailsInTheRunIsNumbered(t *testing.T) {
-	_, err := Play(context.Background(), &scenario.Scenario{
-		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3}}},
-		Events: []scenario.Event{
-			{At: at(3 * time.Minute), AddPod: &scenario.AddPod{Name: "x", Node: "a-001"}},
-			{At: at(time.Minute), AddPod: &scenario.AddPod{Name: "x", Node: "a-000"}},
-			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
-			{At: at(2 * time.Minute), DeletePod: &scenario.DeletePod{Name: "x"}},
+	_, err := Play(context.Background(), Scenario{
+		Zones: []Zone{{Name: "a", Nodes: 3}},
+		Events: []Event{
+			{At: 3 * time.Minute, AddPod: &AddPod{Name: "x", Node: "a-001"}},
+			{At: time.Minute, AddPod: &AddPod{Name: "x", Node: "a-000"}},
+			{At: time.Minute, Fail: named("a-000")},
+			{At: 2 * time.Minute, DeletePod: &Pod{Name: "x"}},
 		},
-		Until: at(5 * time.Minute),
-	}, New(&Clock{}), Options{})
-	require.EqualError(t, err, "event 1 (at 3m0s): pod default/x already exists")
+		Until:        5 * time.Minute,
+		ReplaceAfter: -1,
+	})
+	require.EqualError(t, err, "simulation: event 1 (at 3m0s): pod default/x already exists")
 }

@@ -19,7 +19,7 @@ func TestHowManyCouldPreempt(t *testing.T) {
 		policy *v1.PreemptionPolicy
 		want   int
 	}{{"1", nil, 3}, {"2", nil, 1}, {"4", nil, 0}, {"1", &never, 0}} {
-		c := New(&Clock{})
+		c := newCluster(clockOf(nil))
 		for _, name := range []string{"a", "b"} {
 			n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("4")}

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
+
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -17,23 +17,24 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 	tolerating := []v1.Toleration{{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}}
 	for _, test := range []struct {
 		taints bool
-		spec   PodSpec
+		spec   podSpec
 		want   string
 	}{
-		{true, PodSpec{OwnerKind: "DaemonSet"}, LeftTurn},
-		{true, PodSpec{Tolerations: tolerating}, LeftForever},
-		{false, PodSpec{OwnerKind: "DaemonSet", Tolerations: tolerating}, LeftForever},
-		{false, PodSpec{Tolerations: tolerating}, LeftTurn},
+		{true, podSpec{OwnerKind: "DaemonSet"}, LeftTurn},
+		{true, podSpec{Tolerations: tolerating}, LeftForever},
+		{false, podSpec{OwnerKind: "DaemonSet", Tolerations: tolerating}, LeftForever},
+		{false, podSpec{Tolerations: tolerating}, LeftTurn},
 	} {
-		c := New(&Clock{})
+		c := newCluster(clockOf(nil))
 		for _, name := range []string{"a", "b"} {
 			require.NoError(t, c.AddNode(name, zone.Key{Zone: "z"}))
 		}
 		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "a", test.spec))
-		_, r := playOn(t, c, &scenario.Scenario{
-			Config: scenario.Config{TaintBasedEviction: &test.taints, NodeEvictionRate: ptr(0.0)},
-			Events: []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}},
-			Until:  at(30 * time.Minute),
+		_, r := playOn(t, c, Scenario{
+			Config:       configured(func(c *evictor.Config) { c.TaintBasedEviction, c.NodeEvictionRate = test.taints, 0 }),
+			Events:       []Event{{At: time.Minute, Fail: named("a")}},
+			Until:        30 * time.Minute,
+			ReplaceAfter: -1,
 		})
 		require.Equal(t, map[string]int{test.want: 1}, r.Left, test)
 	}
@@ -41,15 +42,16 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 
 // A node counts as tainted even if its taint was lifted because every zone was down.
 func TestNodesThatCameBackAfterTheirTaintWasLiftedWereTainted(t *testing.T) {
-	lines, r := play(t, &scenario.Scenario{
-		Heartbeat: scenario.Heartbeat{Spread: ptr(scenario.SpreadNone)},
-		Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(3000))}}},
-		Events: []scenario.Event{
-			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
-			{At: at(3 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
-			{At: at(6 * time.Minute), Recover: &scenario.Selector{Zone: ptr("a")}},
+	lines, r := play(t, Scenario{
+		LeasesTogether: true,
+		Zones:          []Zone{{Name: "a", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(TolerationSeconds(3000))}},
+		Events: []Event{
+			{At: time.Minute, Fail: named("a-000")},
+			{At: 3 * time.Minute, Fail: &Nodes{Zone: "a"}},
+			{At: 6 * time.Minute, Recover: &Nodes{Zone: "a"}},
 		},
-		Until: at(10 * time.Minute),
+		Until:        10 * time.Minute,
+		ReplaceAfter: -1,
 	})
 	require.Contains(t, lines, `{"t":225.000,"kind":"taint","node":"a-000","key":"node.kubernetes.io/unreachable","effect":"NoExecute","op":"remove","reason":"Ready is Unknown"}`)
 	require.Equal(t, 2, r.CameBackNodes)

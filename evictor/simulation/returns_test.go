@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // fleet makes a cluster of nodes a, b and c; a has a pod of each kind of owner, named after it.
-func fleet(t *testing.T, kinds ...string) *Cluster {
-	c := New(&Clock{})
+func fleet(t *testing.T, kinds ...string) *cluster {
+	c := newCluster(clockOf(nil))
 	for _, name := range []string{"a", "b", "c"} {
 		require.NoError(t, c.AddNodeObject(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 	}
@@ -32,14 +32,14 @@ func fleet(t *testing.T, kinds ...string) *Cluster {
 }
 
 // schedules returns the pods that came back, and when.
-func schedules(t *testing.T, c *Cluster, events ...scenario.Event) (map[string]time.Duration, *Report) {
+func schedules(t *testing.T, c *cluster, events ...Event) (map[string]time.Duration, *Report) {
 	back := map[string]time.Duration{}
-	s := &scenario.Scenario{Events: events, Reschedule: &scenario.Reschedule{}, Until: at(20 * time.Minute)}
+	s := Scenario{Events: events, Until: 20 * time.Minute}
 	lines, r := playOn(t, c, s)
 	for _, text := range lines {
-		l, err := scenario.ParseLine([]byte(text))
+		l, err := timeline.Parse([]byte(text))
 		require.NoError(t, err)
-		if l.Kind == scenario.KindSchedule {
+		if l.Kind == timeline.KindSchedule {
 			back[l.Pod] = l.T
 		}
 	}
@@ -49,7 +49,7 @@ func schedules(t *testing.T, c *Cluster, events ...scenario.Event) (map[string]t
 var kinds = []string{"ReplicaSet", "Job", "StatefulSet", "DaemonSet", "bare"}
 
 func TestOnASilentNodeAStatefulSetsPodIsNotReplaced(t *testing.T) {
-	fails := scenario.Event{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}
+	fails := Event{At: time.Minute, Fail: named("a")}
 	back, r := schedules(t, fleet(t, kinds...), fails)
 	require.Len(t, back, 2, back)
 	require.Contains(t, back, "ReplicaSet-r1")
@@ -58,11 +58,11 @@ func TestOnASilentNodeAStatefulSetsPodIsNotReplaced(t *testing.T) {
 }
 
 func TestAStatefulSetsPodComesBackWhenItsObjectIsGone(t *testing.T) {
-	fails := scenario.Event{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}
-	for name, gone := range map[string]scenario.Event{
-		"its kubelet is back":  {At: at(10 * time.Minute), Recover: &scenario.Selector{Node: "a"}},
-		"its node is deleted":  {At: at(10 * time.Minute), DeleteNode: &scenario.Selector{Node: "a"}},
-		"its object is forced": {At: at(10 * time.Minute), ForceDelete: &scenario.DeletePod{Name: "StatefulSet"}},
+	fails := Event{At: time.Minute, Fail: named("a")}
+	for name, gone := range map[string]Event{
+		"its kubelet is back":  {At: 10 * time.Minute, Recover: named("a")},
+		"its node is deleted":  {At: 10 * time.Minute, DeleteNode: named("a")},
+		"its object is forced": {At: 10 * time.Minute, ForceDelete: &Pod{Name: "StatefulSet"}},
 	} {
 		back, r := schedules(t, fleet(t, kinds...), fails, gone)
 		require.Equal(t, 10*time.Minute+10*time.Second, back["StatefulSet"], name)
@@ -70,23 +70,23 @@ func TestAStatefulSetsPodComesBackWhenItsObjectIsGone(t *testing.T) {
 		require.Zero(t, r.Waiting, name)
 	}
 	// It had no live node from its node's silence on, and the two others had none until they came back.
-	_, r := schedules(t, fleet(t, "StatefulSet"), fails, scenario.Event{At: at(10 * time.Minute), DeleteNode: &scenario.Selector{Node: "a"}})
+	_, r := schedules(t, fleet(t, "StatefulSet"), fails, Event{At: 10 * time.Minute, DeleteNode: named("a")})
 	require.InDelta(t, (9*time.Minute + 10*time.Second).Hours(), r.PodHoursLost, 1e-9)
 }
 
 func TestPodsOfADeletedNodeAndDeletedPodsComeBack(t *testing.T) {
-	back, _ := schedules(t, fleet(t, kinds...), scenario.Event{At: at(time.Minute), DeleteNode: &scenario.Selector{Node: "a"}})
+	back, _ := schedules(t, fleet(t, kinds...), Event{At: time.Minute, DeleteNode: named("a")})
 	require.Equal(t, map[string]time.Duration{"ReplicaSet-r1": 70 * time.Second, "Job-r1": 70 * time.Second, "StatefulSet": 70 * time.Second}, back)
-	var events []scenario.Event
+	var events []Event
 	for _, kind := range kinds {
-		events = append(events, scenario.Event{At: at(time.Minute), DeletePod: &scenario.DeletePod{Name: kind}})
+		events = append(events, Event{At: time.Minute, DeletePod: &Pod{Name: kind}})
 	}
 	again, _ := schedules(t, fleet(t, kinds...), events...)
 	require.Equal(t, back, again)
 }
 
 func TestAPodWithoutRoomIsPendingUntilThereIsSome(t *testing.T) {
-	c := New(&Clock{})
+	c := newCluster(clockOf(nil))
 	one := func(quantity string) v1.ResourceList {
 		return v1.ResourceList{v1.ResourceCPU: resource.MustParse("8"), gpu: resource.MustParse(quantity)}
 	}
@@ -102,25 +102,26 @@ func TestAPodWithoutRoomIsPendingUntilThereIsSome(t *testing.T) {
 		require.NoError(t, err)
 	}
 	back, _ := schedules(t, c,
-		scenario.Event{At: at(time.Minute), DeleteNode: &scenario.Selector{Node: "a"}},
-		scenario.Event{At: at(3*time.Minute + time.Second), Cordon: &scenario.Selector{Node: "c"}},
-		scenario.Event{At: at(5*time.Minute + 123*time.Millisecond), DeletePod: &scenario.DeletePod{Name: "q"}},
+		Event{At: time.Minute, DeleteNode: named("a")},
+		Event{At: 3*time.Minute + time.Second, Cordon: named("c")},
+		Event{At: 5*time.Minute + 123*time.Millisecond, DeletePod: &Pod{Name: "q"}},
 	)
 	require.Equal(t, 5*time.Minute+123*time.Millisecond, back["p-r1"], "at once, not at the next pass")
 	require.NotContains(t, back, "q-r1", "there is no room for both")
 }
 
 func TestGeneratedPodsTolerateAsTheAPIServerLetsThem(t *testing.T) {
-	for want, zone := range map[time.Duration]scenario.Zone{
+	for want, zone := range map[time.Duration]Zone{
 		300 * time.Second: {},
-		30 * time.Second:  {TolerationSeconds: ptr(scenario.TolerationSeconds(30))},
-		0:                 {TolerationSeconds: ptr(scenario.NoToleration)},
+		30 * time.Second:  {TolerationSeconds: ptr(TolerationSeconds(30))},
+		0:                 {TolerationSeconds: ptr(NoToleration)},
 	} {
 		zone.Name, zone.Nodes, zone.PodsPerNode = "a", 3, 1
-		_, r := play(t, &scenario.Scenario{
-			Cluster: scenario.Cluster{Zones: []scenario.Zone{zone}}, Heartbeat: scenario.Heartbeat{Spread: ptr(scenario.SpreadNone)},
-			Events: []scenario.Event{{At: at(61 * time.Second), Fail: &scenario.Selector{Node: "a-000"}}},
-			Until:  at(20 * time.Minute),
+		_, r := play(t, Scenario{
+			Zones: []Zone{zone}, LeasesTogether: true,
+			Events:       []Event{{At: 61 * time.Second, Fail: named("a-000")}},
+			Until:        20 * time.Minute,
+			ReplaceAfter: -1,
 		})
 		require.Equal(t, 1, r.Evicted)
 		require.Equal(t, 54*time.Second+want, r.EvictionDelayWorst, "grace of 50s from the last heartbeat at 60s, found out at the pass of 115s")

@@ -8,17 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 // A roll drains one node, replaces it, waits, and goes on with the next.
 func TestRoll(t *testing.T) {
-	s := &scenario.Scenario{
-		Cluster:    scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3, PodsPerNode: 2, DaemonSetPodsPerNode: 1}}},
-		Events:     []scenario.Event{{At: at(time.Minute), Roll: &scenario.Roll{Selector: scenario.Selector{Zone: ptr("a")}, After: at(90 * time.Second), Wait: at(30 * time.Second)}}},
-		Reschedule: &scenario.Reschedule{},
-		Until:      at(20 * time.Minute),
+	s := Scenario{
+		Zones:  []Zone{{Name: "a", Nodes: 3, PodsPerNode: 2, DaemonSetPodsPerNode: 1}},
+		Events: []Event{{At: time.Minute, Roll: &Roll{Nodes: Nodes{Zone: "a"}, After: 90 * time.Second, Wait: 30 * time.Second}}},
+		Until:  20 * time.Minute,
 	}
 	lines, r := play(t, s)
 	var told []string
@@ -42,21 +39,20 @@ func TestRoll(t *testing.T) {
 	require.Equal(t, 8, r.Drained, "of 6 pods: some move on to nodes that are drained later")
 	require.Equal(t, r.Drained, r.ReturnedPods)
 	require.Zero(t, r.PendingAtEnd)
-	require.Equal(t, 3, r.ByZone[0].Nodes)
+	require.Equal(t, 3, r.Zones[0].Nodes)
 	require.Empty(t, r.Warnings)
 }
 
 // A budget holds a roll up until its pods are back.
 func TestARollKeepsBudgets(t *testing.T) {
-	c := New(&Clock{})
-	require.NoError(t, c.AddBudget("default", "b", BudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, MaxUnavailable: ptr(intstr.FromInt32(1))}))
-	s := &scenario.Scenario{
-		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 2, PodsPerNode: 2, Pod: scenario.PodFields{Labels: map[string]string{"app": "web"}}}}},
-		Events: []scenario.Event{
-			{At: at(time.Minute), Roll: &scenario.Roll{Selector: scenario.Selector{Zone: ptr("a")}}},
+	c := newCluster(clockOf(nil))
+	require.NoError(t, c.AddBudget("default", "b", budgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, MaxUnavailable: ptr(intstr.FromInt32(1))}))
+	s := Scenario{
+		Zones: []Zone{{Name: "a", Nodes: 2, PodsPerNode: 2, Pod: PodFields{Labels: map[string]string{"app": "web"}}}},
+		Events: []Event{
+			{At: time.Minute, Roll: &Roll{Nodes: Nodes{Zone: "a"}}},
 		},
-		Reschedule: &scenario.Reschedule{},
-		Until:      at(20 * time.Minute),
+		Until: 20 * time.Minute,
 	}
 	_, r := playOn(t, c, s)
 	require.GreaterOrEqual(t, r.Drained, 4)
@@ -65,13 +61,14 @@ func TestARollKeepsBudgets(t *testing.T) {
 }
 
 func TestReplacingManyAtOnceWarns(t *testing.T) {
-	_, r := play(t, &scenario.Scenario{
-		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3}}},
-		Events: []scenario.Event{
-			{At: at(time.Minute), ReplaceNode: &scenario.ReplaceNode{Selector: scenario.Selector{Zone: ptr("a")}}},
-			{At: at(2 * time.Minute), ReplaceNode: &scenario.ReplaceNode{Selector: scenario.Selector{Node: "a-000"}}},
+	_, r := play(t, Scenario{
+		Zones: []Zone{{Name: "a", Nodes: 3}},
+		Events: []Event{
+			{At: time.Minute, ReplaceNode: &ReplaceNode{Nodes: Nodes{Zone: "a"}}},
+			{At: 2 * time.Minute, ReplaceNode: &ReplaceNode{Nodes: Nodes{Names: []string{"a-000"}}}},
 		},
-		Until: at(5 * time.Minute),
+		Until:        5 * time.Minute,
+		ReplaceAfter: -1,
 	})
 	require.Equal(t, []string{"event 1 (at 1m0s) replaces 3 nodes at once, with their pods; roll drains and replaces one after the other"}, r.Warnings)
 }

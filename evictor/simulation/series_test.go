@@ -6,22 +6,22 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 func TestSeries(t *testing.T) {
-	s := &scenario.Scenario{
-		Heartbeat: scenario.Heartbeat{Spread: ptr(scenario.SpreadNone)},
-		Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 2, PodsPerNode: 4}, {Name: "b", Nodes: 3}}},
-		Events: []scenario.Event{
-			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
-			{At: at(10 * time.Minute), Recover: &scenario.Selector{Node: "a-000"}},
-			{At: at(11 * time.Minute), DeleteNode: &scenario.Selector{Node: "a-000"}},
+	s := Scenario{
+		LeasesTogether: true,
+		Zones:          []Zone{{Name: "a", Nodes: 2, PodsPerNode: 4}, {Name: "b", Nodes: 3}},
+		Events: []Event{
+			{At: time.Minute, Fail: named("a-000")},
+			{At: 10 * time.Minute, Recover: named("a-000")},
+			{At: 11 * time.Minute, DeleteNode: named("a-000")},
 		},
-		Until: at(12 * time.Minute),
+		Until:        12 * time.Minute,
+		ReplaceAfter: -1,
+		Points:       12,
 	}
-	r, err := Play(context.Background(), s, New(&Clock{}), Options{Points: 12})
+	r, err := Play(context.Background(), s)
 	require.NoError(t, err)
 	series := r.Series
 	require.Equal(t, time.Minute, series.Step)

@@ -10,8 +10,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 // BenchmarkSpread is an hour of 10,000 nodes and 300,000 pods of 1,000 workloads that lose one of three zones. The pods
@@ -22,7 +20,7 @@ func BenchmarkSpread(b *testing.B) {
 		b.Run(fmt.Sprint(over), func(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
-				c := New(&Clock{})
+				c := newCluster(clockOf(nil))
 				for i := range nodes {
 					n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Labels: map[string]string{
 						v1.LabelTopologyZone: fmt.Sprint("z", i%3), v1.LabelHostname: fmt.Sprint("n", i),
@@ -44,12 +42,12 @@ func BenchmarkSpread(b *testing.B) {
 					require.NoError(b, err)
 				}
 				zone := "z0"
-				s := &scenario.Scenario{
-					Events:     []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Zone: &zone}}},
-					Reschedule: &scenario.Reschedule{}, Until: at(time.Hour),
+				s := Scenario{
+					Events: []Event{{At: time.Minute, Fail: &Nodes{Zone: zone}}},
+					Until:  time.Hour,
 				}
 				b.StartTimer()
-				r, err := Play(context.Background(), s, c, Options{})
+				r, err := s.playOn(context.Background(), c)
 				require.NoError(b, err)
 				b.ReportMetric(float64(r.ReturnedPods), "returned")
 				b.ReportMetric(float64(r.PendingAtEnd), "pending")

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // owned is a pod of a file on a node that tolerates an outage for no time.
@@ -27,8 +27,8 @@ func claiming(p *v1.Pod, claim string) *v1.Pod {
 
 // filed is a cluster of two nodes in zone a and two in zone b, with pods, and with a volume in zone a that the claim disk
 // is bound to. The claim and the volume come after the pods, as kubectl may print them.
-func filed(t *testing.T, mode v1.PersistentVolumeAccessMode, pods ...*v1.Pod) *Cluster {
-	c := New(&Clock{})
+func filed(t *testing.T, mode v1.PersistentVolumeAccessMode, pods ...*v1.Pod) *cluster {
+	c := newCluster(clockOf(nil))
 	for _, name := range []string{"a1", "a2", "b1", "b2"} {
 		labels := map[string]string{v1.LabelTopologyZone: name[:1], v1.LabelHostname: name}
 		require.NoError(t, c.AddNodeObject(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}))
@@ -53,16 +53,16 @@ func filed(t *testing.T, mode v1.PersistentVolumeAccessMode, pods ...*v1.Pod) *C
 	return c
 }
 
-func failing(node string, more ...scenario.Event) *scenario.Scenario {
-	return &scenario.Scenario{
-		Events:     append([]scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: node}}}, more...),
-		Reschedule: &scenario.Reschedule{}, Until: at(30 * time.Minute),
+func failing(node string, more ...Event) Scenario {
+	return Scenario{
+		Events: append([]Event{{At: time.Minute, Fail: named(node)}}, more...),
+		Until:  30 * time.Minute,
 	}
 }
 
 // scheduled returns where a pod came back, and when.
-func scheduled(lines []scenario.Line, pod string) (node string, at time.Duration) {
-	for _, l := range of(lines, scenario.KindSchedule) {
+func scheduled(lines []timeline.Line, pod string) (node string, at time.Duration) {
+	for _, l := range of(lines, timeline.KindSchedule) {
 		if l.Pod == "shop/"+pod {
 			return l.Node, l.T
 		}
@@ -73,14 +73,14 @@ func scheduled(lines []scenario.Line, pod string) (node string, at time.Duration
 // A database's disk is in zone a, so the database is too. The disk leaves a silent node six minutes after the pod's
 // object is gone, or at once if the node is out of service or back.
 func TestADiskIsFreeLate(t *testing.T) {
-	gone := scenario.Event{At: at(10 * time.Minute), ForceDelete: &scenario.DeletePod{Name: "shop/db"}}
-	serviced := scenario.Event{At: at(10*time.Minute + time.Second), OutOfService: &scenario.Selector{Node: "a1"}}
-	back := scenario.Event{At: at(10 * time.Minute), Recover: &scenario.Selector{Node: "a1"}}
-	deleted := scenario.Event{At: at(10 * time.Minute), DeleteNode: &scenario.Selector{Node: "a1"}}
+	gone := Event{At: 10 * time.Minute, ForceDelete: &Pod{Name: "shop/db"}}
+	serviced := Event{At: 10*time.Minute + time.Second, OutOfService: named("a1")}
+	back := Event{At: 10 * time.Minute, Recover: named("a1")}
+	deleted := Event{At: 10 * time.Minute, DeleteNode: named("a1")}
 	soon, late := 10*time.Minute+10*time.Second, 16*time.Minute+10*time.Second
 	for _, test := range []struct {
 		name  string
-		event scenario.Event
+		event Event
 		mode  v1.PersistentVolumeAccessMode
 		want  time.Duration
 	}{
@@ -109,21 +109,21 @@ func TestADiskIsFreeLate(t *testing.T) {
 // While zone a is lost its database is Pending, and is so because of its volume.
 func TestADiskOfALostZoneIsNowhereElse(t *testing.T) {
 	c := filed(t, v1.ReadWriteMany, claiming(owned("ReplicaSet", "db", "db", "a1"), "disk"), claiming(owned("ReplicaSet", "x", "x", "b1"), "unknown"))
-	_, _, r := told(t, c, failing("a1", scenario.Event{At: at(time.Minute), Fail: &scenario.Selector{Node: "a2"}}))
+	_, _, r := told(t, c, failing("a1", Event{At: time.Minute, Fail: named("a2")}))
 	require.Len(t, r.Unplaced, 1)
 	require.Equal(t, map[string]int{notReady: 2, volumeAway: 2}, r.Unplaced[0].Because)
 	require.Equal(t, map[string]int{unboundClaims: 1}, r.NotSimulated)
-	require.Equal(t, r.NotSimulated, r.Understated())
+	require.Equal(t, r.NotSimulated, r.Understated)
 }
 
 // A pod whose claim is another pod's alone waits until that one is gone.
 func TestAClaimOfOnePod(t *testing.T) {
 	next := claiming(owned("ReplicaSet", "next", "next", ""), "disk")
 	c := filed(t, "ReadWriteOncePod", claiming(owned("", "", "first", "a1"), "disk"), next)
-	lines, _, r := told(t, c, &scenario.Scenario{
-		Events: []scenario.Event{{At: at(5 * time.Minute), DeletePod: &scenario.DeletePod{Name: "shop/first"}}}, Reschedule: &scenario.Reschedule{}, Until: at(10 * time.Minute),
+	lines, _, r := told(t, c, Scenario{
+		Events: []Event{{At: 5 * time.Minute, DeletePod: &Pod{Name: "shop/first"}}}, Until: 10 * time.Minute,
 	})
-	require.Equal(t, because("0/4 nodes: 4 volume in use"), of(lines, scenario.KindPending)[0].More)
+	require.Equal(t, because("0/4 nodes: 4 volume in use"), of(lines, timeline.KindPending)[0].More)
 	_, at := scheduled(lines, "next")
 	require.Equal(t, 5*time.Minute, at)
 	require.Zero(t, r.PendingAtEnd)

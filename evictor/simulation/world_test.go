@@ -41,7 +41,7 @@ func stepping(step func(w *simulation.World, now time.Duration) (next time.Durat
 func lost() simulation.Scenario {
 	return simulation.Scenario{
 		Zones:  []simulation.Zone{{Name: "a", Nodes: 10, PodsPerNode: 1}},
-		Events: []simulation.Event{at(1, simulation.Fail(simulation.Nodes{Zone: "a", Count: 3}))},
+		Events: []simulation.Event{{At: time.Minute, Fail: &simulation.Nodes{Zone: "a", Count: 3}}},
 		Until:  10 * time.Minute,
 	}
 }
@@ -128,7 +128,7 @@ func TestControllersSeeEachOther(t *testing.T) {
 		if n, _ := w.Clients().Nodes.Node("a-005"); n.Spec.Unschedulable {
 			return 0, nil
 		}
-		return 0, w.Do(simulation.Cordon(simulation.Nodes{Names: []string{"a-005"}}))
+		return 0, w.Do(simulation.Event{Cordon: &simulation.Nodes{Names: []string{"a-005"}}})
 	})
 	for _, controllers := range [][]simulation.Start{{ours(evictor.Options{}), cordons}, {cordons, ours(evictor.Options{})}} {
 		_, lines := play(t, lost(), controllers...)
@@ -142,16 +142,16 @@ func TestControllersSeeEachOther(t *testing.T) {
 
 // World.Do has the same effect as an event.
 func TestDoIsAnEvent(t *testing.T) {
-	for name, action := range map[string]simulation.Action{
-		"drain":    simulation.Drain(simulation.Nodes{Zone: "a", Count: 2}),
-		"replace":  simulation.ReplaceNodes(simulation.Nodes{Names: []string{"a-001"}}, time.Minute),
-		"roll":     simulation.Roll(simulation.Nodes{Zone: "a", Count: 2}, time.Minute, time.Second),
-		"now":      simulation.ReplaceNodes(simulation.Nodes{Names: []string{"a-001"}}, 0),
-		"recover":  simulation.Recover(simulation.Nodes{Zone: "a"}),
-		"add":      simulation.AddNode(node("new", "a", nil)),
-		"after":    simulation.ReplaceNodes(simulation.Nodes{Names: []string{"a-001"}}, time.Hour),
-		"the API":  simulation.APISlow(time.Second),
-		"the pods": simulation.ForceDeletePod(evictor.PodKey{Namespace: "default", Name: "a-009-p0"}),
+	for name, event := range map[string]simulation.Event{
+		"drain":    {Drain: &simulation.Nodes{Zone: "a", Count: 2}},
+		"replace":  {ReplaceNode: &simulation.ReplaceNode{Nodes: simulation.Nodes{Names: []string{"a-001"}}, After: time.Minute}},
+		"roll":     {Roll: &simulation.Roll{Nodes: simulation.Nodes{Zone: "a", Count: 2}, After: time.Minute, Wait: time.Second}},
+		"now":      {ReplaceNode: &simulation.ReplaceNode{Nodes: simulation.Nodes{Names: []string{"a-001"}}}},
+		"recover":  {Recover: &simulation.Nodes{Zone: "a"}},
+		"add":      {AddNode: &simulation.AddNode{Name: "new", Zone: "a"}},
+		"after":    {ReplaceNode: &simulation.ReplaceNode{Nodes: simulation.Nodes{Names: []string{"a-001"}}, After: time.Hour}},
+		"the API":  {API: &simulation.API{State: simulation.APISlow, Latency: time.Second}},
+		"the pods": {ForceDelete: &simulation.Pod{Name: "a-009-p0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			done := false
@@ -160,12 +160,14 @@ func TestDoIsAnEvent(t *testing.T) {
 					return 2 * time.Minute * min(1, max(0, 2*time.Minute-now)), nil
 				}
 				done = true
-				return 0, w.Do(action)
+				return 0, w.Do(event)
 			}))
 			s := lost()
-			s.Events = append(s.Events, at(2, action))
+			event.At = 2 * time.Minute
+			s.Events = append(s.Events, event)
 			byEvent, _ := play(t, s)
-			byController.Steps, byEvent.Steps = 0, 0
+			byController.Passes, byEvent.Passes = 0, 0
+			byEvent.After = nil // it counts only events of the scenario
 			require.Equal(t, byEvent, byController)
 		})
 	}
@@ -173,24 +175,24 @@ func TestDoIsAnEvent(t *testing.T) {
 
 func TestDoSaysWhatIsWrong(t *testing.T) {
 	var errs []error
-	do := func(w *simulation.World, action simulation.Action) { errs = append(errs, w.Do(action)) }
+	do := func(w *simulation.World, event simulation.Event) { errs = append(errs, w.Do(event)) }
 	a0 := simulation.Nodes{Names: []string{"a-000"}}
 	s := lost()
-	s.Events = append(s.Events, at(2, simulation.APIDown()))
+	s.Events = append(s.Events, simulation.Event{At: 2 * time.Minute, API: &simulation.API{State: simulation.APIDown}})
 	r, lines := play(t, s, func(w *simulation.World) (simulation.Controller, error) {
-		do(w, simulation.Cordon(a0))
+		do(w, simulation.Event{Cordon: &a0})
 		return stepping(func(w *simulation.World, now time.Duration) (time.Duration, error) {
 			switch {
 			case now == 0:
-				do(w, simulation.Cordon(simulation.Nodes{Names: []string{"q"}}))
-				do(w, simulation.Cordon(simulation.Nodes{}))
-				do(w, simulation.Taint(a0, v1.Taint{Key: "k"}))
-				do(w, simulation.DeletePod(evictor.PodKey{Namespace: "x", Name: "q"}))
-				do(w, simulation.Restart())
-				do(w, simulation.Action{})
+				do(w, simulation.Event{Cordon: &simulation.Nodes{Names: []string{"q"}}})
+				do(w, simulation.Event{Cordon: &simulation.Nodes{}})
+				do(w, simulation.Event{Taint: &simulation.Taint{Nodes: a0, Key: "k"}})
+				do(w, simulation.Event{DeletePod: &simulation.Pod{Name: "x/q"}})
+				do(w, simulation.Event{Restart: &simulation.Restart{}})
+				do(w, simulation.Event{})
 			case now == 2*time.Minute && len(errs) < 8:
-				do(w, simulation.Cordon(a0))
-				do(w, simulation.Recover(a0))
+				do(w, simulation.Event{Cordon: &a0})
+				do(w, simulation.Event{Recover: &a0})
 			}
 			return 0, nil
 		})(w)
@@ -210,7 +212,7 @@ func TestDoSaysWhatIsWrong(t *testing.T) {
 
 func TestRestartMakesControllersAnew(t *testing.T) {
 	s := lost()
-	s.Events = append(s.Events, at(2, simulation.Restart()))
+	s.Events = append(s.Events, simulation.Event{At: 2 * time.Minute, Restart: &simulation.Restart{}})
 	made, first := 0, 0
 	r, _ := play(t, s, func(w *simulation.World) (simulation.Controller, error) {
 		made++
@@ -240,7 +242,7 @@ func TestTargetsAreTold(t *testing.T) {
 	mine, late := &target{}, &target{}
 	s := failing()
 	s.Until = 30 * time.Second
-	s.Events = []simulation.Event{{At: 15 * time.Second, Do: simulation.DeletePod(evictor.PodKey{Namespace: "default", Name: "web-0"})}}
+	s.Events = []simulation.Event{{At: 15 * time.Second, DeletePod: &simulation.Pod{Name: "web-0"}}}
 	play(t, s, func(w *simulation.World) (simulation.Controller, error) {
 		require.NoError(t, w.Clients().Source.Feed(mine, evictor.Config{}))
 		require.Empty(t, mine.nodes, "not before all are made")
@@ -261,7 +263,7 @@ func TestTargetsAreTold(t *testing.T) {
 // Controllers that never stop acting at one instant are an error; the simulation does not hang.
 func TestControllersThatGoOnForEver(t *testing.T) {
 	b := simulation.Nodes{Names: []string{"b"}}
-	undo := func(cordoned bool, do simulation.Action) simulation.Start {
+	undo := func(cordoned bool, do simulation.Event) simulation.Start {
 		return stepping(func(w *simulation.World, _ time.Duration) (time.Duration, error) {
 			if n, _ := w.Clients().Nodes.Node("b"); n.Spec.Unschedulable == cordoned {
 				return 0, w.Do(do)
@@ -269,7 +271,7 @@ func TestControllersThatGoOnForEver(t *testing.T) {
 			return 0, nil
 		})
 	}
-	_, err := simulation.Play(context.Background(), failing(), undo(false, simulation.Cordon(b)), undo(true, simulation.Uncordon(b)))
+	_, err := simulation.Play(context.Background(), failing(), undo(false, simulation.Event{Cordon: &b}), undo(true, simulation.Event{Uncordon: &b}))
 	require.ErrorContains(t, err, "at 0s the controllers keep undoing each other's changes")
 
 	_, err = simulation.Play(context.Background(), failing(), ours(evictor.Options{}), stepping(func(_ *simulation.World, now time.Duration) (time.Duration, error) {
@@ -308,7 +310,7 @@ func (*nobody) Observe(evictor.Decision) {}
 // The stores show enough for controllers that use labels and owner references.
 func TestStoresShowObjects(t *testing.T) {
 	s := failing()
-	s.Workloads = append(s.Workloads, deployment("api", 1, "1"))
+	s.Objects = append(s.Objects, deployment("api", 1, "1"))
 	play(t, s, stepping(func(w *simulation.World, now time.Duration) (time.Duration, error) {
 		if now > 0 {
 			return 0, nil

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"math/rand"
@@ -177,12 +178,21 @@ func TestFields(t *testing.T) {
 	require.Equal(t, `,"b":["x","y"],"d":1.500,"f":0.1,"n":3,"s":"\"","y":true`, Fields{
 		"s": `"`, "b": []string{"x", "y"}, "n": 3, "f": 0.1, "d": 1500 * time.Millisecond, "y": true, "empty": "", "none": []string{},
 	}.String())
-	first := Line{Kind: KindSettings, More: (&Settings{Spread: SpreadEven, TolerationSeconds: NoToleration}).Fields().String()}
+	first := Line{Kind: KindSettings, More: Fields{"heartbeatInterval": 10 * time.Second, "spread": "even"}.String()}
 	text := first.AppendJSON(nil)
-	require.Contains(t, string(text), `{"t":0.000,"kind":"settings","heartbeatInterval":0.000,`)
+	require.Contains(t, string(text), `{"t":0.000,"kind":"settings","heartbeatInterval":10.000,`)
 	again, err := Parse(text)
 	require.NoError(t, err)
 	require.Equal(t, first, again)
 	require.Negative(t, Compare(first, Line{Kind: KindCancel}))
 	require.Positive(t, Compare(Line{Kind: KindZone}, first))
+}
+
+func TestTo(t *testing.T) {
+	var text bytes.Buffer
+	write := To(&text)
+	for _, sample := range samples[:2] {
+		require.NoError(t, write(sample.line))
+	}
+	require.Equal(t, samples[0].text+"\n"+samples[1].text+"\n", text.String())
 }

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -10,19 +9,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/zone"
 )
 
 func TestPodsComeBackOnNodesThatStillExist(t *testing.T) {
-	lines, r := play(t, &scenario.Scenario{
-		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(10))}}},
-		Events: []scenario.Event{
-			{At: at(time.Minute), DeleteNode: &scenario.Selector{Node: "a-001"}},
-			{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
+	lines, r := play(t, Scenario{
+		Zones: []Zone{{Name: "a", Nodes: 4, PodsPerNode: 2, TolerationSeconds: ptr(TolerationSeconds(10))}},
+		Events: []Event{
+			{At: time.Minute, DeleteNode: named("a-001")},
+			{At: 2 * time.Minute, Fail: named("a-000")},
 		},
-		Reschedule: &scenario.Reschedule{},
-		Until:      at(10 * time.Minute),
+		Until: 10 * time.Minute,
 	})
 	require.Equal(t, 3, r.Evicted, "one of those of the deleted node came back on the node that fails")
 	require.Equal(t, 2+3, r.ReturnedPods)
@@ -34,7 +31,7 @@ func TestPodsComeBackOnNodesThatStillExist(t *testing.T) {
 
 // The format counts the pods that are neither terminating nor of a DaemonSet.
 func TestCompletedPodsCountWherePodsComeBack(t *testing.T) {
-	c := New(&Clock{})
+	c := newCluster(clockOf(nil))
 	for _, name := range []string{"a", "b", "c"} {
 		require.NoError(t, c.AddNode(name, zone.Key{Zone: "z"}))
 	}
@@ -48,26 +45,25 @@ func TestCompletedPodsCountWherePodsComeBack(t *testing.T) {
 	}
 	add("done", "b", v1.PodSucceeded)
 	add("runs", "a", v1.PodRunning)
-	lines, _ := playOn(t, c, &scenario.Scenario{
-		Events:     []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}},
-		Reschedule: &scenario.Reschedule{},
-		Until:      at(5 * time.Minute),
+	lines, _ := playOn(t, c, Scenario{
+		Events: []Event{{At: time.Minute, Fail: named("a")}},
+		Until:  5 * time.Minute,
 	})
 	require.Contains(t, lines[len(lines)-1], `"kind":"schedule","node":"c","pod":"runs-r1"`)
 }
 
-// Pods that tolerate a taint for no time at all may come back on nodes that have it.
-func TestComingBackForNoTimeAtAllEnds(t *testing.T) {
-	c := New(&Clock{})
+// Pods that tolerate a taint for no time at all may come back on nodes that have it, and are evicted again.
+func TestComingBackForNoTimeAtAll(t *testing.T) {
+	c := newCluster(clockOf(nil))
 	for _, name := range []string{"a", "b"} {
 		require.NoError(t, c.AddNode(name, zone.Key{Zone: "z"}))
 	}
-	spec := PodSpec{OwnerKind: "ReplicaSet", Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, TolerationSeconds: ptr(int64(0))}}}
+	spec := podSpec{OwnerKind: "ReplicaSet", Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, TolerationSeconds: ptr(int64(0))}}}
 	require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "a", spec))
-	taint := func(node string) scenario.Event {
-		return scenario.Event{At: at(time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: node}, Key: "k", Effect: "NoExecute"}}
-	}
-	s := &scenario.Scenario{Events: []scenario.Event{taint("a"), taint("b")}, Reschedule: &scenario.Reschedule{After: at(0)}, Until: at(5 * time.Minute)}
-	_, err := Play(context.Background(), s, c, Options{})
-	require.EqualError(t, err, "at 1m0s pods come back and are evicted again without end: reschedule.after is too short")
+	_, r := playOn(t, c, Scenario{
+		Events:       []Event{{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a", "b"}}, Key: "k", Effect: "NoExecute"}}},
+		ReplaceAfter: time.Second,
+		Until:        5 * time.Minute,
+	})
+	require.Equal(t, 1+4*60, r.Evicted)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // line is a line of the timeline.
@@ -34,7 +35,7 @@ type line struct {
 func play(t *testing.T, s simulation.Scenario, controllers ...simulation.Start) (*simulation.Report, []line) {
 	t.Helper()
 	var text bytes.Buffer
-	s.Timeline = &text
+	s.Timeline = timeline.To(&text)
 	report, err := simulation.Play(context.Background(), s, controllers...)
 	require.NoError(t, err)
 	return report, parse(t, text.Bytes())
@@ -105,15 +106,15 @@ func failing() simulation.Scenario {
 	return simulation.Scenario{
 		Nodes:  []*v1.Node{node("a", "z", nil), node("b", "z", nil), node("c", "z", nil)},
 		Pods:   []*v1.Pod{pod("web-0", "a", "ReplicaSet", "web"), pod("web-1", "b", "ReplicaSet", "web"), pod("db-0", "a", "StatefulSet", "db")},
-		Events: []simulation.Event{{At: time.Minute, Do: simulation.Fail(simulation.Nodes{Names: []string{"a"}})}},
+		Events: []simulation.Event{{At: time.Minute, Fail: &simulation.Nodes{Names: []string{"a"}}}},
 		Until:  20 * time.Minute,
 	}
 }
 
 func TestObjectsArePlayed(t *testing.T) {
 	s := failing()
-	s.Budgets = []*policyv1.PodDisruptionBudget{budgetOf("web", 2)}
-	before := []runtime.Object{s.Nodes[0].DeepCopy(), s.Pods[0].DeepCopy(), s.Budgets[0].DeepCopy()}
+	s.Objects = []runtime.Object{budgetOf("web", 2)}
+	before := []runtime.Object{s.Nodes[0].DeepCopy(), s.Pods[0].DeepCopy(), s.Objects[0].DeepCopyObject()}
 	r, lines := play(t, s)
 	require.Equal(t, []string{"6m45s a db-0", "6m45s a web-0"}, of(lines, "evict"))
 	require.Equal(t, []string{"6m55s c web-0-r1"}, of(lines, "schedule"), "the StatefulSet waits for the kubelet")
@@ -124,12 +125,19 @@ func TestObjectsArePlayed(t *testing.T) {
 	require.Equal(t, 2, r.TerminatingAtEnd)
 	require.Equal(t, []simulation.WorkloadReport{
 		{
-			Namespace: "default", Kind: "ReplicaSet", Name: "web", Desired: 2, LowestReady: 1, LowestReadyShare: 0.5, LowestAt: time.Minute, ReadyAtEnd: 2,
-			Below: 5*time.Minute + 55*time.Second, BelowBudget: 5*time.Minute + 55*time.Second, PodHoursLost: (5*time.Minute + 55*time.Second).Hours(),
+			Namespace: "default", Kind: "ReplicaSet", Name: "web",
+			Level: simulation.Level{
+				Desired: 2, LowestReady: 1, LowestReadyShare: 0.5, LowestAt: time.Minute, ReadyAtEnd: 2,
+				Below: 5*time.Minute + 55*time.Second, PodHoursLost: (5*time.Minute + 55*time.Second).Hours(),
+			},
+			Budgets: 1, BelowBudget: 5*time.Minute + 55*time.Second,
 		},
 		{
-			Namespace: "default", Kind: "StatefulSet", Name: "db", Desired: 1, LowestAt: time.Minute,
-			Below: 19 * time.Minute, BelowHalf: 19 * time.Minute, LongestBelowHalf: 19 * time.Minute, PodHoursLost: (19 * time.Minute).Hours(),
+			Namespace: "default", Kind: "StatefulSet", Name: "db",
+			Level: simulation.Level{
+				Desired: 1, LowestAt: time.Minute,
+				Below: 19 * time.Minute, BelowHalf: 19 * time.Minute, LongestBelowHalf: 19 * time.Minute, PodHoursLost: (19 * time.Minute).Hours(),
+			},
 		},
 	}, []simulation.WorkloadReport{r.Workloads[0], r.Workloads[1]})
 	require.Equal(t, []simulation.BudgetReport{{
@@ -137,7 +145,7 @@ func TestObjectsArePlayed(t *testing.T) {
 		Below: 5*time.Minute + 55*time.Second, LongestBelow: 5*time.Minute + 55*time.Second, MostBelow: 1,
 	}}, r.Budgets)
 	require.Nil(t, r.NotSimulated)
-	require.Equal(t, before, []runtime.Object{s.Nodes[0], s.Pods[0], s.Budgets[0]}, "no object has changed")
+	require.Equal(t, before, []runtime.Object{s.Nodes[0], s.Pods[0], s.Objects[0]}, "no object has changed")
 }
 
 func TestPodsWithoutANodeAreScheduled(t *testing.T) {
@@ -145,7 +153,7 @@ func TestPodsWithoutANodeAreScheduled(t *testing.T) {
 		Nodes: []*v1.Node{node("a", "z", cpus("2")), node("b", "z", cpus("2"))},
 		Pods:  []*v1.Pod{pod("here", "a", "", ""), pod("nowhere", "gone", "", ""), pod("new", "", "ReplicaSet", "new")},
 		Until: time.Minute,
-		Workloads: []runtime.Object{
+		Objects: []runtime.Object{
 			deployment("web", 5, "800m"),
 			&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "db", Namespace: "data"}, Spec: appsv1.StatefulSetSpec{Template: template("db", "100m")}},
 		},
@@ -183,7 +191,7 @@ func TestWorkloadsMakeThePodsThatLack(t *testing.T) {
 	s := simulation.Scenario{
 		Nodes: []*v1.Node{node("a", "z", nil)},
 		Pods:  []*v1.Pod{web, pod("db-1", "a", "StatefulSet", "db"), done},
-		Workloads: []runtime.Object{
+		Objects: []runtime.Object{
 			deployment("web", 2, "1"),
 			&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: appsv1.StatefulSetSpec{Replicas: &two, Template: template("db", "1")}},
 			&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "rs"}, Spec: appsv1.ReplicaSetSpec{Replicas: &two, Template: template("rs", "1")}},
@@ -200,8 +208,8 @@ func TestWorkloadsMakeThePodsThatLack(t *testing.T) {
 func TestBudgetsAreAsked(t *testing.T) {
 	for _, asks := range []bool{false, true} {
 		s := failing()
-		s.Budgets, s.AskBudgets = []*policyv1.PodDisruptionBudget{budgetOf("web", 2)}, asks
-		s.Events[0].Do = simulation.Taint(simulation.Nodes{Names: []string{"a"}}, v1.Taint{Key: "mine", Effect: v1.TaintEffectNoExecute})
+		s.Objects, s.AskBudgets = []runtime.Object{budgetOf("web", 2)}, asks
+		s.Events = []simulation.Event{{At: time.Minute, Taint: &simulation.Taint{Nodes: simulation.Nodes{Names: []string{"a"}}, Key: "mine", Effect: v1.TaintEffectNoExecute}}}
 		_, lines := play(t, s)
 		if asks {
 			require.Equal(t, []string{"1m0s a db-0"}, of(lines, "evict"))
@@ -227,13 +235,13 @@ func TestTracesDriveZones(t *testing.T) {
 // The same scenario gives the same timeline, also when several play at once over the same objects.
 func TestPlaysAreAlike(t *testing.T) {
 	s := failing()
-	s.Workloads = []runtime.Object{deployment("api", 6, "1")}
+	s.Objects = []runtime.Object{deployment("api", 6, "1")}
 	texts := make(chan string)
 	for range 4 {
 		go func() {
 			mine := s
 			var text bytes.Buffer
-			mine.Timeline = &text
+			mine.Timeline = timeline.To(&text)
 			if _, err := simulation.Play(context.Background(), mine); err != nil {
 				text.Reset()
 			}
@@ -264,7 +272,7 @@ func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("no space left") }
 
 func TestATimelineThatCannotBeWrittenIsAnError(t *testing.T) {
 	s := failing()
-	s.Timeline = full{}
+	s.Timeline = timeline.To(full{})
 	_, err := simulation.Play(context.Background(), s)
 	require.EqualError(t, err, "simulation: timeline: no space left")
 }
@@ -291,7 +299,7 @@ func TestEndpointsGone(t *testing.T) {
 			s.Pods = append(s.Pods, pod("web-"+name, name, "ReplicaSet", "web"))
 		}
 		half := simulation.Nodes{Zone: "z", Count: 6}
-		s.Events = []simulation.Event{{At: time.Minute, Do: simulation.Fail(half)}, {At: 5 * time.Minute, Do: simulation.Recover(half)}}
+		s.Events = []simulation.Event{{At: time.Minute, Fail: &half}, {At: 5 * time.Minute, Recover: &half}}
 		r, _ := play(t, s)
 		require.Equal(t, want, r.MostEndpointsGone, "at most %d", most)
 	}

@@ -36,8 +36,10 @@ func TestStoresShowResources(t *testing.T) {
 		Nodes: []*v1.Node{both, whole, node("unlimited", "z", nil)},
 		Pods:  []*v1.Pod{sized("web-0", "both"), pod("plain", "both", "", "")},
 		Events: []simulation.Event{
-			at(1, simulation.AddNode(node("added", "z", given))),
-			at(1, simulation.ReplaceNodes(simulation.Nodes{Names: []string{"both"}}, time.Minute)),
+			{At: time.Minute, AddNode: &simulation.AddNode{Name: "added", Zone: "z", NodeFields: simulation.NodeFields{
+				Capacity: map[string]simulation.Quantity{"cpu": "4", "nvidia.com/gpu": "2"},
+			}}},
+			{At: time.Minute, ReplaceNode: &simulation.ReplaceNode{Nodes: simulation.Nodes{Names: []string{"both"}}, After: time.Minute}},
 		},
 		Until: 5 * time.Minute,
 	}
@@ -99,8 +101,8 @@ func TestVolumesAndJobs(t *testing.T) {
 	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data", Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}}}
 	claim.Spec.VolumeName, claim.Status.Phase = "disk", v1.ClaimBound
 	s := simulation.Scenario{
-		Nodes: []*v1.Node{node("a1", "a", nil), node("b1", "b", nil)}, PersistentVolumes: []*v1.PersistentVolume{disk}, PersistentVolumeClaims: []*v1.PersistentVolumeClaim{claim},
-		Events: []simulation.Event{{At: time.Minute, Do: simulation.DeleteNodes(simulation.Nodes{Names: []string{"a1"}})}},
+		Nodes:  []*v1.Node{node("a1", "a", nil), node("b1", "b", nil)},
+		Events: []simulation.Event{{At: time.Minute, DeleteNode: &simulation.Nodes{Names: []string{"a1"}}}},
 		Until:  20 * time.Minute,
 	}
 	db := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db-0", OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: "db", Controller: &isTrue}}}}
@@ -110,13 +112,9 @@ func TestVolumesAndJobs(t *testing.T) {
 	batch.Spec.NodeName = "a1"
 	s.Pods = []*v1.Pod{db, batch}
 	none, one := int32(0), int32(1)
-	s.Workloads = []runtime.Object{&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "batch"}, Spec: batchv1.JobSpec{BackoffLimit: &none, Parallelism: &one}}}
+	s.Objects = []runtime.Object{disk, claim, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "batch"}, Spec: batchv1.JobSpec{BackoffLimit: &none, Parallelism: &one}}}
 	r, err := simulation.Play(context.Background(), s)
 	require.NoError(t, err)
 	require.Equal(t, 1, r.PendingAtEnd, "no node is left in the zone of its disk")
 	require.Zero(t, r.ReturnedPods, "the Job has failed")
-
-	s.PersistentVolumes = append(s.PersistentVolumes, nil)
-	_, err = simulation.Play(context.Background(), s)
-	require.ErrorContains(t, err, "persistentVolumes[1]: is nil")
 }

@@ -8,29 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/evictkit/evictkit/internal/scenario"
 )
-
-// playOn is play on a cluster that has objects already.
-func playOn(t *testing.T, c *Cluster, s *scenario.Scenario) ([]string, *Report) {
-	t.Helper()
-	var lines []string
-	r, err := Play(context.Background(), s, c, Options{Line: func(l scenario.Line) error {
-		lines = append(lines, string(l.AppendJSON(nil)))
-		return nil
-	}})
-	require.NoError(t, err)
-	return lines, r
-}
 
 func TestObjectsOfToday(t *testing.T) {
 	today := metav1.NewTime(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
-	for _, events := range [][]scenario.Event{
-		{{At: at(time.Minute), Fail: &scenario.Selector{Node: "n"}}},
-		{{At: at(time.Minute), Fail: &scenario.Selector{Node: "n"}}, {At: at(3 * time.Minute), Restart: &scenario.Restart{}}},
+	for _, events := range [][]Event{
+		{{At: time.Minute, Fail: named("n")}},
+		{{At: time.Minute, Fail: named("n")}, {At: 3 * time.Minute, Restart: &Restart{}}},
 	} {
-		c := New(&Clock{})
+		c := newCluster(clockOf(nil))
 		ready := v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue, LastHeartbeatTime: today, LastTransitionTime: today}}}
 		for _, name := range []string{"n", "m", "o"} {
 			require.NoError(t, c.AddNodeObject(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "u", CreationTimestamp: today}, Status: ready}))
@@ -45,17 +31,19 @@ func TestObjectsOfToday(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.True(t, bound)
-		lines, r := playOn(t, c, &scenario.Scenario{Events: events, Until: at(10 * time.Minute)})
+		lines, r := playOn(t, c, Scenario{Events: events, Until: 10 * time.Minute, ReplaceAfter: -1})
 		require.Equal(t, 1, r.Evicted, lines)
 	}
 }
 
 func TestConditionOnANodeThatIsSilentFromTheStart(t *testing.T) {
-	c := New(&Clock{})
+	c := newCluster(clockOf(nil))
 	require.NoError(t, c.AddNodeObject(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}}}))
-	_, err := Play(context.Background(), &scenario.Scenario{
-		Events: []scenario.Event{{At: at(time.Minute), Condition: &scenario.Condition{Selector: scenario.Selector{Node: "n"}, Type: "Ready", Status: "False"}}},
-		Until:  at(5 * time.Minute),
-	}, c, Options{})
+	s := Scenario{
+		Events:       []Event{{At: time.Minute, Condition: &Condition{Nodes: Nodes{Names: []string{"n"}}, Type: "Ready", Status: "False"}}},
+		Until:        5 * time.Minute,
+		ReplaceAfter: -1,
+	}
+	_, err := s.playOn(context.Background(), c)
 	require.ErrorContains(t, err, `event 1 (at 1m0s): condition: node "n" has failed`)
 }

@@ -1,9 +1,9 @@
 package simulation
 
 import (
-	"context"
 	"fmt"
 	"math/rand"
+	"regexp"
 	"slices"
 	"strconv"
 	"testing"
@@ -15,73 +15,72 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 // randomActions makes a scenario that uses every action and field. It need not make sense.
-func randomActions(seed int64) *scenario.Scenario {
+func randomActions(seed int64) Scenario {
 	r := rand.New(rand.NewSource(seed))
-	s := &scenario.Scenario{Until: at(30 * time.Minute), Reschedule: &scenario.Reschedule{After: at(time.Duration(r.Intn(20)) * time.Second)}}
-	s.Config.UseEvictionAPI = ptr(r.Intn(2) == 0)
-	s.Config.NodeEvictionRate = ptr([]float64{0.1, 1, 10}[r.Intn(3)])
+	s := Scenario{Until: 30 * time.Minute, ReplaceAfter: time.Duration(r.Intn(20)) * time.Second}
+	s.AskBudgets = r.Intn(2) == 0
+	s.Config = configured(func(c *evictor.Config) { c.NodeEvictionRate = []float64{0.1, 1, 10}[r.Intn(3)] })
 	for i, name := range []string{"a", "b"} {
-		z := scenario.Zone{Name: name, Nodes: 2 + r.Intn(5), PodsPerNode: r.Intn(4), DaemonSetPodsPerNode: r.Intn(2), TolerationSeconds: ptr(scenario.TolerationSeconds(r.Intn(120)))}
+		z := Zone{Name: name, Nodes: 2 + r.Intn(5), PodsPerNode: r.Intn(4), DaemonSetPodsPerNode: r.Intn(2), TolerationSeconds: ptr(TolerationSeconds(r.Intn(120)))}
 		z.Labels = map[string]string{"pool": []string{"x", "y"}[r.Intn(2)]}
 		z.Pod.Labels = map[string]string{"app": name}
 		if r.Intn(2) == 0 {
-			z.Capacity = map[string]scenario.Quantity{"cpu": "4"}
-			z.Pod.Requests = map[string]scenario.Quantity{"cpu": "1"}
+			z.Capacity = map[string]Quantity{"cpu": "4"}
+			z.Pod.Requests = map[string]Quantity{"cpu": "1"}
 		}
-		z.Pod.Owner = scenario.Owner([]string{"", "StatefulSet/db", "none"}[r.Intn(3)])
+		z.Pod.Owner = Owner([]string{"", "StatefulSet/db", "none"}[r.Intn(3)])
 		if i == 1 && r.Intn(3) == 0 {
-			z.Taints = []scenario.NodeTaint{{Key: "dedicated", Effect: "NoSchedule"}}
+			z.Taints = []NodeTaint{{Key: "dedicated", Effect: "NoSchedule"}}
 		}
-		s.Cluster.Zones = append(s.Cluster.Zones, z)
+		s.Zones = append(s.Zones, z)
 	}
 	for range 4 + r.Intn(14) {
 		s.Events = append(s.Events, randomAction(r, time.Duration(r.Intn(1200))*time.Second))
 	}
 	if r.Intn(2) == 0 {
-		again := &scenario.Repeat{Every: at(time.Duration(100+r.Intn(400)) * time.Second)}
+		again := &Repeat{Every: time.Duration(100+r.Intn(400)) * time.Second}
 		for range 1 + r.Intn(4) {
 			again.Events = append(again.Events, randomAction(r, time.Duration(r.Intn(200))*time.Second))
 		}
-		s.Events = append(s.Events, scenario.Event{At: at(time.Duration(r.Intn(600)) * time.Second), Repeat: again})
+		s.Events = append(s.Events, Event{At: time.Duration(r.Intn(600)) * time.Second, Repeat: again})
 	}
 	return s
 }
 
-func randomChoice(r *rand.Rand) scenario.Selector {
+func randomChoice(r *rand.Rand) Nodes {
 	node := func() string { return fmt.Sprintf("%c-%03d", 'a'+r.Intn(2), r.Intn(4)) }
-	var s scenario.Selector
+	var s Nodes
 	switch r.Intn(5) {
 	case 0:
-		return scenario.Selector{Node: node()}
+		return Nodes{Names: []string{node()}}
 	case 1:
-		return scenario.Selector{Nodes: []string{node(), node()}}
+		return Nodes{Names: []string{node(), node()}}
 	case 2:
-		s.Zone = ptr([]string{"a", "b"}[r.Intn(2)])
+		s.Zone = []string{"a", "b"}[r.Intn(2)]
 	case 3:
-		s.Labels = ptr(scenario.LabelSelector([]string{"pool=x", "pool in (x,y)", ""}[r.Intn(3)]))
+		s.Labels = []string{"pool=x", "pool in (x,y)", "!none"}[r.Intn(3)]
 	case 4:
-		s.Zone, s.Labels = ptr("a"), ptr(scenario.LabelSelector("pool"))
+		s.Zone, s.Labels = "a", "pool"
 	}
 	switch r.Intn(3) {
 	case 0:
-		s.Percent = ptr(float64(r.Intn(101)))
+		s.Percent = float64(r.Intn(101))
 	case 1:
-		s.Count = ptr(r.Intn(3))
+		s.Count = r.Intn(3)
 	default:
 		return s
 	}
 	if r.Intn(2) == 0 {
-		s.Seed = ptr(r.Int63n(100))
+		s.Seed = r.Int63n(100)
 	}
 	return s
 }
 
-func randomAction(r *rand.Rand, when time.Duration) scenario.Event {
-	e := scenario.Event{At: at(when)}
+func randomAction(r *rand.Rand, when time.Duration) Event {
+	e := Event{At: when}
 	s := randomChoice(r)
 	switch r.Intn(14) {
 	case 0, 1:
@@ -89,7 +88,7 @@ func randomAction(r *rand.Rand, when time.Duration) scenario.Event {
 	case 2, 3:
 		e.Recover = &s
 	case 4, 5:
-		e.Partition = &scenario.Partition{Selector: s, Clients: ptr(float64(r.Intn(5)) / 4)}
+		e.Partition = &Partition{Nodes: s, Clients: ptr(float64(r.Intn(5)) / 4)}
 	case 6:
 		e.Drain = &s
 	case 7:
@@ -97,28 +96,30 @@ func randomAction(r *rand.Rand, when time.Duration) scenario.Event {
 	case 8:
 		e.OutOfService = &s
 	case 9:
-		e.Untaint = &scenario.Untaint{Selector: s, Key: taintOutOfService, Effect: "NoExecute"}
+		e.Untaint = &Untaint{Nodes: s, Key: taintOutOfService, Effect: "NoExecute"}
 	case 10:
-		e.ReplaceNode = &scenario.ReplaceNode{Selector: s, After: at(time.Duration(r.Intn(200)) * time.Second)}
+		e.ReplaceNode = &ReplaceNode{Nodes: s, After: time.Duration(r.Intn(200)) * time.Second}
 	case 11:
-		e.API = &scenario.API{State: []string{"up", "down", "slow"}[r.Intn(3)], For: []string{"", "evictor", "kubelets"}[r.Intn(3)]}
+		e.API = &API{State: []string{"up", "down", "slow"}[r.Intn(3)], For: []string{"", "evictor", "kubelets"}[r.Intn(3)]}
 		if e.API.State == "slow" {
-			e.API.Latency = at(time.Duration(1+r.Intn(15)) * time.Second)
+			e.API.Latency = time.Duration(1+r.Intn(15)) * time.Second
 		}
 	case 12:
-		e.ForceDelete = &scenario.DeletePod{Name: fmt.Sprintf("%c-%03d-p0", 'a'+r.Intn(2), r.Intn(3))}
+		e.ForceDelete = &Pod{Name: fmt.Sprintf("%c-%03d-p0", 'a'+r.Intn(2), r.Intn(3))}
 	case 13:
-		e.Restart = &scenario.Restart{}
+		e.Restart = &Restart{}
 	}
 	return e
 }
 
-// sensible removes the events that Check rejects.
-func sensible(t *testing.T, s *scenario.Scenario) {
+var regexpOfPlace = regexp.MustCompile(`^event (\d+)[ ,]`)
+
+// sensible removes the events that are faulty.
+func sensible(t *testing.T, s Scenario) Scenario {
 	for {
-		err := s.Check(nil)
+		err := checked(s)
 		if err == nil {
-			return
+			return s
 		}
 		m := regexpOfPlace.FindStringSubmatch(err.Error())
 		require.NotNil(t, m, err)
@@ -128,17 +129,17 @@ func sensible(t *testing.T, s *scenario.Scenario) {
 }
 
 // underBudgets makes a cluster with a budget for the pods of each zone.
-func underBudgets(t *testing.T) *Cluster {
-	c := New(&Clock{})
+func underBudgets(t *testing.T) *cluster {
+	c := newCluster(clockOf(nil))
 	for _, app := range []string{"a", "b"} {
 		most := intstr.FromString("20%")
-		require.NoError(t, c.AddBudget("default", app, BudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, MaxUnavailable: &most}))
+		require.NoError(t, c.AddBudget("default", app, budgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, MaxUnavailable: &most}))
 	}
 	return c
 }
 
 // recount counts everything that a cluster counts incrementally.
-func recount(t *testing.T, c *Cluster) {
+func recount(t *testing.T, c *cluster) {
 	var lacking, terminating int
 	healthy, have := make([]int, len(c.levels.budgets)), make([]int, len(c.levels.workloads))
 	serving := make([]int, len(c.levels.budgets))
@@ -204,26 +205,20 @@ func recount(t *testing.T, c *Cluster) {
 func TestRandomActions(t *testing.T) {
 	evictions, refused := 0, 0
 	for seed := range int64(100) {
-		s := randomActions(seed)
-		sensible(t, s)
+		s := sensible(t, randomActions(seed))
 		var before []string
 		for range 2 {
 			c := underBudgets(t)
-			var lines []string
-			_, err := Play(context.Background(), s, c, Options{
-				Line:     func(l scenario.Line) error { lines = append(lines, string(l.AppendJSON(nil))); return nil },
-				Progress: func(time.Duration, time.Duration) { recount(t, c) },
-				Decision: func(d evictor.Decision) {
-					switch d.Kind {
-					case evictor.PodEvicted:
-						evictions++
-					case evictor.EvictionDelayed:
-						refused++
-						require.True(t, *s.Config.UseEvictionAPI || d.Reason != "DisruptionBudget")
-					}
-				},
-			})
-			require.NoError(t, err, seed)
+			s.Progress = func(time.Duration) { recount(t, c) }
+			lines, _ := playOn(t, c, s, observing(func(d evictor.Decision) {
+				switch d.Kind {
+				case evictor.PodEvicted:
+					evictions++
+				case evictor.EvictionDelayed:
+					refused++
+					require.True(t, s.AskBudgets || d.Reason != "DisruptionBudget")
+				}
+			}))
 			recount(t, c)
 			if before != nil {
 				require.Equal(t, before, lines, seed)

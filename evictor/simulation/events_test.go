@@ -11,25 +11,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // told returns what happened to nodes and pods, as node: text, by time.
-func told(t *testing.T, c *Cluster, s *scenario.Scenario) (lines []scenario.Line, happened map[string]time.Duration, r *Report) {
+func told(t *testing.T, c *cluster, s Scenario) (lines []timeline.Line, happened map[string]time.Duration, r *Report) {
 	happened = make(map[string]time.Duration)
-	r, err := Play(context.Background(), s, c, Options{
-		Line: func(l scenario.Line) error { lines = append(lines, l); return nil },
-		Happened: func(h Happening) {
-			if _, ok := happened[h.Node+": "+h.Text]; !ok {
-				happened[h.Node+": "+h.Text] = h.At
-			}
-		},
-	})
+	s.Timeline = func(l timeline.Line) error { lines = append(lines, l); return nil }
+	s.Happened = func(h Happening) {
+		if _, ok := happened[h.Node+": "+h.Text]; !ok {
+			happened[h.Node+": "+h.Text] = h.At
+		}
+	}
+	r, err := s.playOn(context.Background(), c)
 	require.NoError(t, err)
 	return lines, happened, r
 }
 
-func of(lines []scenario.Line, kind scenario.Kind) (found []scenario.Line) {
+func of(lines []timeline.Line, kind timeline.Kind) (found []timeline.Line) {
 	for _, l := range lines {
 		if l.Kind == kind {
 			found = append(found, l)
@@ -40,40 +40,15 @@ func of(lines []scenario.Line, kind scenario.Kind) (found []scenario.Line) {
 
 const silent = ": the kubelet falls silent"
 
-func TestEventsChooseNodes(t *testing.T) {
-	names := func(happened map[string]time.Duration) string {
-		var all []string
-		for i := range 10 {
-			name := (&scenario.Zone{Name: "a", Nodes: 10}).NodeName(i)
-			if _, ok := happened[name+silent]; ok {
-				all = append(all, name[4:])
-			}
-		}
-		return strings.Join(all, "")
-	}
-	for want, choice := range map[string]scenario.Selector{
-		"0123456789": {Labels: ptr(scenario.LabelSelector(""))},
-		"012":        {Zone: ptr("a"), Percent: ptr(25.0)},
-		"01":         {Labels: ptr(scenario.LabelSelector("pool=x")), Count: ptr(2)},
-		"":           {Zone: ptr("a"), Percent: ptr(4.9)},
-		"468":        {Zone: ptr("a"), Count: ptr(3), Seed: ptr(int64(1))}, // as sha256sum of 1/a-000 … says
-	} {
-		s := &scenario.Scenario{Until: at(2 * time.Minute), Events: []scenario.Event{{At: at(time.Minute), Fail: &choice}}}
-		s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 10, NodeFields: scenario.NodeFields{Labels: map[string]string{"pool": "x"}}}, {Name: "b", Nodes: 3}}
-		_, happened, _ := told(t, New(&Clock{}), s)
-		require.Equal(t, want, names(happened))
-	}
-}
-
 func TestRepeatPlaysAgain(t *testing.T) {
-	s := &scenario.Scenario{Until: at(20 * time.Minute), Events: []scenario.Event{{At: at(time.Minute), Repeat: &scenario.Repeat{
-		Every: at(5 * time.Minute), Events: []scenario.Event{
-			{At: at(0), Fail: &scenario.Selector{Zone: ptr("a"), Count: ptr(1), Seed: ptr(int64(3))}},
-			{At: at(30 * time.Second), Recover: &scenario.Selector{Zone: ptr("a")}},
+	s := Scenario{Until: 20 * time.Minute, Events: []Event{{At: time.Minute, Repeat: &Repeat{
+		Every: 5 * time.Minute, Events: []Event{
+			{At: 0, Fail: &Nodes{Zone: "a", Count: 1, Seed: 3}},
+			{At: 30 * time.Second, Recover: &Nodes{Zone: "a"}},
 		},
-	}}}}
-	s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 10}}
-	_, happened, r := told(t, New(&Clock{}), s)
+	}}}, ReplaceAfter: -1}
+	s.Zones = []Zone{{Name: "a", Nodes: 10}}
+	_, happened, r := told(t, newCluster(clockOf(nil)), s)
 	require.Equal(t, 4, r.KubeletFailures, happened)
 	require.Empty(t, r.After)
 	var different int
@@ -89,43 +64,43 @@ func TestRepeatPlaysAgain(t *testing.T) {
 // clients that does not reach them.
 func TestPartition(t *testing.T) {
 	for clients, want := range map[float64]float64{1: 0, 0.75: 0.25, 0: 1} {
-		s := &scenario.Scenario{Until: at(70 * time.Minute), Events: []scenario.Event{
-			{At: at(10 * time.Minute), Partition: &scenario.Partition{Selector: scenario.Selector{Node: "a-000"}, Clients: ptr(clients)}},
-		}}
-		s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 3, PodsPerNode: 1, TolerationSeconds: ptr(scenario.TolerationSeconds(100000))}}
-		_, _, r := told(t, New(&Clock{}), s)
+		s := Scenario{Until: 70 * time.Minute, Events: []Event{
+			{At: 10 * time.Minute, Partition: &Partition{Nodes: Nodes{Names: []string{"a-000"}}, Clients: ptr(clients)}},
+		}, ReplaceAfter: -1}
+		s.Zones = []Zone{{Name: "a", Nodes: 3, PodsPerNode: 1, TolerationSeconds: ptr(TolerationSeconds(100000))}}
+		_, _, r := told(t, newCluster(clockOf(nil)), s)
 		require.InDelta(t, want, r.PodHoursLost, 1e-9, clients)
 		require.Equal(t, 1, r.KubeletFailures)
 		require.Equal(t, map[float64]int{1: 3, 0.75: 3, 0: 2}[clients], r.Workloads[0].LowestReady)
 	}
-	s := &scenario.Scenario{Until: at(30 * time.Minute), Events: []scenario.Event{
-		{At: at(time.Minute), Partition: &scenario.Partition{Selector: scenario.Selector{Node: "a-000"}}},
-		{At: at(20 * time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
-		{At: at(25 * time.Minute), Recover: &scenario.Selector{Node: "a-000"}},
-	}}
-	s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 3, PodsPerNode: 2, DaemonSetPodsPerNode: 1}}
-	lines, happened, r := told(t, New(&Clock{}), s)
+	s := Scenario{Until: 30 * time.Minute, Events: []Event{
+		{At: time.Minute, Partition: &Partition{Nodes: Nodes{Names: []string{"a-000"}}}},
+		{At: 20 * time.Minute, Fail: named("a-000")},
+		{At: 25 * time.Minute, Recover: named("a-000")},
+	}, ReplaceAfter: -1}
+	s.Zones = []Zone{{Name: "a", Nodes: 3, PodsPerNode: 2, DaemonSetPodsPerNode: 1}}
+	lines, happened, r := told(t, newCluster(clockOf(nil)), s)
 	require.Equal(t, 20*time.Minute, happened["a-000"+silent], "a machine may die that is cut off")
-	require.Len(t, of(lines, scenario.KindEvict), 2)
+	require.Len(t, of(lines, timeline.KindEvict), 2)
 	require.Equal(t, 2, r.EvictedWhileRunning)
 	require.Zero(t, r.EvictedFromLiveNodes)
 	require.Zero(t, r.TerminatingAtEnd, "they end when the kubelet hears of it")
 }
 
 func TestReplaceNode(t *testing.T) {
-	s := &scenario.Scenario{Until: at(10 * time.Minute), Reschedule: &scenario.Reschedule{}, Events: []scenario.Event{
-		{At: at(time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: "a-000"}, Key: "node.kubernetes.io/own", Effect: "NoSchedule"}},
-		{At: at(time.Minute), Cordon: &scenario.Selector{Node: "a-000"}},
-		{At: at(2 * time.Minute), ReplaceNode: &scenario.ReplaceNode{Selector: scenario.Selector{Node: "a-000"}, After: at(90 * time.Second)}},
+	s := Scenario{Until: 10 * time.Minute, Events: []Event{
+		{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "node.kubernetes.io/own", Effect: "NoSchedule"}},
+		{At: time.Minute, Cordon: named("a-000")},
+		{At: 2 * time.Minute, ReplaceNode: &ReplaceNode{Nodes: Nodes{Names: []string{"a-000"}}, After: 90 * time.Second}},
 	}}
-	s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 2, PodsPerNode: 1, DaemonSetPodsPerNode: 1, NodeFields: scenario.NodeFields{
-		Labels: map[string]string{"pool": "x"}, Taints: []scenario.NodeTaint{{Key: "mine", Effect: "PreferNoSchedule"}}, Capacity: map[string]scenario.Quantity{"cpu": "3"},
+	s.Zones = []Zone{{Name: "a", Nodes: 2, PodsPerNode: 1, DaemonSetPodsPerNode: 1, NodeFields: NodeFields{
+		Labels: map[string]string{"pool": "x"}, Taints: []NodeTaint{{Key: "mine", Effect: "PreferNoSchedule"}}, Capacity: map[string]Quantity{"cpu": "3"},
 	}}}
-	c := New(&Clock{})
+	c := newCluster(clockOf(nil))
 	lines, happened, r := told(t, c, s)
 	require.Equal(t, 2*time.Minute, happened["a-000: the node is deleted with its pods"])
 	require.Equal(t, 210*time.Second, happened["a-000: a new node of this name registers"])
-	require.Empty(t, of(lines, scenario.KindEvict))
+	require.Empty(t, of(lines, timeline.KindEvict))
 	require.Equal(t, 1, r.ReturnedPods, "the ReplicaSet's, elsewhere")
 	n, ok := c.Node("a-000")
 	require.True(t, ok)
@@ -141,22 +116,22 @@ func TestReplaceNode(t *testing.T) {
 
 // The pod garbage collector removes deleted pods from nodes that are out of service, and only from those.
 func TestOutOfService(t *testing.T) {
-	events := func(out bool) *scenario.Scenario {
-		s := &scenario.Scenario{Until: at(20 * time.Minute), Reschedule: &scenario.Reschedule{}, Events: []scenario.Event{
-			{At: at(time.Minute), Fail: &scenario.Selector{Nodes: []string{"a-000", "a-001"}}},
+	events := func(out bool) Scenario {
+		s := Scenario{Until: 20 * time.Minute, Events: []Event{
+			{At: time.Minute, Fail: named("a-000", "a-001")},
 		}}
 		if out {
-			s.Events = append(s.Events, scenario.Event{At: at(10*time.Minute + 7*time.Second), OutOfService: &scenario.Selector{Node: "a-000"}})
-			s.Events = append(s.Events, scenario.Event{At: at(10 * time.Minute), OutOfService: &scenario.Selector{Node: "a-002"}}) // which is Ready: its pods end as usual
+			s.Events = append(s.Events, Event{At: 10*time.Minute + 7*time.Second, OutOfService: named("a-000")})
+			s.Events = append(s.Events, Event{At: 10 * time.Minute, OutOfService: named("a-002")}) // which is Ready: its pods end as usual
 		}
-		s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 6, PodsPerNode: 1, Pod: scenario.PodFields{Owner: "StatefulSet/db"}, TolerationSeconds: ptr(scenario.TolerationSeconds(0))}}
+		s.Zones = []Zone{{Name: "a", Nodes: 6, PodsPerNode: 1, Pod: PodFields{Owner: "StatefulSet/db"}, TolerationSeconds: ptr(TolerationSeconds(0))}}
 		return s
 	}
-	lines, _, r := told(t, New(&Clock{}), events(false))
-	require.Empty(t, of(lines, scenario.KindSchedule))
+	lines, _, r := told(t, newCluster(clockOf(nil)), events(false))
+	require.Empty(t, of(lines, timeline.KindSchedule))
 	require.Equal(t, 2, r.TerminatingAtEnd)
-	lines, _, r = told(t, New(&Clock{}), events(true))
-	back := of(lines, scenario.KindSchedule)
+	lines, _, r = told(t, newCluster(clockOf(nil)), events(true))
+	back := of(lines, timeline.KindSchedule)
 	require.Len(t, back, 2)
 	require.Equal(t, "a-002-p0", back[0].Pod)
 	require.Equal(t, 10*time.Minute+10*time.Second, back[0].T)
@@ -167,21 +142,21 @@ func TestOutOfService(t *testing.T) {
 }
 
 // budgeted makes a cluster in which at most so many pods of app x may be unavailable.
-func budgeted(t *testing.T, most int) *Cluster {
-	c := New(&Clock{})
+func budgeted(t *testing.T, most int) *cluster {
+	c := newCluster(clockOf(nil))
 	n := intstr.FromInt(most)
-	require.NoError(t, c.AddBudget("default", "x", BudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}, MaxUnavailable: &n}))
+	require.NoError(t, c.AddBudget("default", "x", budgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}, MaxUnavailable: &n}))
 	return c
 }
 
-func appX(nodes int) []scenario.Zone {
-	return []scenario.Zone{{Name: "a", Nodes: nodes, PodsPerNode: 2, DaemonSetPodsPerNode: 1, TolerationSeconds: ptr(scenario.TolerationSeconds(0)), Pod: scenario.PodFields{Labels: map[string]string{"app": "x"}}}}
+func appX(nodes int) []Zone {
+	return []Zone{{Name: "a", Nodes: nodes, PodsPerNode: 2, DaemonSetPodsPerNode: 1, TolerationSeconds: ptr(TolerationSeconds(0)), Pod: PodFields{Labels: map[string]string{"app": "x"}}}}
 }
 
 func TestDrainAsksBudgets(t *testing.T) {
-	drain := func(most int, more ...scenario.Event) (*Cluster, *Report) {
-		s := &scenario.Scenario{Until: at(10 * time.Minute), Reschedule: &scenario.Reschedule{After: at(12 * time.Second)}, Cluster: scenario.Cluster{Zones: appX(3)}}
-		s.Events = append(more, scenario.Event{At: at(time.Minute), Drain: &scenario.Selector{Node: "a-000"}})
+	drain := func(most int, more ...Event) (*cluster, *Report) {
+		s := Scenario{Until: 10 * time.Minute, ReplaceAfter: 12 * time.Second, Zones: appX(3)}
+		s.Events = append(more, Event{At: time.Minute, Drain: named("a-000")})
 		c := budgeted(t, most)
 		_, _, r := told(t, c, s)
 		return c, r
@@ -203,17 +178,17 @@ func TestDrainAsksBudgets(t *testing.T) {
 
 	_, r = drain(0)
 	require.Zero(t, r.Drained)
-	_, r = drain(1, scenario.Event{At: at(70 * time.Second), Uncordon: &scenario.Selector{Node: "a-000"}})
+	_, r = drain(1, Event{At: 70 * time.Second, Uncordon: named("a-000")})
 	require.Equal(t, 1, r.Drained, "who uncordons the node ends the drain")
 }
 
 // The eviction API respects budgets; deletions do not.
 func TestEvictionAPI(t *testing.T) {
 	evicted := func(api bool, most int) *Report {
-		s := &scenario.Scenario{Until: at(20 * time.Minute), Cluster: scenario.Cluster{Zones: appX(4)}}
-		s.Config.UseEvictionAPI = &api
-		s.Config.NodeEvictionRate = ptr(1.0)
-		s.Events = []scenario.Event{{At: at(time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: "a-000"}, Key: "k", Effect: "NoExecute"}}}
+		s := Scenario{Until: 20 * time.Minute, Zones: appX(4), ReplaceAfter: -1}
+		s.AskBudgets = api
+		s.Config = configured(func(c *evictor.Config) { c.NodeEvictionRate = 1 })
+		s.Events = []Event{{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "k", Effect: "NoExecute"}}}
 		_, _, r := told(t, budgeted(t, most), s)
 		return r
 	}
@@ -227,12 +202,12 @@ func TestEvictionAPI(t *testing.T) {
 
 func TestAPIDownForKubelets(t *testing.T) {
 	outage := func(whose string) *Report {
-		s := &scenario.Scenario{Until: at(10 * time.Minute), Events: []scenario.Event{
-			{At: at(2 * time.Minute), API: &scenario.API{State: "down", For: whose}},
-			{At: at(4 * time.Minute), API: &scenario.API{State: "up", For: whose}},
-		}}
-		s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 5, PodsPerNode: 1}}
-		_, _, r := told(t, New(&Clock{}), s)
+		s := Scenario{Until: 10 * time.Minute, Events: []Event{
+			{At: 2 * time.Minute, API: &API{State: "down", For: whose}},
+			{At: 4 * time.Minute, API: &API{State: "up", For: whose}},
+		}, ReplaceAfter: -1}
+		s.Zones = []Zone{{Name: "a", Nodes: 5, PodsPerNode: 1}}
+		_, _, r := told(t, newCluster(clockOf(nil)), s)
 		require.Zero(t, r.KubeletFailures, "no kubelet stopped")
 		require.Zero(t, r.Evicted, "every zone is down, so that nobody is")
 		require.Zero(t, r.PodHoursLost)
@@ -245,17 +220,17 @@ func TestAPIDownForKubelets(t *testing.T) {
 
 // Slow writes take effect that much later, and there are never more in flight than workers.
 func TestSlowAPI(t *testing.T) {
-	evictions := func(latency time.Duration, pods int) []scenario.Line {
-		s := &scenario.Scenario{Until: at(20 * time.Minute), Events: []scenario.Event{
-			{At: at(2 * time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: "a-000"}, Key: "k", Effect: "NoExecute"}},
-		}}
+	evictions := func(latency time.Duration, pods int) []timeline.Line {
+		s := Scenario{Until: 20 * time.Minute, Events: []Event{
+			{At: 2 * time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "k", Effect: "NoExecute"}},
+		}, ReplaceAfter: -1}
 		if latency > 0 {
-			s.Events = append([]scenario.Event{{At: at(time.Minute), API: &scenario.API{State: "slow", Latency: at(latency)}}}, s.Events...)
+			s.Events = append([]Event{{At: time.Minute, API: &API{State: "slow", Latency: latency}}}, s.Events...)
 		}
-		s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 5, PodsPerNode: pods}}
-		lines, _, r := told(t, New(&Clock{}), s)
+		s.Zones = []Zone{{Name: "a", Nodes: 5, PodsPerNode: pods}}
+		lines, _, r := told(t, newCluster(clockOf(nil)), s)
 		require.Zero(t, r.UnknownNodes, "kubelets renew late, and in time")
-		return of(lines, scenario.KindEvict)
+		return of(lines, timeline.KindEvict)
 	}
 	for _, l := range evictions(0, 40) {
 		require.Equal(t, 2*time.Minute, l.T)
@@ -270,11 +245,11 @@ func TestSlowAPI(t *testing.T) {
 // A kubelet's lease is renewed as late as the API is slow, and not at all if that takes as long as the interval.
 func TestSlowAPIForKubelets(t *testing.T) {
 	unknown := func(latency time.Duration) int {
-		s := &scenario.Scenario{Until: at(10 * time.Minute), Events: []scenario.Event{
-			{At: at(time.Minute), API: &scenario.API{State: "slow", Latency: at(latency), For: "kubelets"}},
-		}}
-		s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 5}}
-		_, _, r := told(t, New(&Clock{}), s)
+		s := Scenario{Until: 10 * time.Minute, Events: []Event{
+			{At: time.Minute, API: &API{State: "slow", Latency: latency, For: "kubelets"}},
+		}, ReplaceAfter: -1}
+		s.Zones = []Zone{{Name: "a", Nodes: 5}}
+		_, _, r := told(t, newCluster(clockOf(nil)), s)
 		return r.UnknownNodes
 	}
 	require.Zero(t, unknown(9*time.Second))
@@ -283,24 +258,24 @@ func TestSlowAPIForKubelets(t *testing.T) {
 
 // Added nodes and pods have the same fields as those of a zone, and the fields decide which pod goes where.
 func TestAddedNodesAndPodsHaveFields(t *testing.T) {
-	pod := scenario.PodFields{Requests: map[string]scenario.Quantity{"cpu": "1"}, NodeSelector: map[string]string{"pool": "x"}, Owner: "ReplicaSet/web", Labels: map[string]string{"app": "web"},
-		Tolerations: []scenario.Toleration{{Key: "only", Operator: "Exists"}}}
-	s := &scenario.Scenario{Until: at(20 * time.Minute), Reschedule: &scenario.Reschedule{}, Events: []scenario.Event{
-		{At: at(time.Minute), AddNode: &scenario.AddNode{Name: "n", Zone: "a", DaemonSetPodsPerNode: 1, NodeFields: scenario.NodeFields{
-			Labels: map[string]string{"pool": "x"}, Taints: []scenario.NodeTaint{{Key: "only", Value: "web", Effect: "NoSchedule"}}, Capacity: map[string]scenario.Quantity{"cpu": "2"},
+	pod := PodFields{Requests: map[string]Quantity{"cpu": "1"}, NodeSelector: map[string]string{"pool": "x"}, Owner: "ReplicaSet/web", Labels: map[string]string{"app": "web"},
+		Tolerations: []Toleration{{Key: "only", Operator: "Exists"}}}
+	s := Scenario{Until: 20 * time.Minute, Events: []Event{
+		{At: time.Minute, AddNode: &AddNode{Name: "n", Zone: "a", DaemonSetPodsPerNode: 1, NodeFields: NodeFields{
+			Labels: map[string]string{"pool": "x"}, Taints: []NodeTaint{{Key: "only", Value: "web", Effect: "NoSchedule"}}, Capacity: map[string]Quantity{"cpu": "2"},
 		}}},
-		{At: at(time.Minute), AddPod: &scenario.AddPod{Name: "p0", Node: "a-000", TolerationSeconds: ptr(scenario.TolerationSeconds(0)), PodFields: pod}},
-		{At: at(time.Minute), AddPod: &scenario.AddPod{Name: "p1", Node: "a-000", TolerationSeconds: ptr(scenario.TolerationSeconds(0)), PodFields: pod}},
-		{At: at(time.Minute), AddPod: &scenario.AddPod{Name: "p2", Node: "a-000", TolerationSeconds: ptr(scenario.TolerationSeconds(0)), PodFields: pod}},
-		{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
+		{At: time.Minute, AddPod: &AddPod{Name: "p0", Node: "a-000", TolerationSeconds: ptr(TolerationSeconds(0)), PodFields: pod}},
+		{At: time.Minute, AddPod: &AddPod{Name: "p1", Node: "a-000", TolerationSeconds: ptr(TolerationSeconds(0)), PodFields: pod}},
+		{At: time.Minute, AddPod: &AddPod{Name: "p2", Node: "a-000", TolerationSeconds: ptr(TolerationSeconds(0)), PodFields: pod}},
+		{At: 2 * time.Minute, Fail: named("a-000")},
 	}}
-	s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 5}}
-	c := New(&Clock{})
+	s.Zones = []Zone{{Name: "a", Nodes: 5}}
+	c := newCluster(clockOf(nil))
 	lines, _, r := told(t, c, s)
-	for _, l := range of(lines, scenario.KindSchedule) {
+	for _, l := range of(lines, timeline.KindSchedule) {
 		require.Equal(t, "n", l.Node)
 	}
-	require.Len(t, of(lines, scenario.KindSchedule), 2, "there is room for two")
+	require.Len(t, of(lines, timeline.KindSchedule), 2, "there is room for two")
 	require.Equal(t, 1, r.PendingAtEnd)
 	require.Equal(t, "default/ReplicaSet/web", r.Workloads[0].String())
 	require.Len(t, c.SortedPods("n"), 3, "two of them, and the DaemonSet's")
@@ -310,29 +285,29 @@ func TestAddedNodesAndPodsHaveFields(t *testing.T) {
 }
 
 func TestTolerationsThatAreGivenStandForThoseThatAreAdded(t *testing.T) {
-	for _, given := range [][]scenario.Toleration{
+	for _, given := range [][]Toleration{
 		{{Operator: "Exists"}}, {{Operator: "Exists", Effect: "NoExecute"}},
 		{{Key: v1.TaintNodeNotReady, Operator: "Exists"}, {Key: v1.TaintNodeUnreachable, Operator: "Exists", Effect: "NoExecute"}},
 	} {
-		require.Len(t, tolerations(given, 300), len(given))
+		require.Len(t, tolerations(given, nil), len(given))
 	}
-	require.Len(t, tolerations([]scenario.Toleration{{Operator: "Exists", Effect: "NoSchedule"}}, 300), 3)
-	require.Len(t, tolerations([]scenario.Toleration{{Key: v1.TaintNodeNotReady, Operator: "Exists"}}, 300), 2)
-	require.Empty(t, tolerations(nil, scenario.NoToleration))
+	require.Len(t, tolerations([]Toleration{{Operator: "Exists", Effect: "NoSchedule"}}, nil), 3)
+	require.Len(t, tolerations([]Toleration{{Key: v1.TaintNodeNotReady, Operator: "Exists"}}, nil), 2)
+	require.Empty(t, tolerations(nil, ptr(NoToleration)))
 }
 
 // A timeline tells settings, events, placements and reasons beside writes.
 func TestTimeline(t *testing.T) {
-	s := &scenario.Scenario{Until: at(12 * time.Minute), Reschedule: &scenario.Reschedule{}, Cluster: scenario.Cluster{Zones: []scenario.Zone{
-		{Name: "a", Nodes: 3, PodsPerNode: 1, TolerationSeconds: ptr(scenario.TolerationSeconds(60)), NodeFields: scenario.NodeFields{Capacity: map[string]scenario.Quantity{"pods": "2"}}},
-	}}}
-	s.Events = []scenario.Event{
-		{At: at(time.Minute), Cordon: &scenario.Selector{Nodes: []string{"a-001", "a-002"}}},
-		{At: at(2 * time.Minute), Repeat: &scenario.Repeat{Every: at(time.Hour), Events: []scenario.Event{{At: at(0), Fail: &scenario.Selector{Zone: ptr("a"), Count: ptr(1)}}}}},
-		{At: at(6 * time.Minute), Uncordon: &scenario.Selector{Node: "a-002"}},
-		{At: at(7 * time.Minute), Drain: &scenario.Selector{Node: "a-002"}},
-		{At: at(8 * time.Minute), Recover: &scenario.Selector{Node: "a-000"}},
-		{At: at(11 * time.Minute), Restart: &scenario.Restart{}},
+	s := Scenario{Until: 12 * time.Minute, Zones: []Zone{
+		{Name: "a", Nodes: 3, PodsPerNode: 1, TolerationSeconds: ptr(TolerationSeconds(60)), NodeFields: NodeFields{Capacity: map[string]Quantity{"pods": "2"}}},
+	}}
+	s.Events = []Event{
+		{At: time.Minute, Cordon: named("a-001", "a-002")},
+		{At: 2 * time.Minute, Repeat: &Repeat{Every: time.Hour, Events: []Event{{At: 0, Fail: &Nodes{Zone: "a", Count: 1}}}}},
+		{At: 6 * time.Minute, Uncordon: named("a-002")},
+		{At: 7 * time.Minute, Drain: named("a-002")},
+		{At: 8 * time.Minute, Recover: named("a-000")},
+		{At: 11 * time.Minute, Restart: &Restart{}},
 	}
 	lines, _ := play(t, s)
 	require.True(t, strings.HasPrefix(lines[0], `{"t":0.000,"kind":"settings","heartbeatInterval":10.000,"largeClusterSizeThreshold":50,`), lines[0])
@@ -375,13 +350,11 @@ func TestTimeline(t *testing.T) {
 }
 
 func TestTimelineTellsOfTraces(t *testing.T) {
-	trace, err := scenario.NewTrace(60, []int{2, 0, 1})
-	require.NoError(t, err)
-	s := &scenario.Scenario{Until: at(3 * time.Minute), Availability: []scenario.ZoneTrace{{Zone: ptr("a"), File: "f", Trace: trace, Scale: ptr(1)}}}
-	s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 2}}
-	lines, _, _ := told(t, New(&Clock{}), s)
+	s := Scenario{Until: 3 * time.Minute, Traces: []Trace{{Zone: "a", Gap: time.Minute, Alive: []int{2, 0, 1}, Scale: 1}}, ReplaceAfter: -1}
+	s.Zones = []Zone{{Name: "a", Nodes: 2}}
+	lines, _, _ := told(t, newCluster(clockOf(nil)), s)
 	var texts []string
-	for _, l := range of(lines, scenario.KindEvent) {
+	for _, l := range of(lines, timeline.KindEvent) {
 		texts = append(texts, l.T.String()+l.More)
 	}
 	require.Equal(t, []string{

@@ -1,0 +1,67 @@
+package simulation
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// recorded makes a recording of a value a minute.
+func recorded(t *testing.T, scale int, alive ...int) *recording {
+	r, err := newRecording(&Trace{Gap: time.Minute, Alive: alive, Scale: scale})
+	require.NoError(t, err)
+	return r
+}
+
+func TestWhichValueOfATraceHolds(t *testing.T) {
+	r := recorded(t, 0, 16, 15, 0)
+	require.Equal(t, 15, r.sample(1))
+	for at, want := range map[time.Duration]int{-1: 0, 0: 0, time.Minute - 1: 0, time.Minute: 1, 2 * time.Minute: 2, math.MaxInt64: 2} {
+		require.Equal(t, want, r.index(at), at)
+	}
+}
+
+func TestHowManyNodesATraceKeepsAlive(t *testing.T) {
+	share, zero := recorded(t, 0, 16, 3), recorded(t, 0, 0)
+	for _, test := range []struct {
+		trace              *recording
+		sample, size, want int
+	}{
+		{share, 16, 508, 508},
+		{share, 0, 508, 0},
+		{share, 15, 100, 94}, // 93.75
+		{share, 1, 100, 6},   // 6.25
+		{share, 1, 8, 1},     // 0.5: half up
+		{share, 3, 8, 2},     // 1.5
+		{share, 5, 8, 3},     // 2.5
+		{share, 5, 0, 0},
+		{zero, 0, 8, 0},
+		{recorded(t, 10, 16), 5, 100, 50},
+		{recorded(t, 10, 16), 16, 100, 100},
+		{recorded(t, 10, 16), 10, 100, 100},
+		{recorded(t, 10, 16), 0, 100, 0},
+		{recorded(t, 10, 16), 3, 0, 0},
+		{recorded(t, math.MaxInt, 16), 16, 100, 100},
+	} {
+		require.Equal(t, test.want, test.trace.alive(test.sample, test.size), "%+v", test)
+	}
+}
+
+func TestFaultsOfTraces(t *testing.T) {
+	_, err := newRecording(&Trace{Scale: -1})
+	require.EqualError(t, err, "gap: 0s is not a positive number of whole seconds\nalive: there are no values\nscale: -1 is negative")
+	_, err = newRecording(&Trace{Gap: time.Second / 2, Alive: []int{1, -1, -2}})
+	require.EqualError(t, err, "gap: 500ms is not a positive number of whole seconds\nalive: value 1 (from 0) is -1, outside 0…2147483647")
+	_, err = newRecording(&Trace{Gap: time.Second, Alive: []int{math.MaxInt}})
+	require.Error(t, err)
+}
+
+func TestSamplesAfterTheEndOfTime(t *testing.T) {
+	trace, err := newRecording(&Trace{Gap: 5_000_000_000 * time.Second, Alive: []int{1, 1, 1, 1, 0}}) // every 158 years
+	require.NoError(t, err)
+	d := driver{trace: trace}
+	d.drive(nil, 0)
+	require.Negative(t, d.at)
+}

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// soundActions returns valid events of the actions, with what they can choose.
-func soundActions() []Event {
+// soundEvents returns valid events of each kind, with what they can choose.
+func soundEvents() []Event {
 	return []Event{
 		{At: time.Minute, Fail: &Nodes{Zone: "a", Percent: 30.0, Seed: 7}},
 		{At: time.Minute, Recover: &Nodes{Labels: "topology.kubernetes.io/zone notin (c)"}},
@@ -34,14 +34,14 @@ func soundActions() []Event {
 	}
 }
 
-func TestCheckPassesEachAction(t *testing.T) {
+func TestCheckPassesEachEvent(t *testing.T) {
 	s := sound()
 	s.AskBudgets = true
-	s.Events = soundActions()
+	s.Events = soundEvents()
 	require.NoError(t, checked(s))
 }
 
-func TestCheckFaultsOfActions(t *testing.T) {
+func TestCheckFaultsOfEvents(t *testing.T) {
 	for want, e := range map[string]Event{
 		`fail: percent: 101 is outside 0…100`:                                                         {Fail: &Nodes{Zone: "a", Percent: 101.0}},
 		`fail: percent: NaN is outside 0…100`:                                                         {Fail: &Nodes{Zone: "a", Percent: math.NaN()}},

@@ -21,7 +21,7 @@ func TestActionsAreNamedAsInFiles(t *testing.T) {
 
 func TestEventsInWords(t *testing.T) {
 	var got []string
-	for _, e := range soundActions() {
+	for _, e := range soundEvents() {
 		got = append(got, e.String())
 	}
 	require.Equal(t, []string{

@@ -17,8 +17,8 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// randomActions makes a scenario that uses every action and field. It need not make sense.
-func randomActions(seed int64) Scenario {
+// randomEvents makes a scenario that uses every action and field. It need not make sense.
+func randomEvents(seed int64) Scenario {
 	r := rand.New(rand.NewSource(seed))
 	s := Scenario{Until: 30 * time.Minute, ReplaceAfter: time.Duration(r.Intn(20)) * time.Second}
 	s.AskBudgets = r.Intn(2) == 0
@@ -38,12 +38,12 @@ func randomActions(seed int64) Scenario {
 		s.Zones = append(s.Zones, z)
 	}
 	for range 4 + r.Intn(14) {
-		s.Events = append(s.Events, randomAction(r, time.Duration(r.Intn(1200))*time.Second))
+		s.Events = append(s.Events, randomEvent(r, time.Duration(r.Intn(1200))*time.Second))
 	}
 	if r.Intn(2) == 0 {
 		again := &Repeat{Every: time.Duration(100+r.Intn(400)) * time.Second}
 		for range 1 + r.Intn(4) {
-			again.Events = append(again.Events, randomAction(r, time.Duration(r.Intn(200))*time.Second))
+			again.Events = append(again.Events, randomEvent(r, time.Duration(r.Intn(200))*time.Second))
 		}
 		s.Events = append(s.Events, Event{At: time.Duration(r.Intn(600)) * time.Second, Repeat: again})
 	}
@@ -79,7 +79,7 @@ func randomChoice(r *rand.Rand) Nodes {
 	return s
 }
 
-func randomAction(r *rand.Rand, when time.Duration) Event {
+func randomEvent(r *rand.Rand, when time.Duration) Event {
 	e := Event{At: when}
 	s := randomChoice(r)
 	switch r.Intn(14) {
@@ -202,10 +202,10 @@ func recount(t *testing.T, c *cluster) {
 
 // Whatever happens, the incremental counts are right, an eviction through the API never violates a budget, and the same
 // scenario gives the same timeline.
-func TestRandomActions(t *testing.T) {
+func TestRandomEvents(t *testing.T) {
 	evictions, refused := 0, 0
 	for seed := range int64(100) {
-		s := sensible(t, randomActions(seed))
+		s := sensible(t, randomEvents(seed))
 		var before []string
 		for range 2 {
 			c := underBudgets(t)

@@ -259,11 +259,6 @@ var healthy = []v1.NodeCondition{
 	{Type: v1.NodeReady, Status: v1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: stamp(0), LastTransitionTime: stamp(0)},
 }
 
-// AddNode adds a healthy node that has reported and renewed now. It fails if the name is taken.
-func (c *cluster) AddNode(name string, key zone.Key) error {
-	return c.addNode(node{name: name, labels: zoneLabels(key), created: stamp(c.now()), conditions: healthy, reported: c.now()})
-}
-
 // AddNodeObject adds a node from a file, with its own conditions, taints and labels. A node without conditions has
 // reported Ready; a node whose Ready condition is Unknown is silent.
 func (c *cluster) AddNodeObject(object *v1.Node) error {

@@ -20,3 +20,14 @@ func TestManyNamespaces(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "s0", pod.Namespace)
 }
+
+// AddNode adds a healthy node that has reported and renewed now. It fails if the name is taken.
+func (c *cluster) AddNode(name string, key zone.Key) error {
+	return c.addNode(node{name: name, labels: nodeLabels(key, nil), created: stamp(c.now()), conditions: healthy, reported: c.now()})
+}
+
+// AddPod adds a Ready pod bound now to a node that exists.
+func (c *cluster) AddPod(key evictor.PodKey, nodeName string, s podSpec) error {
+	p := pod{spec: c.spec(s), ready: true, bound: c.now(), member: c.member(key.Namespace, s.OwnerKind, s.OwnerName, s.labels)}
+	return c.addWanted(c.id(key), p, nodeName)
+}

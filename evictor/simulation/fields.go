@@ -182,8 +182,3 @@ func (p *player) addFresh(name, node string, spec *podSpec) error {
 	fresh := pod{spec: spec, ready: true, bound: c.now(), member: c.member(metav1.NamespaceDefault, spec.OwnerKind, spec.OwnerName, spec.labels)}
 	return c.addWanted(c.id(evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: name}), fresh, node)
 }
-
-// zoneLabels returns the labels of a node in that zone. An empty part has none.
-func zoneLabels(key zone.Key) map[string]string {
-	return nodeLabels(key, nil)
-}

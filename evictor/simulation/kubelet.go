@@ -83,13 +83,6 @@ func (c *cluster) StartKubelets(interval, statusInterval time.Duration, even boo
 	}
 }
 
-// StartKubelet begins the rounds of a node that was added after StartKubelets.
-func (c *cluster) StartKubelet(name string) {
-	if i, ok := c.nodeByID[name]; ok {
-		c.startKubelet(i)
-	}
-}
-
 // startKubelet begins the rounds of one kubelet now, with a renewal and a report at once.
 func (c *cluster) startKubelet(i int32) {
 	n := &c.nodes[i]

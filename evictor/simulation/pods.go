@@ -44,12 +44,6 @@ func keyOfTolerations(tolerations []v1.Toleration) string {
 	return key
 }
 
-// AddPod adds a Ready pod bound now to a node that exists.
-func (c *cluster) AddPod(key evictor.PodKey, nodeName string, s podSpec) error {
-	p := pod{spec: c.spec(s), ready: true, bound: c.now(), member: c.member(key.Namespace, s.OwnerKind, s.OwnerName, s.labels)}
-	return c.addWanted(c.id(key), p, nodeName)
-}
-
 // addWanted adds a pod that is new, and not one that comes back.
 func (c *cluster) addWanted(id podID, p pod, nodeName string) error {
 	if err := c.addPod(id, p, nodeName); err != nil {

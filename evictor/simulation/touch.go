@@ -163,13 +163,3 @@ func (c *cluster) wanted(i int32, by int) {
 	c.counted(p, int32(by)) //nolint:gosec // 1 or -1
 	c.occupies(i, int64(by))
 }
-
-// SetReady makes the kubelet of a pod report whether the pod is Ready.
-func (c *cluster) SetReady(key evictor.PodKey, ready bool) bool {
-	i, ok := c.findPod(key)
-	if !ok {
-		return false
-	}
-	c.setReady(i, ready)
-	return true
-}

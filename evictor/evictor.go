@@ -38,8 +38,8 @@ type Options struct {
 	// Observer receives every decision, for metrics (clientgo/metrics) or an audit; nil means nobody does.
 	Observer Observer
 	// Logger gets every decision. Failed writes, unanswered suspects and BoundsUnmatched are at Warn; conditions and taints
-	// written, pods evicted, zone changes, permissions and Awaiting at Info; the rest at Debug. Panics of the user's code
-	// are at Error. Nil means no logging.
+	// written, pods evicted, zone changes, permissions, refused turns, SuspectAlive and Awaiting at Info; the rest at Debug.
+	// Panics of the user's code are at Error. Nil means no logging.
 	Logger *slog.Logger
 	// Policy replaces the zone policy that Config describes: another rate for a zone that is wholly down, for example
 	// (kubernetes#131314). Its word on pending evictions (zone.Ruling.Pending) applies only to evictions by our own

@@ -37,7 +37,7 @@ func (s *Sites) Options() evictor.Options {
 		Domain: func(node *v1.Node) zone.Key { return zone.Key{Zone: node.Labels[Site]} },
 		Policy: zone.PolicyFunc(policy),
 		Hold: func(node *v1.Node) (reason string, held bool) {
-			// A node that is Ready is held too. Otherwise it would be tainted before anybody sees that it is Unknown.
+			// A node that is Ready is held too, so that nothing depends on what is seen first once it falls silent.
 			ends, ending, held := autonomy(node)
 			return "Autonomy", held && (!ending || s.Clock.Now().Before(ends))
 		},

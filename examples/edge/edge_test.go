@@ -2,6 +2,7 @@ package edge_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,7 @@ func TestItMayBeBackInTime(t *testing.T) {
 	cluster.restart()
 	cluster.Recover("a-0")
 	cluster.Advance(2 * time.Hour)
+	require.NotContains(t, strings.Join(cluster.Timeline(), "\n"), "NoExecute", "not even for a moment")
 	require.Empty(t, cluster.Evicted())
 }
 

@@ -81,7 +81,7 @@ type Event struct {
 	NodeUID types.UID
 	Pod     PodRef
 	Type    string // v1.EventTypeNormal or v1.EventTypeWarning
-	Reason  string
+	Reason  string // EventNodeNotReady and its like
 	Message string
 }
 

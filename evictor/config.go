@@ -98,8 +98,9 @@ type Config struct {
 	ExplainSize int
 }
 
-// Half says which half of an evictor runs. The two can run apart, as in kube-controller-manager since 1.29, for those who
-// replace one of them (KEP-3902). A half that does not run decides, reports and counts nothing.
+// Half says which half of an evictor runs: [Both], [Lifecycle] or [TaintEviction]. The two can run apart, as in
+// kube-controller-manager since 1.29, for those who replace one of them (KEP-3902). A half that does not run decides,
+// reports and counts nothing.
 type Half uint8
 
 // The halves.

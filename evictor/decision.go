@@ -14,7 +14,16 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Kind says what was decided. The zero Kind is no decision.
+// Kind says what was decided. The zero Kind is no decision. By what they are about, the kinds are:
+//
+//   - what is known of a node: [NodeRegistered], [NodeVerdict], [SuspectAlive], [SuspectUnanswered], [ConditionsWritten],
+//     [LabelsWritten], [NodeRemoved]
+//   - its turn to be tainted or emptied: [NodeQueued], [TurnRefused], [NodeDequeued], [TaintsWritten], [PendingChanged],
+//     [NodeEmptied]
+//   - its pods: [MarkingWaits], [PodMarkedNotReady], [EvictionArmed], [EvictionMoved], [EvictionDelayed],
+//     [EvictionCancelled], [PodSpared], [PodEvicted]
+//   - zones: [ZoneChanged], [AllZonesDown], [AllZonesDownEnded]
+//   - the evictor itself: [Awaiting], [GateChanged], [DomainGateChanged], [BoundsUnmatched], [WriteFailed]
 type Kind uint8
 
 // The kinds of decisions. Those marked (written) are reported after the write succeeded, the others when they are made.

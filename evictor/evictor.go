@@ -38,8 +38,8 @@ type Options struct {
 	// Observer receives every decision, for metrics (clientgo/metrics) or an audit; nil means nobody does.
 	Observer Observer
 	// Logger gets every decision. Failed writes, unanswered suspects and BoundsUnmatched are at Warn; conditions and taints
-	// written, pods evicted, zone changes, permissions and Awaiting at Info; the rest at Debug. Panics of the user's code
-	// are at Error. Nil means no logging.
+	// written, pods evicted, zone changes, permissions, refused turns, SuspectAlive and Awaiting at Info; the rest at Debug.
+	// Panics of the user's code are at Error. Nil means no logging.
 	Logger *slog.Logger
 	// Policy replaces the zone policy that Config describes: another rate for a zone that is wholly down, for example
 	// (kubernetes#131314). Its word on pending evictions (zone.Ruling.Pending) applies only to evictions by our own
@@ -180,10 +180,12 @@ const liftWorkers = 2
 // ErrRunning is returned by Step and Run when another Step or Run of the same Evictor is active.
 var ErrRunning = errors.New("evictor: another Step or Run is active")
 
-// Evictor watches nodes and pods through its clients, and decides which nodes to taint and which pods to evict. Its
-// Clients' Source feeds it or, without one, the program does with NodeChanged, PodChanged and LeaseRenewed. Step or Run
-// drives it. All methods are safe for concurrent use, but only one Step or Run may be active at a time. Make one with
-// New.
+// Evictor watches nodes and pods through its clients, and decides which nodes to taint and which pods to evict. Most
+// callers want [Evictor.Run] first, or [Evictor.Step] in a test or a loop of their own; then [Evictor.Explain], to learn
+// why a pod left or did not, and [Evictor.Pause], to stop it.
+//
+// Its Clients' Source feeds it or, without one, the program does with NodeChanged, PodChanged and LeaseRenewed. All
+// methods are safe for concurrent use, but only one Step or Run may be active at a time. Make one with New.
 type Evictor struct {
 	active atomic.Bool
 	dry    *dryRun // nil except in a dry run

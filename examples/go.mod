@@ -99,6 +99,7 @@ require (
 
 require (
 	github.com/evictkit/evictkit/evictor/clientgo v0.0.0
+	github.com/evictkit/evictkit/evictor/compat v0.0.0
 	github.com/evictkit/evictkit/evictor/manager v0.0.0
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
 	github.com/go-logr/logr v1.4.3
@@ -122,6 +123,8 @@ require (
 )
 
 replace github.com/evictkit/evictkit => ../
+
+replace github.com/evictkit/evictkit/evictor/compat => ../evictor/compat
 
 replace github.com/evictkit/evictkit/evictor/clientgo => ../evictor/clientgo
 

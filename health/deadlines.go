@@ -31,8 +31,10 @@ func (c DeadlinesConfig) Validate() error {
 	return errs.ToAggregate()
 }
 
-// Deadlines says which keys have been silent for their grace period. A beat counts from the moment it is made, by the
-// given clock. A key's deadline is its last beat plus its grace; from that instant on it is late.
+// Deadlines says which keys have been silent for their grace period. Most callers want [Deadlines.Beat] first, for
+// each sign of life, [Deadlines.Expired] for those that are late, and [Deadlines.Next] for when to ask again. A beat
+// counts from the moment it is made, by the given clock. A key's deadline is its last beat plus its grace; from that
+// instant on it is late.
 //
 // Silence counts only while somebody listens: calls any method but Get, Len, Forget and SetGrace. The time between two
 // such calls counts whole if it is at most a quarter of the configured grace, or at most a fifth longer than it was until

@@ -55,8 +55,9 @@ func (c DurationsConfig) Validate() error {
 	return errs.ToAggregate()
 }
 
-// Durations says for how long the conditions of a key have had their status, and how much longer each rule takes to come
-// true. It is for reconcilers, which are called for one key, observe it, act, and requeue it after the smallest Left.
+// Durations says for how long the conditions of a key have had their status, and how much longer each rule takes to
+// come true. It is for reconcilers, which are called for one key, [Durations.Observe] it, act, and requeue it after
+// the smallest Left; [Durations.Forget] is for a key that is gone.
 //
 // What was observed last holds until something else is observed. Durations believes what it is shown, even an old object;
 // a Monitor's Observation.Stale detects those. It cannot tell two objects with the same key apart: put the UID into the

@@ -38,9 +38,13 @@ type nodeRecord struct {
 	changed    int   // its place in Monitor.changed plus one; 0 if it is not there
 }
 
-// Monitor decides which nodes are alive, from their status reports and leases. All methods are safe for concurrent use.
-// All operations but Verdict, Settles, Freeze, Forget, Blind and Len read the clock, and so listen. Those that have a twin
-// with At in its name need not: it takes the reading as an argument. Memory is bounded by the nodes that were observed and not forgotten, and shrinks as they are forgotten.
+// Monitor decides which nodes are alive, from their status reports and leases. Most callers want [Monitor.ObserveNode]
+// and [Monitor.ObserveLease] first, for what arrives, then [Monitor.Pass] for the verdicts that changed and
+// [Monitor.Next] for when to call it again.
+//
+// All methods are safe for concurrent use. All operations but Verdict, Settles, Freeze, Forget, Blind and Len read the
+// clock, and so listen. Those that have a twin with At in its name need not: it takes the reading as an argument.
+// Memory is bounded by the nodes that were observed and not forgotten, and shrinks as they are forgotten.
 type Monitor struct {
 	config Config
 	clock  clock.PassiveClock

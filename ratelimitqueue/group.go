@@ -41,10 +41,13 @@ func (c GroupConfig[D, K]) Validate() error {
 	return append(errs, notNegative(c.MaxInFlight, field.NewPath("maxInFlight"))...).ToAggregate()
 }
 
-// Group has a queue for each domain (a zone, a tenant, a cluster), with its own rate and tokens, and limits over all of
-// them. A key is in one domain at a time. Domains that can hand out take turns: the one whose last turn is longest ago
-// comes first (but see GroupConfig.Compare). Within a domain, the item that is due first comes first, and of equal due
-// times the one that was added first.
+// Group has a queue for each domain (a zone, a tenant, a cluster), with its own rate and tokens, and limits over all
+// of them. Most callers want [Group.Add] and [Group.SetRate] first, then [Group.Take] in a loop and [Group.Wait] for
+// when to call it again, or [Group.Run] for both.
+//
+// A key is in one domain at a time. Domains that can hand out take turns: the one whose last turn is longest ago comes
+// first (but see GroupConfig.Compare). Within a domain, the item that is due first comes first, and of equal due times
+// the one that was added first.
 //
 // A domain is made when it is first named, which counts as its last turn. A domain without keys and without a rate or pause
 // of its own is forgotten once its bucket is full, by the next call that reads the clock, so leaving and coming back earns

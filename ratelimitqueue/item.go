@@ -6,9 +6,9 @@ import (
 	"github.com/evictkit/evictkit/internal/slots"
 )
 
-// Item is what Take hands out. Its holder ends it once, with Done, Forget, Retry, RetryAfter or Blocked; no lock is held
-// until then. Ending has no effect if the key was meanwhile removed or taken over by another identity, or if the item has
-// ended before.
+// Item is what Take hands out. Its holder ends it once: with [Item.Done] when it need not come again, with
+// [Item.Retry] after a failure, or with Forget, RetryAfter or Blocked. No lock is held until then. Ending has no
+// effect if the key was meanwhile removed or taken over by another identity, or if the item has ended before.
 type Item[K comparable, V any] struct {
 	Key      K
 	Value    V

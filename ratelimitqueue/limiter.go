@@ -13,9 +13,9 @@ import (
 // askAgain is the longest wait that a Limiter tells, so that a change of its rate is noticed soon.
 const askAgain = 10 * time.Second
 
-// Limiter is one rate for a whole process, which can change at any moment. It has the methods of client-go's
-// workqueue.TypedRateLimiter, for those who keep a queue of their own. A worker asks When right before it works on an item,
-// however the item came to it:
+// Limiter is one rate for a whole process, which [Limiter.SetRate] can change at any moment. It has the methods of
+// client-go's workqueue.TypedRateLimiter, for those who keep a queue of their own. A worker asks [Limiter.When] right
+// before it works on an item, however the item came to it:
 //
 //	item, _ := queue.Get()
 //	if wait := limiter.When(item); wait > 0 {

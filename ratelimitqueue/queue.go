@@ -7,9 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Queue holds unique items in the order in which they are due, and hands them out no faster than its rate. All methods
-// are safe for concurrent use, also by holders. Memory is bounded by the keys that wait, are in flight or are finished.
-// A Queue must be made by New and not be copied.
+// Queue holds unique items in the order in which they are due, and hands them out no faster than its rate. Most
+// callers want [Queue.Add] first, then [Queue.Take] in a loop and [Queue.Wait] for when to call it again, or
+// [Queue.Run] for both; [Queue.SetRate] changes the rate at any moment.
+//
+// All methods are safe for concurrent use, also by holders. Memory is bounded by the keys that wait, are in flight or
+// are finished. A Queue must be made by New and not be copied.
 type Queue[K comparable, V any] struct{ core[K, V] }
 
 // New returns an empty queue with a full bucket, or an error with all faults of the configuration. It starts no

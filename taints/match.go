@@ -8,8 +8,10 @@ const (
 	operatorGt v1.TolerationOperator = "Gt"
 )
 
-// Matcher says which tolerations match which taints. The package's functions use the zero Matcher. It is a plain value
-// and safe to share. Its methods do not allocate and do not keep their arguments.
+// Matcher says which tolerations match which taints. The package's functions use the zero Matcher. Most callers want
+// [Matcher.Untolerated] first, to learn whether a pod may go to a node, [Matcher.Tolerate] for how long it would stay,
+// and [Matcher.DeadlineOf] for when it has to leave. A Matcher is a plain value and safe to share. Its methods do not
+// allocate and do not keep their arguments.
 type Matcher struct {
 	// NumericOperators turns on the operators Lt and Gt: the taint's value must be less, or greater, than the
 	// toleration's. Both are read as decimal int64 without plus sign or leading zeros. If this is off, or a value is not

@@ -2,7 +2,8 @@ package taints
 
 import v1 "k8s.io/api/core/v1"
 
-// Effects is a set of taint effects. The zero set is empty. An unknown effect is in no set.
+// Effects is a set of taint effects: any of [NoScheduleEffect], [PreferNoScheduleEffect] and [NoExecuteEffect], or
+// [Scheduling] for the two that keep a pod from being bound. The zero set is empty. An unknown effect is in no set.
 type Effects uint8
 
 // The effects, to be combined with |.
@@ -12,7 +13,7 @@ const (
 	NoExecuteEffect
 
 	// Scheduling are the effects that keep a pod from being bound to a node.
-	Scheduling = NoScheduleEffect | NoExecuteEffect
+	Scheduling Effects = NoScheduleEffect | NoExecuteEffect
 )
 
 // effectOf returns the set of one effect, empty for an unknown one.

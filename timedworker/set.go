@@ -17,8 +17,11 @@ import (
 // ErrRunning is returned by Step and Run while another Step or Run of the same Set is active.
 var ErrRunning = errors.New("timedworker: another Step or Run is active")
 
-// Set holds at most one piece of work per key and runs it when it is due. All methods are safe for concurrent use, also by
-// the work itself. Memory is bounded by the keys that are known, and shrinks as they go. A Set must be made by New.
+// Set holds at most one piece of work per key and runs it when it is due. Most callers want [Set.Schedule] and
+// [Set.Cancel] first, which say what they found, and [Set.Run]; or, in a loop of their own, [Set.Step] and [Set.Next].
+//
+// All methods are safe for concurrent use, also by the work itself. Memory is bounded by the keys that are known, and
+// shrinks as they go. A Set must be made by New.
 type Set[K comparable, V any] struct {
 	function func(context.Context, Work[K, V]) Result
 	workers  int

@@ -2,7 +2,7 @@ package zone
 
 import "fmt"
 
-// Transition says whether an evaluation entered or left the state in which every zone is down.
+// Transition says whether an evaluation [Entered] or [Left] the state in which every zone is down, or did neither ([None]).
 type Transition uint8
 
 // The transitions. The zero value is None.

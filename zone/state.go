@@ -2,7 +2,8 @@ package zone
 
 import "fmt"
 
-// State is how disrupted a zone is. The zero State is not a valid one; it prints as State(0).
+// State is how disrupted a zone is: [Initial], [Normal], [PartialDisruption] or [FullDisruption]. The zero State is not a
+// valid one; it prints as State(0).
 type State uint8
 
 // The four states, named as in kube-controller-manager.

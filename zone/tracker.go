@@ -43,9 +43,12 @@ type record[D comparable] struct {
 	Member
 }
 
-// Tracker counts members by failure domain and returns what changed. Members have keys of type K, domains of type D.
-// All methods are safe for concurrent use. Memory is bounded by the members that were Set and not Removed, and
-// shrinks as they go. A key that cannot be hashed panics, as in a map, and changes nothing. A Tracker must be made by
+// Tracker counts members by failure domain and returns what changed. Most callers want [Tracker.Set] first, for each
+// member that comes or changes, [Tracker.Remove] for one that is gone, and [Tracker.Evaluate] for the domains whose
+// state or rate has changed. Members have keys of type K, domains of type D.
+//
+// All methods are safe for concurrent use. Memory is bounded by the members that were Set and not Removed, and shrinks
+// as they go. A key that cannot be hashed panics, as in a map, and changes nothing. A Tracker must be made by
 // NewTracker or New.
 type Tracker[K, D comparable] struct {
 	domains domains[D]

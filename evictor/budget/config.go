@@ -31,7 +31,7 @@ type Config[K comparable, M any] struct {
 	Clock clock.PassiveClock
 }
 
-// Quantity is what a Bound counts.
+// Quantity is what a Bound counts: [Bad], [Unavailable], [Healthy], [Acting], [Recent] or [Unproven].
 type Quantity uint8
 
 // The quantities. The first three cover only members that count (Config.Counts), the others all members.
@@ -86,7 +86,7 @@ type Bound struct {
 	Cooldown, MaxCooldown time.Duration
 }
 
-// Outcome is what became of an action. See Budget.Judge.
+// Outcome is what became of an action: [Proved], [Failed] or [Inconclusive]. See [Budget.Judge].
 type Outcome uint8
 
 // The outcomes.

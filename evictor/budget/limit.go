@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// Limit is a number, or a share of a group's total. The zero Limit is not set.
+// Limit is a number, made by [Count], or a share of a group's total, made by [Percent], which [Limit.Up] rounds up. The
+// zero Limit is not set.
 type Limit struct {
 	count   int64
 	percent float64

@@ -53,8 +53,10 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("budget %q allows at most %d%s: %d is too many", r.Bound, r.Allowed, where, r.Used)
 }
 
-// Reservation is the permission to act on one member, which counts as acted on. The zero Reservation is over. Its
-// methods are safe for concurrent use. The first call that ends it takes effect; the others return false.
+// Reservation is the permission to act on one member, which counts as acted on. Its holder calls [Reservation.Commit]
+// when the action has begun and [Reservation.End] when it is over, or [Reservation.GiveBack] if nothing was done. The
+// zero Reservation is over. Its methods are safe for concurrent use. The first call that ends it takes effect; the
+// others return false.
 type Reservation[K comparable] struct {
 	owner  owner[K]
 	member *member[K]

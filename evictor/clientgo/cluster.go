@@ -15,7 +15,9 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// Cluster is a cluster as an evictor sees and changes it. All methods are safe for concurrent use.
+// Cluster is a cluster as an evictor sees and changes it. Most callers want [Cluster.Clients] first, for evictor.New;
+// then [Cluster.Check], which says what permissions are missing, and, to elect a leader, [Cluster.Lock] and
+// [Cluster.MayLead]. All methods are safe for concurrent use.
 type Cluster struct {
 	client kubernetes.Interface
 	opts   Options

@@ -7,7 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Action is what a Decision says to do.
+// Action is what a Decision says to do: [Nothing], [ReclaimNode] or [EvictPods]. [Stuck] means that every pod
+// is protected.
 type Action uint8
 
 // The actions.
@@ -32,7 +33,7 @@ func (a Action) String() string {
 	return actionNames[a]
 }
 
-// Reclaim is a kind of resource that the node holds and no running pod needs.
+// Reclaim is a kind of resource that the node holds and no running pod needs: [DeadContainers] or [UnusedImages].
 type Reclaim uint8
 
 // What can be reclaimed. For memory and process IDs the kubelet can only evict pods.

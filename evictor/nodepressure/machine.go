@@ -13,8 +13,10 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Machine makes a decision from each sample of a node. It starts no goroutine, does no I/O, and keeps only times and
-// amounts of samples. All methods are safe for concurrent use.
+// Machine makes a decision from each sample of a node. Most callers want [Machine.Observe] first, with what they
+// measured, [Machine.AfterReclaim] once they have cleaned up, and [Machine.Admit] for pods that are to start. It
+// starts no goroutine, does no I/O, and keeps only times and amounts of samples. All methods are safe for concurrent
+// use.
 type Machine struct {
 	config Config
 	clock  clock.PassiveClock

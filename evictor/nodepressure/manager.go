@@ -13,9 +13,10 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Manager drives a Machine: it measures every MonitoringPeriod, reclaims, kills one pod at a time, and waits until that
-// pod has given back what it used. During a soft eviction, and while a Kill hangs, it goes on measuring, so that
-// conditions and admission follow the node.
+// Manager drives a Machine, in [Manager.Run] or, for a test or a loop of your own, in [Manager.Step]: it measures
+// every MonitoringPeriod, reclaims, kills one pod at a time, and waits until that pod has given back what it used.
+// During a soft eviction, and while a Kill hangs, it goes on measuring, so that conditions and admission follow the
+// node.
 //
 // Notify may be called from any goroutine at any time. Call Run and Step one at a time.
 type Manager struct {

@@ -176,7 +176,8 @@ func qosOrder(class v1.PodQOSClass) int {
 	return 2
 }
 
-// Protection says why a pod is never evicted. Evictable means that it may be.
+// Protection says why a pod is never evicted: it is a [StaticPod], a [MirrorPod] or a [CriticalPod]. [Evictable] means
+// that it may be.
 type Protection uint8
 
 // The reasons, in the order in which they are checked.

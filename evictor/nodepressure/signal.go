@@ -7,7 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Signal names something that a node can be short of, as the kubelet's configuration names it.
+// Signal names something that a node can be short of, as the kubelet's configuration names it:
+//
+//   - memory: [MemoryAvailable] and, for all pods together, [AllocatableMemoryAvailable]
+//   - the kubelet's file system: [NodeFsAvailable], [NodeFsInodesFree]
+//   - that of images: [ImageFsAvailable], [ImageFsInodesFree]
+//   - that of writable layers: [ContainerFsAvailable], [ContainerFsInodesFree]
+//   - processes: [PIDAvailable]
+//
+// [Signal.Condition] is the node condition that it sets, and [Signal.Resource] the resource that it measures.
 type Signal string
 
 // All signals, in the order that breaks ties.
@@ -107,7 +115,7 @@ func format(name v1.ResourceName) resource.Format {
 	return resource.BinarySI
 }
 
-// Layout says which file systems a node has. The zero Layout is SingleFs.
+// Layout says which file systems a node has: [SingleFs], which is the zero Layout, [DedicatedImageFs] or [SplitImageFs].
 type Layout uint8
 
 // The layouts that the kubelet supports.

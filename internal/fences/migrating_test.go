@@ -48,9 +48,31 @@ func TestMigratingHasEachNameOfUpstreams(t *testing.T) {
 	require.Equal(t, want, names)
 }
 
-// Each name of ours on the page is exported by our packages, and each row of the map names tests or examples that exist.
+// Each name of ours on these pages is exported by our packages, and each row of the map names tests or examples that exist.
 func TestMigratingNamesWhatThereIs(t *testing.T) {
-	exported, tests := map[string]bool{}, map[string]string{} // by the last element of the package's path
+	exported, tests := ours(t)
+	for _, file := range []string{"MIGRATING.md", "evictor/WHY.md"} {
+		for _, name := range regexp.MustCompile(`\b(\w+)\.([A-Z]\w*)`).FindAllStringSubmatch(page(t, file), -1) {
+			if exported[name[1]] && name[1] != "compat" { // of a package or a type of ours; compat is an alias there
+				require.True(t, exported[name[0]], "%s: %s", file, name[0])
+			}
+		}
+	}
+	shown := regexp.MustCompile("`([a-z]+): ((?:Test|Example)\\w*)`")
+	for _, row := range theMap(t) {
+		for _, name := range regexp.MustCompile("`((?:\\w+\\.)?[A-Z]\\w*)`").FindAllStringSubmatch(row[1], -1) {
+			require.True(t, exported[name[1]], "%s is none of ours", name[1])
+		}
+		require.Len(t, shown.FindAllString(row[3], -1), max(1, strings.Count(row[3], "`")/2), "what shows %s", row[0])
+	}
+	for _, test := range shown.FindAllStringSubmatch(page(t, "MIGRATING.md"), -1) {
+		require.Contains(t, tests[test[1]], "func "+test[2]+"(", test[0])
+	}
+}
+
+// ours returns what our packages export, and the text of their tests by the last element of the package's path.
+func ours(t *testing.T) (exported map[string]bool, tests map[string]string) {
+	exported, tests = map[string]bool{}, map[string]string{}
 	for _, file := range strings.Fields(run(t, "git", "ls-files", "*.go")) {
 		if pkg := path.Base(path.Dir(file)); strings.HasSuffix(file, "_test.go") {
 			tests[pkg] += page(t, file)
@@ -67,21 +89,7 @@ func TestMigratingNamesWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range regexp.MustCompile(`\b(\w+)\.([A-Z]\w*)`).FindAllStringSubmatch(page(t, "MIGRATING.md"), -1) {
-		if exported[name[1]] && name[1] != "compat" { // of a package or a type of ours; compat is an alias there
-			require.True(t, exported[name[0]], name[0])
-		}
-	}
-	shown := regexp.MustCompile("`([a-z]+): ((?:Test|Example)\\w*)`")
-	for _, row := range theMap(t) {
-		for _, name := range regexp.MustCompile("`((?:\\w+\\.)?[A-Z]\\w*)`").FindAllStringSubmatch(row[1], -1) {
-			require.True(t, exported[name[1]], "%s is none of ours", name[1])
-		}
-		require.Len(t, shown.FindAllString(row[3], -1), max(1, strings.Count(row[3], "`")/2), "what shows %s", row[0])
-	}
-	for _, test := range shown.FindAllStringSubmatch(page(t, "MIGRATING.md"), -1) {
-		require.Contains(t, tests[test[1]], "func "+test[2]+"(", test[0])
-	}
+	return exported, tests
 }
 
 // export notes what a file exports: its package, names alone and after the package, and methods and fields after their type;

@@ -25,8 +25,9 @@ type Options struct {
 	OmitRequests bool
 }
 
-// Metrics measures one evictor. It is an evictor.Observer and a prometheus.Collector. All methods are safe
-// for concurrent use.
+// Metrics measures one evictor. It is an evictor.Observer and a prometheus.Collector: register it, give it to
+// evictor.Options as Observer and [Metrics.Pass] as OnPass, wrap the clients with [Metrics.Clients], and call
+// [Metrics.Watch] once there is an evictor. All methods are safe for concurrent use.
 type Metrics struct {
 	clock    clock.PassiveClock
 	counters []prometheus.Collector

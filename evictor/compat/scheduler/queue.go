@@ -39,7 +39,9 @@ func (r *reading) Now() time.Time                  { return *r.last.Load() }
 func (r *reading) Since(t time.Time) time.Duration { return r.Now().Sub(t) }
 
 // RateLimitedTimedQueue holds values, each once, and processes them in the order of their times, as fast as a limiter
-// allows. All methods are safe for concurrent use; all but Try may be called from the function of Try.
+// allows. Its callers [RateLimitedTimedQueue.Add] and [RateLimitedTimedQueue.Remove] values, and
+// [RateLimitedTimedQueue.Try] them again and again. All methods are safe for concurrent use; all but Try may be called
+// from the function of Try.
 type RateLimitedTimedQueue struct {
 	queue *ratelimitqueue.Queue[string, TimedValue]
 	clock *reading
@@ -138,8 +140,9 @@ type TimedValue struct {
 	ProcessAt time.Time
 }
 
-// UniqueQueue holds values in the order of their ProcessAt, each once until it is removed. The zero UniqueQueue is empty
-// and ready to use. All methods are safe for concurrent use.
+// UniqueQueue holds values in the order of their ProcessAt, each once until it is removed. Its callers
+// [UniqueQueue.Add] values, look at the first with [UniqueQueue.Head], take it with [UniqueQueue.Get], and forget it
+// with [UniqueQueue.Remove]. The zero UniqueQueue is empty and ready to use. All methods are safe for concurrent use.
 type UniqueQueue struct {
 	mu    sync.Mutex
 	queue []TimedValue     // sorted

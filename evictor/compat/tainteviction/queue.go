@@ -72,8 +72,10 @@ func (w *TimedWorker) Cancel() {
 // timed says whether the work had to wait when it was added.
 func (w *TimedWorker) timed() bool { return w.FireAt.After(w.CreatedAt) }
 
-// TimedWorkerQueue runs work at its time. Make one with CreateWorkerQueue. It has goroutines from its first work until
-// CancelAndWait. All methods are safe for concurrent use; all but CancelAndWait may be called from the work.
+// TimedWorkerQueue runs work at its time: its callers want [TimedWorkerQueue.AddWork], [TimedWorkerQueue.CancelWork]
+// and, at the end, [TimedWorkerQueue.CancelAndWait]. Make one with CreateWorkerQueue. It has goroutines from its first
+// work until CancelAndWait. All methods are safe for concurrent use; all but CancelAndWait may be called from the
+// work.
 type TimedWorkerQueue struct {
 	workFunc func(ctx context.Context, fireAt time.Time, args *WorkArgs) error
 	clock    clock.WithDelayedExecution

@@ -11,8 +11,9 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// Node says where to measure a node. Only Dir is required. It is a nodepressure.StatsProvider and safe for concurrent
-// use.
+// Node says where to measure a node. Only Dir is required. Most callers give it to a Manager, which calls
+// [Node.Stats], and ask for its [Node.Layout] to configure the Machine. It is a nodepressure.StatsProvider and safe
+// for concurrent use.
 type Node struct {
 	// Dir is the node's cgroup v2 directory, such as /sys/fs/cgroup.
 	Dir string

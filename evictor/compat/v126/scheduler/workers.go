@@ -38,8 +38,10 @@ func (w *TimedWorker) Cancel() {
 	}
 }
 
-// TimedWorkerQueue runs work at its time. Make one with CreateWorkerQueue. It has goroutines from its first work until
-// CancelAndWait. All methods are safe for concurrent use; all but CancelAndWait may be called from the work.
+// TimedWorkerQueue runs work at its time: its callers want [TimedWorkerQueue.AddWork], [TimedWorkerQueue.CancelWork]
+// and, at the end, [TimedWorkerQueue.CancelAndWait]. Make one with CreateWorkerQueue. It has goroutines from its first
+// work until CancelAndWait. All methods are safe for concurrent use; all but CancelAndWait may be called from the
+// work.
 type TimedWorkerQueue struct {
 	queue *tainteviction.TimedWorkerQueue
 }

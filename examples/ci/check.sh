@@ -1,0 +1,16 @@
+#!/bin/sh
+# Answers: may these settings go into production? It plays an outage and a false alarm with settings.yaml, or with the file
+# that is its argument, and fails if one of them does not end as it expects. evictsim must be in the PATH:
+#
+#   go build -C examples -o /usr/local/bin ./evictsim
+#
+# Put it beside your settings, with "cluster: {files: [dump.yaml]}" in place of the zones for a cluster of your own.
+set -eu
+settings=$(cat "${1:-$(dirname "$0")/settings.yaml}")
+cd "$(dirname "$0")"
+result=0
+for scenario in outage.yaml false-alarm.yaml; do
+  echo "$scenario"
+  evictsim --scenario "$scenario" --set "config=$settings" --quiet || result=$?
+done
+exit $result # 2 if an expectation was not met

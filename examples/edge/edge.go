@@ -1,0 +1,94 @@
+// Package edge answers: how does an edge platform keep pods on a site that is cut off, and on nodes that may live on their
+// own for a time, although its controller restarts meanwhile?
+//
+// Sites are failure domains. If all of a site is silent, its link is down and not its nodes, so its pods stay; with a
+// single node nobody can tell, and they stay too. A node with the label Autonomy is spared for as long as that says, from
+// when it became Unknown. Both are read from the nodes, so a process that starts finds them as they are. The test restarts
+// the controller in the middle of outages, in virtual time.
+package edge
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Labels of a node: its site, and for how long it may live on its own, such as 1h30m. Package clientgo keeps labels;
+// annotations it keeps only if Keep names them.
+const (
+	Site     = "example.com/site"
+	Autonomy = "example.com/autonomy"
+)
+
+// Sites decides about sites, and about nodes that live on their own.
+type Sites struct {
+	Nodes evictor.NodeStore
+	Clock clock.PassiveClock
+	last  time.Time // of Step
+}
+
+// Options are for evictor.New. The program may set others.
+func (s *Sites) Options() evictor.Options {
+	return evictor.Options{
+		Domain: func(node *v1.Node) zone.Key { return zone.Key{Zone: node.Labels[Site]} },
+		Policy: zone.PolicyFunc(policy),
+		Hold: func(node *v1.Node) (reason string, held bool) {
+			// A node that is Ready is held too, so that nothing depends on what is seen first once it falls silent.
+			ends, ending, held := autonomy(node)
+			return "Autonomy", held && (!ending || s.Clock.Now().Before(ends))
+		},
+	}
+}
+
+// policy is upstream's, but for a site that is wholly silent: what is pending waits until some of it is back.
+func policy(s zone.Situation) zone.Ruling {
+	ruling := zone.DefaultPolicy().Decide(s)
+	if ruling.State == zone.FullDisruption {
+		ruling.Rate, ruling.Pending = 0, zone.Wait
+	}
+	return ruling
+}
+
+// autonomy says whether a node may live on its own and, while it is not Ready, until when.
+func autonomy(node *v1.Node) (ends time.Time, ending, some bool) {
+	whole, err := time.ParseDuration(node.Labels[Autonomy])
+	if err != nil {
+		return ends, false, false
+	}
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == v1.NodeReady && c.Status != v1.ConditionTrue {
+			return c.LastTransitionTime.Add(whole), true, true
+		}
+	}
+	return ends, false, true
+}
+
+// Step has the evictor read the nodes again whose time has just ended, because nothing else changes them then: changed is
+// its NodeChanged. Step says when to call it again. A node may become Unknown at any time, so that is soon.
+func (s *Sites) Step(changed func(node string)) (next time.Time) {
+	now := s.Clock.Now()
+	next = now.Add(time.Minute)
+	s.Nodes.Nodes(func(node *v1.Node) bool {
+		switch ends, ending, _ := autonomy(node); {
+		case !ending:
+		case ends.After(now):
+			next = earlier(next, ends)
+		case ends.After(s.last):
+			changed(node.Name)
+		}
+		return true
+	})
+	s.last = now
+	return next
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -38,10 +38,14 @@ func (c *Case) Save(dir string) (path string, err error) {
 			Items []runtime.Object `json:"items"`
 		}{TypeMeta: metav1.TypeMeta{Kind: "List", APIVersion: "v1"}}
 		for _, n := range c.Nodes {
-			list.Items = append(list.Items, n)
+			typed := *n
+			typed.TypeMeta = metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}
+			list.Items = append(list.Items, &typed)
 		}
 		for _, p := range c.Pods {
-			list.Items = append(list.Items, p)
+			typed := *p
+			typed.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
+			list.Items = append(list.Items, &typed)
 		}
 		text, err := json.MarshalIndent(list, "", " ")
 		if err != nil {

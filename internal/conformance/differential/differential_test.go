@@ -261,7 +261,13 @@ func TestACaseIsSavedWhole(t *testing.T) {
 			require.NoError(t, err)
 			c.Scenario.Cluster.Files = read.Scenario.Cluster.Files
 			require.Equal(t, c.Scenario, read.Scenario)
-			require.Equal(t, len(c.Nodes)+len(c.Pods), len(read.Nodes)+len(read.Pods))
+			again, err := read.Save(t.TempDir())
+			require.NoError(t, err)
+			for _, name := range []string{"scenario.yaml", "objects.json"} {
+				first, _ := os.ReadFile(filepath.Join(filepath.Dir(path), name)) // the case may have no objects
+				second, _ := os.ReadFile(filepath.Join(filepath.Dir(again), name))
+				require.Equal(t, string(first), string(second))
+			}
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (g *generator) objects() {
 		return
 	}
 	for i := range 1 + g.IntN(3) {
-		n := &v1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}}
+		n := &v1.Node{}
 		n.Name, n.UID = fmt.Sprintf("file-%d", i), types.UID(fmt.Sprintf("uid-%d", i))
 		n.CreationTimestamp = metav1.NewTime(simulation.Epoch)
 		n.Labels = map[string]string{}
@@ -66,7 +66,7 @@ func (g *generator) objects() {
 }
 
 func (g *generator) pod(name, node string) *v1.Pod {
-	p := &v1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}}
+	p := &v1.Pod{}
 	p.Namespace, p.Name, p.UID = "default", name, types.UID("uid-"+name)
 	p.CreationTimestamp = metav1.NewTime(simulation.Epoch)
 	p.Spec.NodeName = node

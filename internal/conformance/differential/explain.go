@@ -219,7 +219,7 @@ func (e *explainer) singles() {
 			if l.Side == UpstreamSide && e.ours.wrote(about{kind: l.Kind, zone: l.Zone}, 0, l.T, func(o *timeline.Line) bool { return o.Ready+o.NotReady == 0 }) {
 				e.explain(i, EmptyZone)
 			}
-			if l.Side == OursSide && l.State == normal && e.theirs.wrote(about{kind: l.Kind, zone: l.Zone}, 0, l.T, func(o *timeline.Line) bool { return o.State == "" }) {
+			if l.Side == OursSide && l.State == normal && e.theirs.wrote(about{kind: l.Kind, zone: l.Zone}, 0, l.T, func(o *timeline.Line) bool { return o.State == none }) {
 				e.explain(i, EmptyZone) // it lost all its nodes, and has one again
 			}
 		case timeline.KindCluster:

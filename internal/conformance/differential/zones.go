@@ -7,8 +7,11 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// normal is the state of a zone that has just become empty.
-var normal = zone.Normal.String()
+// States of a zone that has just become empty: normal is ours, and none is what upstream stores.
+var (
+	normal = zone.Normal.String()
+	none   = zone.State(0).String()
+)
 
 // comparable drops what upstream does not report about zones: changes of only the rate, the states of zones when all of
 // them go down or come back together, and zones in which no node counts. It returns how many of the last there were.
@@ -30,7 +33,7 @@ func comparable(lines []timeline.Line, side Side, restarts []time.Duration) (kep
 			clear(state)
 		}
 		if l.Kind == timeline.KindZone {
-			if l.State == "" { // upstream stores this if a zone has just become empty
+			if l.State == none {
 				state[l.Zone] = normal
 				continue
 			}

@@ -16,14 +16,15 @@ import (
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // Process is what a process of upstream's controllers gets.
 type Process struct {
-	Settings  scenario.Settings
+	Config    evictor.Config // its NodeMonitorPeriod is positive
 	Client    kubernetes.Interface
 	Informers informers.SharedInformerFactory
 	// Nodes is the node informer, with a lister that waits until it has the newest node. Virtual time stands still
@@ -77,15 +78,14 @@ func Main(controllers Controllers) {
 	}}}, nil, nil)
 }
 
-// clock is the bubble's clock. Set lets virtual time pass, in which the controllers run.
+// clock is the bubble's clock. SetTime lets virtual time pass, in which the controllers run.
 type clock struct{ mu sync.Mutex }
 
 func (c *clock) Now() time.Time                  { return time.Now() }
 func (c *clock) Since(t time.Time) time.Duration { return time.Since(t) }
-func (c *clock) Elapsed() time.Duration          { return time.Since(simulator.Epoch) }
-func (c *clock) Set(d time.Duration) {
+func (c *clock) SetTime(t time.Time) {
 	c.mu.Unlock()
-	time.Sleep(d - c.Elapsed()) //nolint:forbidigo // the bubble's time
+	time.Sleep(time.Until(t)) //nolint:forbidigo // the bubble's time
 	c.mu.Lock()
 }
 
@@ -93,15 +93,15 @@ func (c *clock) Set(d time.Duration) {
 type played struct {
 	timeline []byte
 	rewrites []Rewrite
-	report   *simulator.Report
-	left     scenariofile.Left
+	report   *simulation.Report
+	left     *scenariofile.Left
 }
 
 // save writes the report, and what in the files plays no part.
 func (p *played) save(path string) error {
 	text, err := json.Marshal(struct {
-		Report *simulator.Report
-		Left   scenariofile.Left
+		Report *simulation.Report
+		Left   *scenariofile.Left
 	}{p.report, p.left})
 	if err != nil {
 		return err
@@ -110,58 +110,56 @@ func (p *played) save(path string) error {
 }
 
 func play(path string, controllers Controllers, points int, together bool) (p *played, err error) {
-	s, err := scenariofile.Load(path)
+	file, err := scenariofile.Load(path)
 	if err != nil {
 		return nil, err
 	}
 	p = &played{}
+	var s simulation.Scenario
+	s, p.left = file.Simulation(context.Background(), nil)
+	if s.Config.NodeMonitorPeriod <= 0 {
+		return nil, fmt.Errorf("%s: upstream has passes only: nodeMonitorPeriod must be positive", path)
+	}
 	c := &clock{}
 	c.mu.Lock()
-	cluster := simulator.New(c)
-	if p.left, err = scenariofile.ReadObjects(context.Background(), cluster, s.Cluster.Files, nil); err != nil {
-		return nil, err
-	}
-	var server *Server
-	var stop context.CancelFunc
-	subject := func(w simulator.World) (simulator.Subject, error) {
-		settings := w.Settings
-		if settings.NodeMonitorPeriod <= 0 {
-			return nil, fmt.Errorf("%s: upstream has passes only: nodeMonitorPeriod must be positive", path)
-		}
-		if server == nil {
-			server = newServer(&c.mu, w.Cluster, w.Writer)
-			server.together = together
-			if settings.Reschedule {
-				server.look = min(max(settings.RescheduleAfter, time.Millisecond), time.Second)
-			}
-		} else {
-			server.session.close()
-			stop()
-		}
-		var ctx context.Context
-		ctx, stop = context.WithCancel(context.Background())
-		err := server.start(ctx, settings, controllers)
-		return server, err
-	}
-	p.report, err = simulator.Play(context.Background(), s, cluster, simulator.Options{Subject: subject, Points: points, Line: func(l scenario.Line) error {
+	s.Clock, s.Points, s.AskBudgets = c, points, false // they delete pods
+	s.Timeline = func(l timeline.Line) error {
 		p.timeline = append(l.AppendJSON(p.timeline), '\n')
 		return nil
-	}})
-	if server != nil {
-		p.rewrites = server.Rewrites
 	}
+	server := newServer(&c.mu)
+	server.together = together
+	if s.ReplaceAfter >= 0 {
+		server.look = min(max(s.ReplaceAfter, time.Millisecond), time.Second)
+	}
+	stop := func() {}
+	p.report, err = simulation.Play(context.Background(), s, func(w *simulation.World) (simulation.Controller, error) {
+		stop()
+		var ctx context.Context
+		ctx, stop = context.WithCancel(context.Background())
+		return server, server.start(ctx, w, controllers)
+	})
+	p.rewrites = server.Rewrites
 	return p, err
 }
 
 // start starts a process of the controllers. Its first pass, and so every later one, is a nanosecond after the instant,
 // so that what happens at an instant comes before the pass of that instant.
-func (s *Server) start(ctx context.Context, settings scenario.Settings, controllers Controllers) error {
+func (s *Server) start(ctx context.Context, w *simulation.World, controllers Controllers) error {
 	now := &session{server: s, watchers: map[string][]*watcher{}, listed: map[string][]watch.Event{}}
-	s.session = now
+	if s.session == nil {
+		s.firstLeases(w)
+	} else {
+		s.session.close()
+	}
+	s.world, s.clients, s.session = w, w.Clients(), now
+	if err := s.clients.Source.Feed(s, w.Config()); err != nil {
+		return err
+	}
 	client := now.client()
 	factory := informers.NewSharedInformerFactory(client, 1000*time.Hour)
 	run, err := controllers(ctx, Process{
-		Settings: settings, Client: client, Informers: factory, Nodes: freshNodes{factory.Core().V1().Nodes(), now}, Together: s.together,
+		Config: w.Config(), Client: client, Informers: factory, Nodes: freshNodes{factory.Core().V1().Nodes(), now}, Together: s.together,
 		Logged: func(text string) { s.logged(now, text) },
 	})
 	if err != nil {

@@ -15,15 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
-// Server shows the cluster to the clients of one simulation. It is a simulator.Subject.
+// Server shows a world to the clients of one simulation. It is the world's controller, and a target of its changes.
 type Server struct {
-	mu      *sync.Mutex // the simulation's: held to use the cluster
-	cluster *simulator.Cluster
-	writer  *simulator.Writer
+	mu      *sync.Mutex // the simulation's: held to use the world
+	world   *simulation.World
+	clients evictor.Clients // the world's
 	version uint64
 
 	objects  map[string]map[string]runtime.Object // by resource and namespace/name
@@ -50,20 +49,28 @@ const (
 	daemonSets = "daemonsets"
 )
 
-func newServer(mu *sync.Mutex, c *simulator.Cluster, w *simulator.Writer) *Server {
-	s := &Server{mu: mu, cluster: c, writer: w, objects: map[string]map[string]runtime.Object{nodes: {}, pods: {}, leases: {}, daemonSets: {}}, past: map[string][]*v1.Node{}, missed: map[string][]*coordinationv1.Lease{}}
-	c.Nodes(func(n *v1.Node) bool {
-		s.NodeChanged(n.Name)
-		if !c.Failed(n.Name) {
-			s.LeaseRenewed(n.Name, c.Clock.Now())
+func newServer(mu *sync.Mutex) *Server {
+	return &Server{
+		mu:      mu,
+		objects: map[string]map[string]runtime.Object{nodes: {}, pods: {}, leases: {}, daemonSets: {}},
+		past:    map[string][]*v1.Node{}, missed: map[string][]*coordinationv1.Lease{},
+	}
+}
+
+// firstLeases shows the leases of the kubelets that are live at time 0.
+func (s *Server) firstLeases(w *simulation.World) {
+	w.Clients().Nodes.Nodes(func(n *v1.Node) bool {
+		for _, c := range n.Status.Conditions {
+			if c.Type == v1.NodeReady && c.Status == v1.ConditionUnknown {
+				return true
+			}
 		}
-		for _, key := range c.SortedPods(n.Name) {
-			s.PodChanged(key)
-		}
+		s.LeaseObserved(n.Name, w.Clock().Now(), "")
 		return true
 	})
-	return s
 }
+
+var _ evictor.Target = (*Server)(nil)
 
 // Step does nothing: the controllers run by their own timers. If pods come back, the simulation must look from time to
 // time at what they did, before any pod can be back.
@@ -71,12 +78,12 @@ func (s *Server) Step(context.Context) (next time.Time, err error) {
 	if s.look == 0 {
 		return time.Time{}, nil
 	}
-	return s.cluster.Clock.Now().Add(s.look), nil
+	return s.now().Add(s.look), nil
 }
 
 // NodeChanged shows the current node.
 func (s *Server) NodeChanged(name string) {
-	n, ok := s.cluster.Node(name)
+	n, ok := s.clients.Nodes.Node(name)
 	if !ok {
 		s.put(nodes, name, nil)
 		s.put(leases, name, nil)
@@ -92,7 +99,7 @@ func (s *Server) NodeChanged(name string) {
 
 // PodChanged shows the current pod.
 func (s *Server) PodChanged(key evictor.PodKey) {
-	p, ok := s.cluster.Pod(key)
+	p, ok := s.clients.Pods.Pod(key)
 	if !ok {
 		s.put(pods, key.String(), nil)
 		return
@@ -118,8 +125,8 @@ func (s *Server) daemonSet(p *v1.Pod, name string) {
 	}
 }
 
-// LeaseRenewed shows a renewed lease.
-func (s *Server) LeaseRenewed(name string, at time.Time) {
+// LeaseObserved shows a renewed lease.
+func (s *Server) LeaseObserved(name string, at time.Time, _ string) {
 	s.put(leases, name, s.lease(name, at))
 }
 
@@ -174,13 +181,24 @@ func (s *Server) put(resource, key string, object runtime.Object) {
 	}
 }
 
-// note adds a line about a decision that a controller reported.
-func (s *Server) note(from *session, l scenario.Line) {
+// SetObserverHealth does nothing: the simulated watches do not break.
+func (s *Server) SetObserverHealth(error) {}
+
+func (s *Server) now() time.Time { return s.world.Clock().Now() }
+
+// reach fails while the API is down.
+func (s *Server) reach() error {
+	_, err := s.clients.Confirmer.Confirm(context.Background(), evictor.Suspect{}) // of no node
+	return err
+}
+
+// note passes on a decision that a controller reported.
+func (s *Server) note(from *session, d evictor.Decision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.session == from {
-		l.T = s.cluster.Clock.Elapsed()
-		s.writer.Line(l)
+		d.Time = s.now()
+		s.world.Observe(d)
 	}
 }
 

@@ -27,7 +27,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -147,21 +147,21 @@ func (s *session) react(action clienttesting.Action) (handled bool, object runti
 	return true, nil, fmt.Errorf("frontend: cannot %s %s", action.GetVerb(), resource.Resource)
 }
 
-// event makes a line from the taint eviction controller's event about a cancelled eviction.
+// event makes a decision of the taint eviction controller's event about a cancelled eviction.
 func (s *session) event(e *v1.Event) {
 	if e.Reason != "TaintManagerEviction" || !strings.HasPrefix(e.Message, "Cancelling") {
 		return
 	}
 	key := evictor.PodKey{Namespace: e.InvolvedObject.Namespace, Name: e.InvolvedObject.Name}
 	s.server.mu.Lock()
-	pod, ok := s.server.cluster.Pod(key)
-	var line scenario.Line
+	pod, ok := s.server.clients.Pods.Pod(key)
+	cancelled := evictor.Decision{Kind: evictor.EvictionCancelled, Reason: "upstream does not say why"}
 	if ok {
-		line = scenario.Line{Kind: scenario.KindCancel, Node: pod.Spec.NodeName, Pod: scenario.JoinPodName(key.Namespace, key.Name)}
+		cancelled.Node, cancelled.Pod = pod.Spec.NodeName, evictor.PodRef{PodKey: key}
 	}
 	s.server.mu.Unlock()
 	if ok { // a pod that is gone is not cancelled
-		s.server.note(s, line)
+		s.server.note(s, cancelled)
 	}
 }
 
@@ -183,7 +183,7 @@ func (s *Server) evict(namespace, name string) error {
 	}
 	pod := As[*v1.Pod](object)
 	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: namespace, Name: name}, UID: pod.UID, Node: pod.Spec.NodeName}
-	return s.writer.Evict(context.Background(), ref, evictor.Decision{})
+	return s.clients.PodWriter.Evict(context.Background(), ref, evictor.Decision{})
 }
 
 // update updates a node's or a pod's status.
@@ -198,16 +198,16 @@ func (s *Server) update(a clienttesting.UpdateAction) (runtime.Object, error) {
 		if object.ResourceVersion != node.ResourceVersion {
 			return nil, apierrors.NewConflict(schema.GroupResource{Resource: nodes}, object.Name, fmt.Errorf("it is newer"))
 		}
-		if err := s.writer.UpdateConditions(context.Background(), node, changedConditions(node.Status.Conditions, object.Status.Conditions)); err != nil {
+		if err := s.clients.NodeWriter.UpdateConditions(context.Background(), node, changedConditions(node.Status.Conditions, object.Status.Conditions)); err != nil {
 			return nil, err
 		}
 		return s.get(nodes, "", object.Name)
 	case *v1.Pod:
 		ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: object.Namespace, Name: object.Name}, UID: object.UID}
 		if podReady(object) {
-			return object, s.writer.Before(context.Background(), "podStatus", ref.String())
+			return object, s.reach()
 		}
-		if err := s.writer.MarkNotReady(context.Background(), ref); err != nil {
+		if err := s.clients.PodWriter.MarkNotReady(context.Background(), ref); err != nil {
 			return nil, err
 		}
 		return s.get(pods, object.Namespace, object.Name)
@@ -237,6 +237,11 @@ next:
 	return changed
 }
 
+// replacer is what the simulation's NodeWriter has beyond evictor.NodeWriter.
+type replacer interface {
+	ReplaceTaints(ctx context.Context, node *v1.Node, list []v1.Taint) error
+}
+
 // patch changes a node's taints and labels; a patch of a pod's status is dropped. A patch based on an older version is
 // applied to the newest one. Upstream would get the same result after a conflict and a wait. There is no wait here,
 // because upstream holds a lock meanwhile that its next pass may need, and virtual time would stand still for ever.
@@ -246,7 +251,7 @@ func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Ob
 		return nil, err
 	}
 	if resource != nodes {
-		return current, s.writer.Before(context.Background(), "podStatus", a.GetName())
+		return current, s.reach()
 	}
 	node := As[*v1.Node](current)
 	var from struct {
@@ -265,24 +270,21 @@ func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Ob
 	if err != nil {
 		return nil, err
 	}
-	if err := s.writer.Before(context.Background(), "taints", node.Name); err != nil {
-		return nil, err
-	}
 	if !reflect.DeepEqual(patched.Labels, base.Labels) {
-		if err := s.writer.UpdateLabels(context.Background(), node, patched.Labels); err != nil {
+		if err := s.clients.NodeWriter.UpdateLabels(context.Background(), node, patched.Labels); err != nil {
 			return nil, err
 		}
 	}
 	if base == node {
 		list = patched.Spec.Taints
 	} else {
-		list = taints.Diff(base.Spec.Taints, patched.Spec.Taints, nil).Apply(list, s.cluster.Clock.Now())
+		list = taints.Diff(base.Spec.Taints, patched.Spec.Taints, nil).Apply(list, s.now())
 	}
-	if err := s.writer.ReplaceTaints(context.Background(), node, list); err != nil {
+	if err := As[replacer](s.clients.NodeWriter).ReplaceTaints(context.Background(), node, list); err != nil {
 		return nil, err
 	}
 	if d := taints.Diff(node.Spec.Taints, list, nil); d.Empty() && len(patched.Spec.Taints) > 0 && reflect.DeepEqual(patched.Labels, base.Labels) {
-		s.Rewrites = append(s.Rewrites, Rewrite{s.cluster.Clock.Elapsed(), node.Name})
+		s.Rewrites = append(s.Rewrites, Rewrite{s.now().Sub(simulation.Epoch), node.Name})
 	}
 	return s.get(nodes, "", node.Name)
 }

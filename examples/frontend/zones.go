@@ -3,24 +3,25 @@ package frontend
 import (
 	"strings"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/zone"
 )
 
-// logged makes lines from what a controller logs about zones, which it reports nowhere else. They have no counts and no
+// logged makes decisions of what a controller logs about zones, which it reports nowhere else. They have no counts and no
 // rate.
 func (s *Server) logged(from *session, text string) {
 	switch {
 	case strings.Contains(text, "Entering master disruption mode"):
-		s.note(from, scenario.Line{Kind: scenario.KindCluster, State: scenario.AllZonesDisrupted})
+		s.note(from, evictor.Decision{Kind: evictor.AllZonesDown})
 	case strings.Contains(text, "Exiting master disruption mode"):
-		s.note(from, scenario.Line{Kind: scenario.KindCluster, State: scenario.ClusterNormal})
+		s.note(from, evictor.Decision{Kind: evictor.AllZonesDownEnded})
 	case strings.Contains(text, "Controller detected that zone"):
-		s.note(from, scenario.Line{Kind: scenario.KindZone, Zone: zoneIn(text), State: stateIn(text)})
+		s.note(from, evictor.Decision{Kind: evictor.ZoneChanged, Zone: zoneIn(text), State: stateIn(text)})
 	}
 }
 
 // zoneIn finds the key region:\x00:zone, quoted or not.
-func zoneIn(text string) string {
+func zoneIn(text string) zone.Key {
 	if _, value, structured := strings.Cut(text, `"zone"="`); structured {
 		text, _, _ = strings.Cut(value, `"`)
 	} else {
@@ -28,18 +29,19 @@ func zoneIn(text string) string {
 		text, _, _ = strings.Cut(text, " is now in")
 	}
 	for _, separator := range []string{":\x00:", `:\x00:`, `:\u0000:`} {
-		if region, zone, ok := strings.Cut(text, separator); ok {
-			return region + ":" + zone
+		if region, name, ok := strings.Cut(text, separator); ok {
+			return zone.Key{Region: region, Zone: name}
 		}
 	}
-	return ":"
+	return zone.Key{}
 }
 
-func stateIn(text string) string {
-	for _, state := range []string{"PartialDisruption", "FullDisruption", "Normal"} {
-		if strings.Contains(text, state) {
+// stateIn returns the zero State if upstream logs none, as it does for a zone that has just become empty.
+func stateIn(text string) (s zone.State) {
+	for _, state := range []zone.State{zone.PartialDisruption, zone.FullDisruption, zone.Normal} {
+		if strings.Contains(text, state.String()) {
 			return state
 		}
 	}
-	return ""
+	return s
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // actions is a scenario with the actions that random scenarios lack. Each part of it stands apart
@@ -44,30 +44,37 @@ func TestActions(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(actions), 0o600))
 	out, err := exec.CommandContext(t.Context(), oracles[V137], path).Output()
 	require.NoError(t, err)
-	var theirs, ours []scenario.Line
+	var theirs, ours []timeline.Line
 	for text := range bytes.Lines(out) {
-		l, err := scenario.ParseLine(text)
+		l, err := timeline.Parse(text)
 		require.NoError(t, err)
 		theirs = append(theirs, l)
 	}
-	s, err := scenariofile.Load(path)
-	require.NoError(t, err)
-	_, err = simulator.Play(t.Context(), s, simulator.New(&simulator.Clock{}), simulator.Options{Line: func(l scenario.Line) error {
-		ours = append(ours, l)
-		return nil
-	}})
-	require.NoError(t, err)
+	playOurs(t, path, func(l timeline.Line) { ours = append(ours, l) })
 
-	require.Len(t, lines(theirs, scenario.KindEvent), 15, "with both rounds of repeat, and the new node's report")
-	require.Equal(t, lines(theirs, scenario.KindEvent), lines(ours, scenario.KindEvent))
-	for _, kind := range []scenario.Kind{scenario.KindDrain, scenario.KindEvict, scenario.KindTaint, scenario.KindSchedule} {
+	require.Len(t, lines(theirs, timeline.KindEvent), 15, "with both rounds of repeat, and the new node's report")
+	require.Equal(t, lines(theirs, timeline.KindEvent), lines(ours, timeline.KindEvent))
+	for _, kind := range []timeline.Kind{timeline.KindDrain, timeline.KindEvict, timeline.KindTaint, timeline.KindSchedule} {
 		require.NotEmpty(t, subjects(ours, kind), kind)
 		require.Equal(t, subjects(theirs, kind), subjects(ours, kind), kind)
 	}
 }
 
+// playOurs plays the scenario file with our evictor.
+func playOurs(t *testing.T, path string, line func(timeline.Line)) {
+	file, err := scenariofile.Load(path)
+	require.NoError(t, err)
+	s, _ := file.Simulation(t.Context(), nil)
+	s.Timeline = func(l timeline.Line) error {
+		line(l)
+		return nil
+	}
+	_, err = simulation.Play(t.Context(), s)
+	require.NoError(t, err)
+}
+
 // lines are the texts of one kind.
-func lines(all []scenario.Line, kind scenario.Kind) (texts []string) {
+func lines(all []timeline.Line, kind timeline.Kind) (texts []string) {
 	for i := range all {
 		if all[i].Kind == kind {
 			texts = append(texts, string(all[i].AppendJSON(nil)))
@@ -77,7 +84,7 @@ func lines(all []scenario.Line, kind scenario.Kind) (texts []string) {
 }
 
 // subjects counts what lines of one kind are about. Pods that come back may land anywhere.
-func subjects(all []scenario.Line, kind scenario.Kind) map[string]int {
+func subjects(all []timeline.Line, kind timeline.Kind) map[string]int {
 	counts := make(map[string]int)
 	for i := range all {
 		l := &all[i]
@@ -85,7 +92,7 @@ func subjects(all []scenario.Line, kind scenario.Kind) map[string]int {
 			continue
 		}
 		what := l.Pod
-		if kind == scenario.KindTaint {
+		if kind == timeline.KindTaint {
 			what = l.Node + " " + l.Key + ":" + l.Effect + " " + l.Op
 		}
 		counts[what]++
@@ -116,20 +123,14 @@ func TestALeaseThatTheWatchLoses(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), oracles[V137], path).Output()
 	require.NoError(t, err)
 	tainted := map[string][]float64{} // ours first
-	note := func(l scenario.Line) {
-		if l.Kind == scenario.KindTaint && ownNoExecute(l) && l.Op == "add" {
+	note := func(l timeline.Line) {
+		if l.Kind == timeline.KindTaint && ownNoExecute(l) && l.Op == "add" {
 			tainted[l.Node] = append(tainted[l.Node], l.T.Seconds())
 		}
 	}
-	s, err := scenariofile.Load(path)
-	require.NoError(t, err)
-	_, err = simulator.Play(t.Context(), s, simulator.New(&simulator.Clock{}), simulator.Options{Line: func(l scenario.Line) error {
-		note(l)
-		return nil
-	}})
-	require.NoError(t, err)
+	playOurs(t, path, note)
 	for text := range bytes.Lines(out) {
-		l, err := scenario.ParseLine(text)
+		l, err := timeline.Parse(text)
 		require.NoError(t, err)
 		note(l)
 	}

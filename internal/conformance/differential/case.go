@@ -1,7 +1,9 @@
 package differential
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -11,9 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/evictkit/evictkit/examples/objects"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 // objectFile is the name of a case's file of objects, beside its scenario.
@@ -21,7 +21,7 @@ const objectFile = "objects.json"
 
 // Case is a scenario and, if it has a file of objects, these objects.
 type Case struct {
-	Scenario scenario.Scenario
+	Scenario scenariofile.Scenario
 	Nodes    []*v1.Node
 	Pods     []*v1.Pod
 }
@@ -38,10 +38,14 @@ func (c *Case) Save(dir string) (path string, err error) {
 			Items []runtime.Object `json:"items"`
 		}{TypeMeta: metav1.TypeMeta{Kind: "List", APIVersion: "v1"}}
 		for _, n := range c.Nodes {
-			list.Items = append(list.Items, n)
+			typed := *n
+			typed.TypeMeta = metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}
+			list.Items = append(list.Items, &typed)
 		}
 		for _, p := range c.Pods {
-			list.Items = append(list.Items, p)
+			typed := *p
+			typed.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
+			list.Items = append(list.Items, &typed)
 		}
 		text, err := json.MarshalIndent(list, "", " ")
 		if err != nil {
@@ -51,10 +55,11 @@ func (c *Case) Save(dir string) (path string, err error) {
 			return "", err
 		}
 	}
-	var root yaml.Node
-	if err := root.Encode(&s); err != nil {
+	var root, usual yaml.Node
+	if err := errors.Join(root.Encode(&s), usual.Encode(scenariofile.New())); err != nil {
 		return "", err
 	}
+	differ(&root, &usual)
 	tidy(&root, 0)
 	text, err := yaml.Marshal(&root)
 	if err != nil {
@@ -70,30 +75,27 @@ func Open(path string) (*Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Case{Scenario: *s}
-	for _, file := range s.Cluster.Files {
-		if err := c.read(file); err != nil {
-			return nil, err
-		}
+	objects, _, err := scenariofile.Objects(context.Background(), s.Cluster.Files)
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	return &Case{*s, objects.Nodes, objects.Pods}, nil
 }
 
-func (c *Case) read(path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return objects.Stream(file, path, func(o objects.Object) error {
-		switch {
-		case o.Node != nil:
-			c.Nodes = append(c.Nodes, o.Node)
-		case o.Pod != nil:
-			c.Pods = append(c.Pods, o.Pod)
+// differ removes the fields that are as usual. Both come from values of one type.
+func differ(fields, usual *yaml.Node) {
+	var content []*yaml.Node
+	for i := 0; i < len(fields.Content); i += 2 {
+		value, other := fields.Content[i+1], usual.Content[i+1]
+		if value.Kind == yaml.ScalarNode && value.Value == other.Value {
+			continue
 		}
-		return nil
-	})
+		if value.Kind == yaml.MappingNode && other.Kind == yaml.MappingNode {
+			differ(value, other)
+		}
+		content = append(content, fields.Content[i], value)
+	}
+	fields.Content = content
 }
 
 // tidy removes what is not set, and writes deep values on one line.
@@ -105,7 +107,8 @@ func tidy(n *yaml.Node, depth int) (keep bool) {
 	case yaml.MappingNode:
 		var content []*yaml.Node
 		for i := 0; i < len(n.Content); i += 2 {
-			if tidy(n.Content[i+1], depth+1) || n.Content[i].Value == "restart" && n.Content[i+1].Kind == yaml.MappingNode {
+			name, value := n.Content[i].Value, n.Content[i+1]
+			if tidy(value, depth+1) || value.Kind == yaml.MappingNode && (name == "restart" || name == "reschedule") {
 				content = append(content, n.Content[i], n.Content[i+1])
 			}
 		}
@@ -117,7 +120,7 @@ func tidy(n *yaml.Node, depth int) (keep bool) {
 		}
 		return len(n.Content) > 0
 	case yaml.ScalarNode:
-		return n.Tag != "!!null" && !(n.Tag == "!!str" && n.Value == "" && depth > 3) && !(n.Tag == "!!str" && n.Value == "")
+		return n.Tag != "!!null" && !(n.Tag == "!!str" && n.Value == "")
 	}
 	for _, item := range n.Content {
 		tidy(item, depth)

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/taints"
 )
 
 // compat changes our evictor's inputs so that it does what upstream does, for rules that say that the two interpret the
@@ -27,50 +28,57 @@ type compat struct {
 type subject struct {
 	*evictor.Evictor
 	compat
-	cluster *simulator.Cluster
-	period  time.Duration
-	origin  time.Duration
-	seen    map[string]metav1.Time
+	world  *simulation.World
+	lose   bool // the taints, at the next step at which the API is up
+	period time.Duration
+	origin time.Duration
+	seen   map[string]metav1.Time
 	// The passes at which a report and a renewal are noted, and the pass at which the lease counts as renewed again.
 	reported, renewed, again map[string]time.Duration
 }
 
-func (c compat) wrap(settings scenario.Settings) func(*evictor.Evictor, *simulator.Cluster) simulator.Subject {
-	restarted := false
-	return func(e *evictor.Evictor, cluster *simulator.Cluster) simulator.Subject {
-		s := &subject{Evictor: e, compat: c, cluster: cluster, period: settings.NodeMonitorPeriod, origin: cluster.Clock.Elapsed(),
-			seen: map[string]metav1.Time{}, reported: map[string]time.Duration{}, renewed: map[string]time.Duration{}, again: map[string]time.Duration{}}
-		if restarted && c.loseTaints {
-			s.loseTaints()
-		}
-		restarted = true
-		cluster.Nodes(func(n *v1.Node) bool {
-			s.note(n)
-			return true
-		})
-		return s
+// start makes the subject. Another one has run before if it is a restart.
+func (c compat) start(w *simulation.World, options evictor.Options, restart bool) (*subject, error) {
+	config, clients := w.Config(), w.Clients()
+	config.ExplainSize = 0
+	feed := clients.Source.Feed
+	clients.Source = nil // its changes come through the subject
+	options.Clock = w.Clock()
+	e, err := evictor.New(config, clients, options)
+	if err != nil {
+		return nil, err
 	}
+	s := &subject{
+		Evictor: e, compat: c, world: w, lose: restart && c.loseTaints, period: config.NodeMonitorPeriod, origin: w.Clock().Since(epoch),
+		seen: map[string]metav1.Time{}, reported: map[string]time.Duration{}, renewed: map[string]time.Duration{}, again: map[string]time.Duration{},
+	}
+	return s, feed(s, config)
 }
 
-func (s *subject) loseTaints() {
+func (s *subject) loseTaints() error {
 	var nodes []*v1.Node
-	s.cluster.Nodes(func(n *v1.Node) bool {
+	s.world.Clients().Nodes.Nodes(func(n *v1.Node) bool {
 		nodes = append(nodes, n)
 		return true
 	})
-	now := metav1.NewTime(s.cluster.Clock.Now())
 	for _, n := range nodes {
+		of := simulation.Nodes{Names: []string{n.Name}}
 		for _, t := range n.Spec.Taints {
+			var e simulation.Event
 			switch {
 			case t.Effect != v1.TaintEffectNoExecute:
-			case t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable:
-				s.cluster.RemoveTaint(n.Name, t.Key, t.Effect)
-			default:
-				t.TimeAdded = &now
-				s.cluster.SetTaint(n.Name, t)
+				continue
+			case taints.OwnNoExecute(&t):
+				e.Untaint = &simulation.Untaint{Nodes: of, Key: t.Key, Effect: t.Effect}
+			default: // from now on
+				e.Taint = &simulation.Taint{Nodes: of, Key: t.Key, Value: t.Value, Effect: t.Effect}
+			}
+			if err := s.world.Do(e); err != nil {
+				return err
 			}
 		}
 	}
+	return nil
 }
 
 // note records reports of nodes that were known before.
@@ -91,7 +99,7 @@ func (s *subject) note(n *v1.Node) {
 
 // pass returns the time of the first pass from now on.
 func (s *subject) pass() time.Duration {
-	since := s.cluster.Clock.Elapsed() - s.origin
+	since := s.world.Clock().Since(epoch) - s.origin
 	if rest := since % s.period; rest > 0 {
 		since += s.period - rest
 	}
@@ -99,7 +107,7 @@ func (s *subject) pass() time.Duration {
 }
 
 func (s *subject) NodeChanged(name string) {
-	if n, ok := s.cluster.Node(name); ok {
+	if n, ok := s.world.Clients().Nodes.Node(name); ok {
 		s.note(n)
 	} else {
 		delete(s.seen, name)
@@ -109,19 +117,26 @@ func (s *subject) NodeChanged(name string) {
 	s.Evictor.NodeChanged(name)
 }
 
-func (s *subject) LeaseRenewed(name string, at time.Time) {
+func (s *subject) LeaseObserved(name string, at time.Time, version string) {
 	s.renewed[name] = s.pass()
-	s.Evictor.LeaseRenewed(name, at)
+	s.Evictor.LeaseObserved(name, at, version)
 }
 
 // Step first makes leases that upstream forgot count as renewed. A lease that was renewed in the same pass as the
 // report is not forgotten.
 func (s *subject) Step(ctx context.Context) (time.Time, error) {
-	now := s.cluster.Clock.Elapsed()
+	if s.lose {
+		err := s.loseTaints()
+		if err != nil && !apierrors.IsServiceUnavailable(err) {
+			return time.Time{}, err
+		}
+		s.lose = err != nil
+	}
+	now := s.world.Clock().Since(epoch)
 	for name, at := range s.again {
 		if at <= now {
 			delete(s.again, name)
-			s.Evictor.LeaseRenewed(name, s.cluster.Clock.Now())
+			s.Evictor.LeaseRenewed(name, s.world.Clock().Now())
 		}
 	}
 	for name, at := range s.reported {

@@ -20,8 +20,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/examples/scenariofile"
 	"github.com/evictkit/evictkit/internal/conformance/rule"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 var (
@@ -174,11 +176,10 @@ func TestRegressions(t *testing.T) {
 // Upstream's passes that taint come between those that monitor, as they nearly always do in reality. Where all come at the
 // same instants, tokens are spent on nodes that have their taints, often but not in every run.
 func TestTokensAreNotWasted(t *testing.T) {
-	c := &Case{Scenario: scenario.Scenario{
-		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 400}, {Name: "b", Nodes: 1}}},
-		Events:  []scenario.Event{{At: seconds(10), Fail: &scenario.Selector{Zone: of("a")}}},
-		Until:   seconds(1000),
-	}}
+	c := &Case{Scenario: *scenariofile.New()}
+	c.Scenario.Cluster.Zones = []simulation.Zone{{Name: "a", Nodes: 400}, {Name: "b", Nodes: 1}}
+	c.Scenario.Events = []simulation.Event{{At: seconds(10), Fail: &simulation.Nodes{Zone: "a"}}}
+	c.Scenario.Until = seconds(1000)
 	p, r, err := oracles.Check(t.Context(), c, V137)
 	require.NoError(t, err)
 	require.Empty(t, r.Unexplained)
@@ -205,22 +206,24 @@ func TestAChangedTimelineIsNotForgiven(t *testing.T) {
 	for _, against := range []Against{V137, V118, V118Direct} {
 		c := Generate(1, against)
 		c.Nodes, c.Pods = nil, nil
-		c.Scenario.Config = scenario.Config{TaintBasedEviction: c.Scenario.Config.TaintBasedEviction}
-		c.Scenario.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 6, PodsPerNode: 2, TolerationSeconds: of[scenario.TolerationSeconds](30)}}
-		c.Scenario.Events = []scenario.Event{{At: seconds(30), Fail: &scenario.Selector{Nodes: []string{"a-001", "a-003"}}}}
+		taints := c.Scenario.Config.TaintBasedEviction
+		c.Scenario.Config = scenariofile.New().Config
+		c.Scenario.Config.TaintBasedEviction = taints
+		c.Scenario.Cluster.Zones = []simulation.Zone{{Name: "a", Nodes: 6, PodsPerNode: 2, TolerationSeconds: of[simulation.TolerationSeconds](30)}}
+		c.Scenario.Events = []simulation.Event{{At: seconds(30), Fail: &simulation.Nodes{Names: []string{"a-001", "a-003"}}}}
 		c.Scenario.Until = seconds(600)
 		p, r, err := oracles.Check(t.Context(), c, against)
 		require.NoError(t, err)
 		require.Empty(t, r.Unexplained)
 		changed := 0
 		for i, l := range p.Ours {
-			others := [][]scenario.Line{nil, {l, l}, {moved(l)}}
+			others := [][]timeline.Line{nil, {l, l}, {moved(l)}}
 			if l.Node != "" {
 				l.Node = "a-005"
-				others = append(others, []scenario.Line{l})
+				others = append(others, []timeline.Line{l})
 			}
 			for k, other := range others {
-				if other != nil && k == 1 && l.Kind == scenario.KindZone {
+				if other != nil && k == 1 && l.Kind == timeline.KindZone {
 					continue // repeating a zone's state changes nothing
 				}
 				ours := slices.Replace(slices.Clone(p.Ours), i, i+1, other...)
@@ -242,9 +245,31 @@ func TestAChangedTimelineIsNotForgiven(t *testing.T) {
 	}
 }
 
-func moved(l scenario.Line) scenario.Line {
+func moved(l timeline.Line) timeline.Line {
 	l.T += 2e9
 	return l
+}
+
+// Open returns the case that Save wrote.
+func TestACaseIsSavedWhole(t *testing.T) {
+	for seed := range uint64(200) {
+		for _, against := range []Against{V137, V118Direct} {
+			c := Generate(seed, against)
+			path, err := c.Save(t.TempDir())
+			require.NoError(t, err)
+			read, err := Open(path)
+			require.NoError(t, err)
+			c.Scenario.Cluster.Files = read.Scenario.Cluster.Files
+			require.Equal(t, c.Scenario, read.Scenario)
+			again, err := read.Save(t.TempDir())
+			require.NoError(t, err)
+			for _, name := range []string{"scenario.yaml", "objects.json"} {
+				first, _ := os.ReadFile(filepath.Join(filepath.Dir(path), name)) // the case may have no objects
+				second, _ := os.ReadFile(filepath.Join(filepath.Dir(again), name))
+				require.Equal(t, string(first), string(second))
+			}
+		}
+	}
 }
 
 // A case shrinks to what makes it fail.
@@ -254,20 +279,20 @@ func TestShrink(t *testing.T) {
 	name := ""
 	for _, e := range c.Scenario.Events {
 		if e.Fail != nil {
-			name = append(e.Fail.Nodes, e.Fail.Node)[0]
+			name = e.Fail.Names[0]
 		}
 	}
 	require.NotEmpty(t, name)
 	small := Shrink(c, func(c *Case) bool {
 		for _, e := range c.Scenario.Events {
-			if e.Fail != nil && slices.Contains(append(e.Fail.Nodes, e.Fail.Node), name) {
+			if e.Fail != nil && slices.Contains(e.Fail.Names, name) {
 				return len(c.Scenario.Cluster.Zones) > 0
 			}
 		}
 		return false
 	})
 	require.Len(t, small.Scenario.Events, 1)
-	require.Equal(t, scenario.Config{}, small.Scenario.Config)
+	require.Equal(t, scenariofile.New().Config, small.Scenario.Config)
 	require.Len(t, small.Scenario.Cluster.Zones, 1)
 	require.Equal(t, 1, small.Scenario.Cluster.Zones[0].Nodes)
 	require.Empty(t, small.Nodes)

@@ -8,15 +8,15 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/frontend"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 // Played is a case and what both sides did with it.
 type Played struct {
 	Case           *Case
 	Against        Against
-	Ours, Upstream []scenario.Line
+	Ours, Upstream []timeline.Line
 	Decisions      []evictor.Decision // of ours
 	Rewrites       []frontend.Rewrite // of upstream
 	compat         compat
@@ -80,7 +80,7 @@ func Compare(p *Played) Result {
 	if empty > 0 {
 		e.fired[EmptyZone] = empty
 	}
-	e.late = p.Against.late(e.settings)
+	e.late = p.Against.late(e.settings.NodeMonitorPeriod)
 	var later int
 	if e.left, later, e.lags = match(ours, upstream, t.zoneOf, t.bound, e.late, !e.settings.TaintBasedEviction); later > 0 {
 		e.fired[SamePass] = later
@@ -107,7 +107,7 @@ func (e *explainer) cutOff(l Left) bool {
 	if l.Side == OursSide && l.T == e.settings.Until && e.onPass(l.T) {
 		return true
 	}
-	return l.Side == OursSide && l.T > e.settings.Until-e.late-max(time.Second, e.lag(e.zoneOf[l.Node], l.T)+2*tick) && (l.Kind == scenario.KindEvict || l.Kind == scenario.KindTaint && ownNoExecute(l.Line))
+	return l.Side == OursSide && l.T > e.settings.Until-e.late-max(time.Second, e.lag(e.zoneOf[l.Node], l.T)+2*tick) && (l.Kind == timeline.KindEvict || l.Kind == timeline.KindTaint && ownNoExecute(l.Line))
 }
 
 // lag returns how late upstream is with a node that ours serves then in that zone, as far as those show that it served before.
@@ -135,10 +135,10 @@ func (e *explainer) explain(i int, r Rule) {
 func (e *explainer) zones() {
 	for _, l := range e.Ours {
 		switch l.Kind {
-		case scenario.KindZone:
+		case timeline.KindZone:
 			e.rates[l.Zone] = append(e.rates[l.Zone], rateAt{l.T, l.Rate, l.State, l.Ready+l.NotReady == 0})
-		case scenario.KindCluster:
-			if l.State == scenario.AllZonesDisrupted {
+		case timeline.KindCluster:
+			if l.State == timeline.AllZonesDisrupted {
 				e.allDown = append(e.allDown, span{l.T, e.restarted(l.T)}) // the next process reports it again
 			} else if n := len(e.allDown); n > 0 {
 				e.allDown[n-1].to = min(e.allDown[n-1].to, l.T)
@@ -209,21 +209,21 @@ func (e *explainer) singles() {
 			continue
 		}
 		switch l.Kind {
-		case scenario.KindTaint:
+		case timeline.KindTaint:
 			e.singleTaint(i, l)
-		case scenario.KindEvict, scenario.KindCancel:
+		case timeline.KindEvict, timeline.KindCancel:
 			e.singleEviction(i, l)
-		case scenario.KindPodNotReady:
+		case timeline.KindPodNotReady:
 			e.singleMark(i, l)
-		case scenario.KindZone:
-			if l.Side == UpstreamSide && e.ours.wrote(about{kind: l.Kind, zone: l.Zone}, 0, l.T, func(o *scenario.Line) bool { return o.Ready+o.NotReady == 0 }) {
+		case timeline.KindZone:
+			if l.Side == UpstreamSide && e.ours.wrote(about{kind: l.Kind, zone: l.Zone}, 0, l.T, func(o *timeline.Line) bool { return o.Ready+o.NotReady == 0 }) {
 				e.explain(i, EmptyZone)
 			}
-			if l.Side == OursSide && l.State == normal && e.theirs.wrote(about{kind: l.Kind, zone: l.Zone}, 0, l.T, func(o *scenario.Line) bool { return o.State == "" }) {
+			if l.Side == OursSide && l.State == normal && e.theirs.wrote(about{kind: l.Kind, zone: l.Zone}, 0, l.T, func(o *timeline.Line) bool { return o.State == none }) {
 				e.explain(i, EmptyZone) // it lost all its nodes, and has one again
 			}
-		case scenario.KindCluster:
-			if l.Side == OursSide && l.State == scenario.ClusterNormal && e.nobody(l.T) {
+		case timeline.KindCluster:
+			if l.Side == OursSide && l.State == timeline.ClusterNormal && e.nobody(l.T) {
 				e.explain(i, EmptyZone)
 			}
 		}
@@ -233,7 +233,7 @@ func (e *explainer) singles() {
 func (e *explainer) singleTaint(i int, l Left) {
 	period := e.settings.NodeMonitorPeriod
 	upstream := l.Side == UpstreamSide
-	if ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable; ready && l.Effect == string(v1.TaintEffectNoSchedule) && upstream && l.Op == scenario.OpRemove {
+	if ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable; ready && l.Effect == string(v1.TaintEffectNoSchedule) && upstream && l.Op == timeline.OpRemove {
 		if carries(e.ours, l.Node, l.T) && !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && (e.outage(l.T, l.T+period) || within(e.removed[l.Node], l.T, period) || l.T+period > e.settings.Until) {
 			e.explain(i, LiftInOneWrite)
 		}
@@ -241,10 +241,10 @@ func (e *explainer) singleTaint(i int, l Left) {
 	if e.late > 0 && !upstream && ownNoExecute(l.Line) && e.pair(i, l.T, l.T+e.late+tick, SamePass) {
 		return
 	}
-	if e.late > 0 && !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpAdd {
+	if e.late > 0 && !upstream && ownNoExecute(l.Line) && l.Op == timeline.OpAdd {
 		e.liftedSoon(i, l)
 	}
-	if !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.theirs.tainted(l.Node, l.T-slack, l.T+tick) {
+	if !upstream && ownNoExecute(l.Line) && l.Op == timeline.OpRemove && e.isAllDown(l.T) && e.theirs.tainted(l.Node, l.T-slack, l.T+tick) {
 		r := RateOfPass // it is added during the pass that removes the taints, and stays
 		if e.late > 0 {
 			r = SamePass
@@ -255,7 +255,7 @@ func (e *explainer) singleTaint(i int, l Left) {
 	if upstream && e.rule[i] == (Rule{}) {
 		e.undone(i, period)
 	}
-	if e.compat.loseTaints && upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove {
+	if e.compat.loseTaints && upstream && ownNoExecute(l.Line) && l.Op == timeline.OpRemove {
 		if at := e.started(l.T); at > 0 && l.T <= at+slack {
 			e.explain(i, RestartLoses)
 		}
@@ -269,7 +269,7 @@ func (e *explainer) liftedSoon(i int, l Left) {
 		if o.Side != OursSide || o.Node != l.Node || o.T <= l.T || o.T > until || e.isAllDown(o.T) {
 			continue
 		}
-		if o.Kind == scenario.KindCancel || o.Kind == scenario.KindTaint && o.Op == scenario.OpRemove && o.Key == l.Key && o.Effect == l.Effect {
+		if o.Kind == timeline.KindCancel || o.Kind == timeline.KindTaint && o.Op == timeline.OpRemove && o.Key == l.Key && o.Effect == l.Effect {
 			e.explain(i, SamePass)
 			e.explain(k, SamePass)
 		}
@@ -278,54 +278,54 @@ func (e *explainer) liftedSoon(i int, l Left) {
 
 func (e *explainer) singleEviction(i int, l Left) {
 	period := e.settings.NodeMonitorPeriod
-	same := about{kind: scenario.KindEvict, node: l.Node, pod: l.Pod}
+	same := about{kind: timeline.KindEvict, node: l.Node, pod: l.Pod}
 	upstream := l.Side == UpstreamSide
 	switch {
 	case e.spared[l.Pod] && upstream:
 		e.explain(i, SparedPods)
 	case upstream && e.theirs.wrote(same, 0, l.T-slack, anyLine):
 		e.explain(i, Terminating)
-	case l.Kind == scenario.KindCancel && upstream && e.deleted[l.Pod] > 0 && e.deleted[l.Pod] <= l.T:
+	case l.Kind == timeline.KindCancel && upstream && e.deleted[l.Pod] > 0 && e.deleted[l.Pod] <= l.T:
 		e.explain(i, Terminating)
-	case l.Kind == scenario.KindCancel && upstream && e.armed(l.Pod, l.T):
+	case l.Kind == timeline.KindCancel && upstream && e.armed(l.Pod, l.T):
 		e.explain(i, MovedNotCanceled)
-	case l.Kind == scenario.KindCancel && upstream && e.theirs.wrote(same, l.T, l.T+slack, anyLine):
+	case l.Kind == timeline.KindCancel && upstream && e.theirs.wrote(same, l.T, l.T+slack, anyLine):
 		e.explain(i, MovedNotCanceled)
-	case l.Kind == scenario.KindCancel && !upstream && e.theirs.wrote(same, l.T-slack, l.T+slack, anyLine) && e.onPass(l.T):
+	case l.Kind == timeline.KindCancel && !upstream && e.theirs.wrote(same, l.T-slack, l.T+slack, anyLine) && e.onPass(l.T):
 		e.explain(i, PassFirst)
 		for _, k := range e.byPod[l.Pod] {
-			if o := e.left[k]; o.Side == UpstreamSide && o.Kind == scenario.KindEvict && o.Node == l.Node {
+			if o := e.left[k]; o.Side == UpstreamSide && o.Kind == timeline.KindEvict && o.Node == l.Node {
 				e.explain(k, PassFirst)
 			}
 		}
-	case l.Kind == scenario.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.theirs, o.Node, o.T) }):
+	case l.Kind == timeline.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.theirs, o.Node, o.T) }):
 		// Upstream had another reason to evict it before it tainted the node.
-	case l.Kind == scenario.KindEvict && !upstream && (within(e.deleted[l.Pod], l.T, e.late+tick) || within(e.removed[l.Node], l.T, e.late+tick)):
+	case l.Kind == timeline.KindEvict && !upstream && (within(e.deleted[l.Pod], l.T, e.late+tick) || within(e.removed[l.Node], l.T, e.late+tick)):
 		e.explain(i, SamePass) // upstream was to evict it when it was gone
-	case l.Kind == scenario.KindEvict && !upstream && e.movedByTaint(l):
+	case l.Kind == timeline.KindEvict && !upstream && e.movedByTaint(l):
 		if k, ok := e.other(i, l.T, forever); ok {
 			e.explain(k, BothWays)
 		}
 		e.explain(i, BothWays)
-	case l.Kind == scenario.KindEvict && upstream && e.Against == V118Direct && e.bound[l.Pod] > 0 && l.T-e.bound[l.Pod] <= tick && e.failing(l.Node, l.T) && e.pair(i, l.T, l.T+period, TimeoutAtPass):
-	case l.Kind == scenario.KindEvict && upstream && e.cameBack(l.Node, l.T):
+	case l.Kind == timeline.KindEvict && upstream && e.Against == V118Direct && e.bound[l.Pod] > 0 && l.T-e.bound[l.Pod] <= tick && e.failing(l.Node, l.T) && e.pair(i, l.T, l.T+period, TimeoutAtPass):
+	case l.Kind == timeline.KindEvict && upstream && e.cameBack(l.Node, l.T):
 		if !e.pair(i, l.T, forever, CameBack) {
 			e.explain(i, CameBack) // ours comes after the end
 		}
-	case l.Kind == scenario.KindCancel && !upstream && e.toleratesTheRest(l), l.Kind == scenario.KindEvict && upstream && e.toleratesTheRest(l):
+	case l.Kind == timeline.KindCancel && !upstream && e.toleratesTheRest(l), l.Kind == timeline.KindEvict && upstream && e.toleratesTheRest(l):
 		e.explain(i, BothWays) // v1.18 cancels nothing if all the taints that are left are tolerated for ever
-	case l.Kind == scenario.KindCancel && !upstream && e.late > 0 && e.theirs.tainted(l.Node, l.T-slack, l.T+tick):
+	case l.Kind == timeline.KindCancel && !upstream && e.late > 0 && e.theirs.tainted(l.Node, l.T-slack, l.T+tick):
 		e.explain(i, SamePass) // upstream has just begun to taint it
 	}
-	if l.Kind == scenario.KindEvict && upstream && e.renews(l.Node, l.T) {
+	if l.Kind == timeline.KindEvict && upstream && e.renews(l.Node, l.T) {
 		e.explain(i, Renewing)
-	} else if l.Kind == scenario.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.theirs, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
+	} else if l.Kind == timeline.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.theirs, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
 		e.explain(i, ReportedReady)
 	}
 	if at := e.started(l.T); e.rule[i] == (Rule{}) {
-		if e.compat.loseTaints && l.Kind == scenario.KindCancel && l.T <= at+slack {
+		if e.compat.loseTaints && l.Kind == timeline.KindCancel && l.T <= at+slack {
 			e.explain(i, RestartLoses)
-		} else if upstream && l.Kind == scenario.KindEvict {
+		} else if upstream && l.Kind == timeline.KindEvict {
 			r := OwnGrace
 			if up := e.allUp(l.T); up > at {
 				at, r = up, AllDownGrace
@@ -339,7 +339,7 @@ func (e *explainer) singleEviction(i int, l Left) {
 }
 
 func (e *explainer) singleMark(i int, l Left) {
-	same := about{kind: scenario.KindEvict, node: l.Node, pod: l.Pod}
+	same := about{kind: timeline.KindEvict, node: l.Node, pod: l.Pod}
 	upstream := l.Side == UpstreamSide
 	switch {
 	case upstream && e.isAllDown(l.T):

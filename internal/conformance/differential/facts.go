@@ -7,12 +7,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/taints"
 )
 
 // served says whether the line waits for the zone's rate.
-func (e *explainer) served(l scenario.Line) bool { return served(l, !e.settings.TaintBasedEviction) }
+func (e *explainer) served(l timeline.Line) bool { return served(l, !e.settings.TaintBasedEviction) }
 
 // onPass says whether t is the instant of a pass.
 func (e *explainer) onPass(t time.Duration) bool {
@@ -33,9 +33,9 @@ func (e *explainer) verdict(node string, at time.Duration) (ready v1.ConditionSt
 // carries says whether the node has one of our NoExecute taints at that instant.
 func carries(lines index, node string, at time.Duration) bool {
 	n := 0
-	for _, l := range lines[about{kind: scenario.KindTaint, node: node}] {
+	for _, l := range lines[about{kind: timeline.KindTaint, node: node}] {
 		if l.T <= at && ownNoExecute(*l) {
-			if l.Op == scenario.OpAdd {
+			if l.Op == timeline.OpAdd {
 				n++
 			} else {
 				n--
@@ -48,11 +48,11 @@ func carries(lines index, node string, at time.Duration) bool {
 // liftedAtOnce says whether upstream tainted the node within that span and lifted the taint before it had any effect.
 func (e *explainer) liftedAtOnce(node string, from, to time.Duration) bool {
 	added := -forever
-	for _, l := range e.theirs[about{kind: scenario.KindTaint, node: node}] {
+	for _, l := range e.theirs[about{kind: timeline.KindTaint, node: node}] {
 		if !ownNoExecute(*l) {
 			continue
 		}
-		if l.Op == scenario.OpAdd {
+		if l.Op == timeline.OpAdd {
 			added = l.T
 		} else if added >= from && added <= to && l.T <= added+slack {
 			return true
@@ -71,7 +71,7 @@ func (e *explainer) outage(from, to time.Duration) bool {
 	return false
 }
 
-var opposed = map[string]string{scenario.OpAdd: scenario.OpRemove, scenario.OpRemove: scenario.OpAdd}
+var opposed = map[string]string{timeline.OpAdd: timeline.OpRemove, timeline.OpRemove: timeline.OpAdd}
 
 // undone explains two of upstream's lines that undo each other within a pass.
 func (e *explainer) undone(i int, period time.Duration) {
@@ -109,7 +109,7 @@ func within(happened, after, soon time.Duration) bool {
 // and the kubelet had no reason to make it Ready since: it has not come back, and the API was not down for it.
 func (e *explainer) stillMarked(l Left) (r Rule) {
 	since := forever
-	for _, o := range e.theirs[about{kind: scenario.KindPodNotReady, node: l.Node, pod: l.Pod}] {
+	for _, o := range e.theirs[about{kind: timeline.KindPodNotReady, node: l.Node, pod: l.Pod}] {
 		if o.T < l.T-slack {
 			since = o.T
 		}
@@ -142,7 +142,7 @@ func (e *explainer) stillMarked(l Left) (r Rule) {
 // Since then the pod is marked.
 func (e *explainer) markedBefore(l Left) (r Rule) {
 	settled := e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod
-	e.ours.wrote(about{kind: scenario.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *scenario.Line) bool {
+	e.ours.wrote(about{kind: timeline.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *timeline.Line) bool {
 		if slices.ContainsFunc(e.health[l.Node], func(m moment) bool { return m.at > o.T && m.at < l.T && !m.silent && !m.renewed }) {
 			return false
 		}
@@ -159,7 +159,7 @@ func (e *explainer) markedBefore(l Left) (r Rule) {
 // markedForALease says whether upstream marked the pod while the watch had lost the node's renewals. It stays marked, because
 // its kubelet was there all the time.
 func (e *explainer) markedForALease(l Left) bool {
-	return e.theirs.wrote(about{kind: scenario.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *scenario.Line) bool {
+	return e.theirs.wrote(about{kind: timeline.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *timeline.Line) bool {
 		return e.lost(l.Node, o.T) || e.lost(l.Node, o.T-e.settings.NodeMonitorPeriod)
 	})
 }
@@ -219,7 +219,7 @@ func (e *explainer) toleratesTheRest(l Left) bool {
 	if e.Against != V118 && e.Against != V118Direct {
 		return false
 	}
-	return e.ours.wrote(about{kind: scenario.KindCancel, node: l.Node, pod: l.Pod}, 0, l.T, func(o *scenario.Line) bool {
+	return e.ours.wrote(about{kind: timeline.KindCancel, node: l.Node, pod: l.Pod}, 0, l.T, func(o *timeline.Line) bool {
 		return slices.ContainsFunc(e.foreign[l.Node], func(s span) bool { return s.holds(o.T) })
 	})
 }

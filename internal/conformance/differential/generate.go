@@ -7,7 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // Against says which version of upstream's controllers the scenario is for.
@@ -22,11 +26,11 @@ const (
 )
 
 // late is how much later than the verdict upstream taints a node: v1.18 does it one pass later.
-func (a Against) late(s scenario.Settings) time.Duration {
+func (a Against) late(period time.Duration) time.Duration {
 	if a == V137 || a == V137Together {
 		return 0
 	}
-	return s.NodeMonitorPeriod
+	return period
 }
 
 // Budget is the limit of nodes times passes in a scenario.
@@ -47,7 +51,7 @@ type generator struct {
 }
 
 type genZone struct {
-	key   scenario.ZoneKey
+	key   zone.Key
 	nodes []string
 }
 
@@ -59,7 +63,7 @@ type genNode struct {
 
 // Generate makes a case from a seed.
 func Generate(seed uint64, against Against) *Case {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x65766963746b6974)), against: against, c: &Case{}, nodes: map[string]*genNode{}}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x65766963746b6974)), against: against, c: &Case{Scenario: *scenariofile.New()}, nodes: map[string]*genNode{}}
 	g.large = g.one(25)
 	g.config()
 	g.cluster()
@@ -74,7 +78,7 @@ func Generate(seed uint64, against Against) *Case {
 // leases has the watch lose the lease renewals of some nodes for a while, or until the end. They exist all the time.
 func (g *generator) leases() {
 	for range 1 + g.IntN(2) {
-		z := g.c.Scenario.Cluster.Zones[g.IntN(len(g.c.Scenario.Cluster.Zones))]
+		z := &g.c.Scenario.Cluster.Zones[g.IntN(len(g.c.Scenario.Cluster.Zones))]
 		var names []string
 		for range 1 + g.IntN(min(3, z.Nodes)) {
 			if name := z.NodeName(g.IntN(z.Nodes)); g.nodes[name] != nil && !slices.Contains(names, name) {
@@ -85,23 +89,23 @@ func (g *generator) leases() {
 			continue
 		}
 		from := 3*time.Second + g.within(g.until-10*time.Second).Truncate(time.Second) + 503*time.Millisecond
-		loses := &scenario.LoseLeases{Selector: scenario.Selector{Nodes: names}}
+		loses := &simulation.LoseLeases{Nodes: simulation.Nodes{Names: names}}
 		if g.one(3) {
 			loses.ShowAfter = seconds(1 + g.IntN(120))
 		}
-		g.add(from, scenario.Event{LoseLeases: loses})
+		g.add(from, simulation.Event{LoseLeases: loses})
 		if to := from + time.Duration(1+g.IntN(300))*time.Second + 2*time.Millisecond; to < g.until {
-			g.add(to, scenario.Event{ShowLeases: &scenario.Selector{Nodes: names}})
+			g.add(to, simulation.Event{ShowLeases: &simulation.Nodes{Names: names}})
 		}
 	}
-	slices.SortStableFunc(g.c.Scenario.Events, func(a, b scenario.Event) int { return cmp.Compare(a.Time(), b.Time()) })
+	slices.SortStableFunc(g.c.Scenario.Events, func(a, b simulation.Event) int { return cmp.Compare(a.At, b.At) })
 }
 
 func (g *generator) one(in int) bool { return g.IntN(in) == 0 }
 
 func pick[T any](g *generator, of ...T) T { return of[g.IntN(len(of))] }
 
-func seconds(n int) *scenario.Duration { return of(scenario.Duration(time.Duration(n) * time.Second)) }
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 func of[T any](v T) *T { return &v }
 
@@ -118,22 +122,22 @@ func (g *generator) config() {
 	}
 	// The times between two tokens are multiples of upstream's tick of 100 ms, with exceptions.
 	if g.one(2) {
-		c.NodeEvictionRate = of(pick(g, 0.02, 0.05, 0.2, 0.5, 2, 10))
+		c.NodeEvictionRate = pick(g, 0.02, 0.05, 0.2, 0.5, 2, 10)
 	}
 	if g.one(12) {
-		c.NodeEvictionRate = of(pick(g, 0.0, 0.3, 1, 3, 7))
+		c.NodeEvictionRate = pick(g, 0.0, 0.3, 1, 3, 7)
 	}
 	if g.one(3) {
-		c.SecondaryNodeEvictionRate = of(pick(g, 0.0, 0.05, 0.1, 0.5))
+		c.SecondaryNodeEvictionRate = pick(g, 0.0, 0.05, 0.1, 0.5)
 	}
 	if g.one(2) {
-		c.LargeClusterSizeThreshold = of(pick(g, 0, 3, 5, 8, 20))
+		c.LargeClusterSizeThreshold = pick(g, 0, 3, 5, 8, 20)
 	}
 	if g.one(3) {
-		c.UnhealthyZoneThreshold = of(pick(g, 0.2, 0.34, 0.5, 0.75, 1))
+		c.UnhealthyZoneThreshold = pick(g, 0.2, 0.34, 0.5, 0.75, 1)
 	}
 	if g.against == V118Direct {
-		c.TaintBasedEviction = of(false)
+		c.TaintBasedEviction = false
 		c.PodEvictionTimeout = seconds(pick(g, 1, 30, 60, 120))
 	}
 	h := &g.c.Scenario.Heartbeat
@@ -144,7 +148,7 @@ func (g *generator) config() {
 		h.StatusInterval = seconds(pick(g, 20, 45, 60, 600))
 	}
 	if g.one(4) {
-		h.Spread = of(scenario.SpreadNone)
+		h.Spread = scenariofile.SpreadNone
 	}
 }
 
@@ -155,12 +159,12 @@ func (g *generator) cluster() {
 		zones, most = 2+g.IntN(5), 120
 	}
 	for i := range zones {
-		z := scenario.Zone{Name: string(rune('a' + i)), Nodes: 1 + g.IntN(most), PodsPerNode: g.podsPerNode(), DaemonSetPodsPerNode: g.IntN(2)}
+		z := simulation.Zone{Name: string(rune('a' + i)), Nodes: 1 + g.IntN(most), PodsPerNode: g.podsPerNode(), DaemonSetPodsPerNode: g.IntN(2)}
 		if g.one(2) {
 			z.Region = "r"
 		}
 		if !g.one(5) {
-			z.TolerationSeconds = of(pick[scenario.TolerationSeconds](g, scenario.NoToleration, 0, 5, 30, 60, 120))
+			z.TolerationSeconds = of(pick[simulation.TolerationSeconds](g, simulation.NoToleration, 0, 5, 30, 60, 120))
 		}
 		g.c.Scenario.Cluster.Zones = append(g.c.Scenario.Cluster.Zones, z)
 		gz := g.zone(z.Key())
@@ -168,13 +172,13 @@ func (g *generator) cluster() {
 			g.addNode(z.NodeName(k), gz)
 		}
 	}
-	period := g.c.Scenario.Settings().NodeMonitorPeriod
+	period := g.c.Scenario.Config.NodeMonitorPeriod
 	passes := int(time.Duration(minutes) * time.Minute / period)
 	if passes*len(g.names) > Budget {
 		passes = Budget / len(g.names)
 	}
 	g.until = max(2*time.Minute, time.Duration(passes)*period) + 950*time.Millisecond // so that the last pass has its ticks
-	g.c.Scenario.Until = of(scenario.Duration(g.until))
+	g.c.Scenario.Until = g.until
 }
 
 // podsPerNode is at least one if only the pods show which node was served.
@@ -185,7 +189,7 @@ func (g *generator) podsPerNode() int {
 	return g.IntN(4)
 }
 
-func (g *generator) zone(key scenario.ZoneKey) *genZone {
+func (g *generator) zone(key zone.Key) *genZone {
 	for _, z := range g.zones {
 		if z.key == key {
 			return z
@@ -223,7 +227,7 @@ func (g *generator) events() {
 		g.event(at)
 	}
 	events := g.c.Scenario.Events
-	slices.SortStableFunc(events, func(a, b scenario.Event) int { return int(a.Time() - b.Time()) })
+	slices.SortStableFunc(events, func(a, b simulation.Event) int { return int(a.At - b.At) })
 }
 
 // within returns an instant before until.
@@ -231,8 +235,8 @@ func (g *generator) within(until time.Duration) time.Duration {
 	return until * time.Duration(g.IntN(1000)) / 1000
 }
 
-func (g *generator) add(at time.Duration, e scenario.Event) {
-	e.At = of(scenario.Duration(at))
+func (g *generator) add(at time.Duration, e simulation.Event) {
+	e.At = at
 	g.c.Scenario.Events = append(g.c.Scenario.Events, e)
 }
 
@@ -247,21 +251,21 @@ func (g *generator) event(at time.Duration) {
 	case k < 56:
 		g.condition(at, name, n)
 	case k < 66:
-		t := scenario.Taint{Selector: scenario.Selector{Node: name}, Key: pick(g, "maintenance", "gpu"), Value: pick(g, "", "now"), Effect: pick(g, "NoExecute", "NoExecute", "NoExecute", "NoSchedule", "PreferNoSchedule")}
-		n.taints = append(n.taints, t.Key+":"+t.Effect)
-		g.add(at, scenario.Event{Taint: &t})
+		t := simulation.Taint{Nodes: simulation.Nodes{Names: []string{name}}, Key: pick(g, "maintenance", "gpu"), Value: pick(g, "", "now"), Effect: pick[v1.TaintEffect](g, "NoExecute", "NoExecute", "NoExecute", "NoSchedule", "PreferNoSchedule")}
+		n.taints = append(n.taints, t.Key+":"+string(t.Effect))
+		g.add(at, simulation.Event{Taint: &t})
 	case k < 71:
 		g.untaint(at)
 	case k < 76:
 		if g.one(2) {
-			g.add(at, scenario.Event{Cordon: &scenario.Selector{Node: name}})
+			g.add(at, simulation.Event{Cordon: &simulation.Nodes{Names: []string{name}}})
 		} else {
-			g.add(at, scenario.Event{Uncordon: &scenario.Selector{Node: name}})
+			g.add(at, simulation.Event{Uncordon: &simulation.Nodes{Names: []string{name}}})
 		}
 	case k < 80:
 		if len(g.names) > 1 {
 			g.deleteNode(name)
-			g.add(at, scenario.Event{DeleteNode: &scenario.Selector{Node: name}})
+			g.add(at, simulation.Event{DeleteNode: &simulation.Nodes{Names: []string{name}}})
 		}
 	case k < 85:
 		g.newNode(at)
@@ -270,26 +274,26 @@ func (g *generator) event(at time.Duration) {
 			return // its node may have been served without a trace
 		}
 		g.serial++
-		p := scenario.AddPod{Name: fmt.Sprintf("x%d", g.serial), Node: name}
+		p := simulation.AddPod{Name: fmt.Sprintf("x%d", g.serial), Node: name}
 		if !g.one(3) {
-			p.TolerationSeconds = of(pick[scenario.TolerationSeconds](g, scenario.NoToleration, 0, 10, 60))
+			p.TolerationSeconds = of(pick[simulation.TolerationSeconds](g, simulation.NoToleration, 0, 10, 60))
 		}
 		g.pods = append(g.pods, p.Name)
-		g.add(at, scenario.Event{AddPod: &p})
+		g.add(at, simulation.Event{AddPod: &p})
 	case k < 94:
 		if len(g.pods) > 0 {
 			i := g.IntN(len(g.pods))
-			g.add(at, scenario.Event{DeletePod: &scenario.DeletePod{Name: g.pods[i]}})
+			g.add(at, simulation.Event{DeletePod: &simulation.Pod{Name: g.pods[i]}})
 			g.pods = slices.Delete(g.pods, i, i+1)
 		}
 	case k < 97:
-		g.add(at, scenario.Event{API: &scenario.API{State: scenario.APIDown, For: pick(g, "", scenario.ForEvictor, scenario.ForKubelets)}})
+		g.add(at, simulation.Event{API: &simulation.API{State: simulation.APIDown, For: pick(g, "", simulation.ForEvictor, simulation.ForKubelets)}})
 		up := at + time.Duration(1+g.IntN(120))*time.Second + 13*time.Millisecond
 		if up < g.until {
-			g.add(up, scenario.Event{API: &scenario.API{State: scenario.APIUp}})
+			g.add(up, simulation.Event{API: &simulation.API{State: simulation.APIUp}})
 		}
 	default:
-		g.add(at, scenario.Event{Restart: &scenario.Restart{}})
+		g.add(at, simulation.Event{Restart: &simulation.Restart{}})
 	}
 }
 
@@ -298,7 +302,7 @@ func (g *generator) fail(at time.Duration) {
 	case k < 4: // one
 		name := g.names[g.IntN(len(g.names))]
 		g.nodes[name].failed = true
-		g.add(at, scenario.Event{Fail: &scenario.Selector{Node: name}})
+		g.add(at, simulation.Event{Fail: &simulation.Nodes{Names: []string{name}}})
 	case k < 6: // part of a zone
 		z := g.zones[g.IntN(len(g.zones))]
 		if len(z.nodes) == 0 {
@@ -310,7 +314,7 @@ func (g *generator) fail(at time.Duration) {
 		for _, name := range names {
 			g.nodes[name].failed = true
 		}
-		g.add(at, scenario.Event{Fail: &scenario.Selector{Nodes: names}})
+		g.add(at, simulation.Event{Fail: &simulation.Nodes{Names: names}})
 	case k < 9: // a zone
 		g.failZone(at, g.zones[g.IntN(len(g.zones))])
 	default:
@@ -327,7 +331,7 @@ func (g *generator) failZone(at time.Duration, z *genZone) {
 	for _, name := range z.nodes {
 		g.nodes[name].failed = true
 	}
-	g.add(at, scenario.Event{Fail: &scenario.Selector{Nodes: slices.Clone(z.nodes)}})
+	g.add(at, simulation.Event{Fail: &simulation.Nodes{Names: slices.Clone(z.nodes)}})
 }
 
 func (g *generator) recover(at time.Duration) {
@@ -347,15 +351,15 @@ func (g *generator) recover(at time.Duration) {
 	for _, name := range failed {
 		g.nodes[name].failed = false
 	}
-	g.add(at, scenario.Event{Recover: &scenario.Selector{Nodes: failed}})
+	g.add(at, simulation.Event{Recover: &simulation.Nodes{Names: failed}})
 }
 
 func (g *generator) condition(at time.Duration, name string, n *genNode) {
 	if n.failed {
 		return
 	}
-	c := scenario.Condition{Selector: scenario.Selector{Node: name}, Type: pick(g, "Ready", "Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"), Status: pick(g, "True", "False")}
-	g.add(at, scenario.Event{Condition: &c})
+	c := simulation.Condition{Nodes: simulation.Nodes{Names: []string{name}}, Type: pick[v1.NodeConditionType](g, "Ready", "Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"), Status: pick[v1.ConditionStatus](g, "True", "False")}
+	g.add(at, simulation.Event{Condition: &c})
 }
 
 func (g *generator) untaint(at time.Duration) {
@@ -364,7 +368,7 @@ func (g *generator) untaint(at time.Duration) {
 			i := g.IntN(len(n.taints))
 			key, effect, _ := cut(n.taints[i])
 			n.taints = slices.Delete(n.taints, i, i+1)
-			g.add(at, scenario.Event{Untaint: &scenario.Untaint{Selector: scenario.Selector{Node: name}, Key: key, Effect: effect}})
+			g.add(at, simulation.Event{Untaint: &simulation.Untaint{Nodes: simulation.Nodes{Names: []string{name}}, Key: key, Effect: v1.TaintEffect(effect)}})
 			return
 		}
 	}
@@ -372,15 +376,15 @@ func (g *generator) untaint(at time.Duration) {
 
 func (g *generator) newNode(at time.Duration) {
 	g.serial++
-	a := scenario.AddNode{Name: fmt.Sprintf("new-%d", g.serial), PodsPerNode: g.podsPerNode()}
+	a := simulation.AddNode{Name: fmt.Sprintf("new-%d", g.serial), PodsPerNode: g.podsPerNode()}
 	if g.one(2) {
-		a.TolerationSeconds = of(scenario.NoToleration)
+		a.TolerationSeconds = of(simulation.NoToleration)
 	}
 	key := g.zones[g.IntN(len(g.zones))].key
 	if g.one(4) {
-		key = scenario.ZoneKey{Zone: fmt.Sprintf("z%d", g.serial)}
+		key = zone.Key{Zone: fmt.Sprintf("z%d", g.serial)}
 	}
 	a.Zone, a.Region = key.Zone, key.Region
 	g.addNode(a.Name, g.zone(key))
-	g.add(at, scenario.Event{AddNode: &a})
+	g.add(at, simulation.Event{AddNode: &a})
 }

@@ -9,10 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/zone"
-
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 func cut(s string) (before, after string, found bool) { return strings.Cut(s, ":") }
@@ -24,9 +22,9 @@ func (g *generator) objects() {
 		return
 	}
 	for i := range 1 + g.IntN(3) {
-		n := &v1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}}
+		n := &v1.Node{}
 		n.Name, n.UID = fmt.Sprintf("file-%d", i), types.UID(fmt.Sprintf("uid-%d", i))
-		n.CreationTimestamp = metav1.NewTime(simulator.Epoch)
+		n.CreationTimestamp = metav1.NewTime(simulation.Epoch)
 		n.Labels = map[string]string{}
 		key := g.zones[g.IntN(len(g.zones))].key
 		if g.one(2) {
@@ -49,12 +47,12 @@ func (g *generator) objects() {
 		}
 		mute := g.one(4)
 		if mute { // it was created before the start, and has never reported
-			n.CreationTimestamp = metav1.NewTime(simulator.Epoch.Add(-time.Duration(pick(g, 3, 20, 58, 600)) * time.Second))
+			n.CreationTimestamp = metav1.NewTime(simulation.Epoch.Add(-time.Duration(pick(g, 3, 20, 58, 600)) * time.Second))
 			n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeNetworkUnavailable, Status: v1.ConditionFalse}}
-			g.add(time.Duration(1+i)*time.Millisecond, scenario.Event{Fail: &scenario.Selector{Node: n.Name}})
+			g.add(time.Duration(1+i)*time.Millisecond, simulation.Event{Fail: &simulation.Nodes{Names: []string{n.Name}}})
 		}
 		g.c.Nodes = append(g.c.Nodes, n)
-		g.addNode(n.Name, g.zone(scenario.ZoneKey(zone.KeyOf(n.Labels))))
+		g.addNode(n.Name, g.zone(zone.Key(zone.KeyOf(n.Labels))))
 		g.nodes[n.Name].failed = mute
 		for k := range g.IntN(4) {
 			g.c.Pods = append(g.c.Pods, g.pod(fmt.Sprintf("%s-q%d", n.Name, k), n.Name))
@@ -68,9 +66,9 @@ func (g *generator) objects() {
 }
 
 func (g *generator) pod(name, node string) *v1.Pod {
-	p := &v1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}}
+	p := &v1.Pod{}
 	p.Namespace, p.Name, p.UID = "default", name, types.UID("uid-"+name)
-	p.CreationTimestamp = metav1.NewTime(simulator.Epoch)
+	p.CreationTimestamp = metav1.NewTime(simulation.Epoch)
 	p.Spec.NodeName = node
 	p.Status.Phase = pick(g, v1.PodRunning, v1.PodRunning, v1.PodRunning, v1.PodRunning, v1.PodSucceeded)
 	status := v1.ConditionTrue

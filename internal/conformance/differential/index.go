@@ -6,21 +6,21 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // about is what lines or decisions have in common. The zone is that of the line or of its node.
 type about struct {
-	kind            scenario.Kind
+	kind            timeline.Kind
 	node, pod, zone string
 }
 
 // index finds the lines of a timeline, in their order: by node, by node and pod, and by zone.
-type index map[about][]*scenario.Line
+type index map[about][]*timeline.Line
 
-func indexOf(lines []scenario.Line, zoneOf map[string]string) index {
+func indexOf(lines []timeline.Line, zoneOf map[string]string) index {
 	x := index{}
-	add := func(a about, l *scenario.Line) { x[a] = append(x[a], l) }
+	add := func(a about, l *timeline.Line) { x[a] = append(x[a], l) }
 	for i := range lines {
 		l := &lines[i]
 		zone := l.Zone
@@ -37,15 +37,15 @@ func indexOf(lines []scenario.Line, zoneOf map[string]string) index {
 }
 
 // wrote says whether there is such a line within that span.
-func (x index) wrote(a about, from, to time.Duration, is func(*scenario.Line) bool) bool {
-	return slices.ContainsFunc(x[a], func(l *scenario.Line) bool { return l.T >= from && l.T <= to && is(l) })
+func (x index) wrote(a about, from, to time.Duration, is func(*timeline.Line) bool) bool {
+	return slices.ContainsFunc(x[a], func(l *timeline.Line) bool { return l.T >= from && l.T <= to && is(l) })
 }
 
-func anyLine(*scenario.Line) bool { return true }
+func anyLine(*timeline.Line) bool { return true }
 
 // tainted says whether one of our NoExecute taints was added to the node within that span.
 func (x index) tainted(node string, from, to time.Duration) bool {
-	return x.wrote(about{kind: scenario.KindTaint, node: node}, from, to, func(l *scenario.Line) bool { return ownNoExecute(*l) && l.Op == scenario.OpAdd })
+	return x.wrote(about{kind: timeline.KindTaint, node: node}, from, to, func(l *timeline.Line) bool { return ownNoExecute(*l) && l.Op == timeline.OpAdd })
 }
 
 // decided finds our decisions, in the order of time: by kind and node, by kind and zone, and by pod.
@@ -67,10 +67,18 @@ func decidedIn(decisions []evictor.Decision, zoneOf map[string]string) decided {
 		case evictor.NodeQueued, evictor.NodeEmptied:
 			add(decidedAbout{kind: d.Kind, zone: zoneOf[d.Node]}, d)
 		case evictor.EvictionArmed, evictor.EvictionMoved, evictor.EvictionCancelled, evictor.PodEvicted:
-			add(decidedAbout{pod: scenario.JoinPodName(d.Pod.Namespace, d.Pod.Name)}, d)
+			add(decidedAbout{pod: nameOf(d.Pod.PodKey)}, d)
 		}
 	}
 	return x
+}
+
+// nameOf returns the pod's name in timelines.
+func nameOf(pod evictor.PodKey) string {
+	if pod.Namespace == "default" {
+		return pod.Name
+	}
+	return pod.String()
 }
 
 // indexLeft notes the lines that match left over by what equal lines of a side have in common, and by their pods.

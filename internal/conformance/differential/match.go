@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // Upstream's own randomness: it looks at its queues every 100 ms, at an arbitrary phase, and retries of failed calls
@@ -35,39 +35,39 @@ func (s Side) other() Side {
 // Left is a line without a counterpart on the other side.
 type Left struct {
 	Side Side
-	scenario.Line
+	timeline.Line
 }
 
 func (l Left) String() string { return fmt.Sprintf("%-8s %s", l.Side, l.AppendJSON(nil)) }
 
 // identity returns what two equal lines have in common.
-func identity(l scenario.Line) scenario.Line {
+func identity(l timeline.Line) timeline.Line {
 	l.T, l.Rate, l.Ready, l.NotReady = 0, 0, 0, 0
 	return l
 }
 
 // taintsFirst sorts lines whose lag others inherit before those.
-func taintsFirst(lines []scenario.Line) []scenario.Line {
+func taintsFirst(lines []timeline.Line) []timeline.Line {
 	sorted := slices.Clone(lines)
-	slices.SortStableFunc(sorted, func(a, b scenario.Line) int {
+	slices.SortStableFunc(sorted, func(a, b timeline.Line) int {
 		return cmp.Or(cmp.Compare(a.T, b.T), cmp.Compare(rank(a), rank(b)))
 	})
 	return sorted
 }
 
-func rank(l scenario.Line) int {
-	if l.Kind == scenario.KindTaint {
+func rank(l timeline.Line) int {
+	if l.Kind == timeline.KindTaint {
 		return 0
 	}
 	return 1
 }
 
 // served says whether the line waits for the zone's rate.
-func served(l scenario.Line, direct bool) bool {
+func served(l timeline.Line, direct bool) bool {
 	if direct {
-		return l.Kind == scenario.KindEvict
+		return l.Kind == timeline.KindEvict
 	}
-	return l.Kind == scenario.KindTaint && ownNoExecute(l) && l.Op == scenario.OpAdd
+	return l.Kind == timeline.KindTaint && ownNoExecute(l) && l.Op == timeline.OpAdd
 }
 
 // lagAt is how much later than ours upstream served a node at that time.
@@ -78,9 +78,9 @@ type lagAt struct{ at, by time.Duration }
 //
 // late is how much later than the verdict upstream taints: v1.18 does it one pass later. match also returns how often
 // that happened, and upstream's lag in each zone.
-func match(ours, upstream []scenario.Line, zoneOf map[string]string, bound map[string]time.Duration, late time.Duration, direct bool) (left []Left, later int, lags map[string][]lagAt) {
+func match(ours, upstream []timeline.Line, zoneOf map[string]string, bound map[string]time.Duration, late time.Duration, direct bool) (left []Left, later int, lags map[string][]lagAt) {
 	lags = map[string][]lagAt{}
-	byIdentity := map[scenario.Line][]int{}
+	byIdentity := map[timeline.Line][]int{}
 	for i, l := range upstream {
 		byIdentity[identity(l)] = append(byIdentity[identity(l)], i)
 	}
@@ -98,7 +98,7 @@ func match(ours, upstream []scenario.Line, zoneOf map[string]string, bound map[s
 			switch {
 			case served(l, direct):
 				most = max(late, zoneLag[zoneOf[l.Node]]) + 2*tick // its phase, and what float32 makes of the rate
-			case l.Kind == scenario.KindEvict || l.Kind == scenario.KindCancel:
+			case l.Kind == timeline.KindEvict || l.Kind == timeline.KindCancel:
 				switch follows := upstream[i].T - tainted[l.Node]; {
 				case lag <= tick:
 					most = tick

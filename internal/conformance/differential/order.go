@@ -6,8 +6,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/examples/scenariofile"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -20,10 +21,10 @@ type order struct {
 	lag    map[zone.Key]time.Duration // upstream's lag in each zone
 }
 
-func orderOf(s *scenario.Scenario, upstream []scenario.Line, late time.Duration) *order {
-	o := &order{times: map[string][]time.Duration{}, direct: !s.Settings().TaintBasedEviction, late: late, gone: map[string]time.Duration{}, lag: map[zone.Key]time.Duration{}}
+func orderOf(s *scenariofile.Scenario, upstream []timeline.Line, late time.Duration) *order {
+	o := &order{times: map[string][]time.Duration{}, direct: !s.Config.TaintBasedEviction, late: late, gone: map[string]time.Duration{}, lag: map[zone.Key]time.Duration{}}
 	for _, l := range upstream {
-		if _, again := o.gone[l.Pod]; l.Kind == scenario.KindEvict && !again {
+		if _, again := o.gone[l.Pod]; l.Kind == timeline.KindEvict && !again {
 			o.gone[l.Pod] = l.T
 		}
 		if served(l, o.direct) {
@@ -35,12 +36,12 @@ func orderOf(s *scenario.Scenario, upstream []scenario.Line, late time.Duration)
 
 // next returns which of the waiting nodes upstream served first from now on. Without taints, a node that has no pods to
 // delete is served unseen: it had the first turn if the first visible one comes later than its own turn.
-func (o *order) next(cluster *simulator.Cluster, key zone.Key, waiting []string) string {
+func (o *order) next(w *simulation.World, key zone.Key, waiting []string) string {
 	const early = time.Second // ours comes up to a pass earlier
-	now := cluster.Clock.Elapsed()
+	now := w.Clock().Since(epoch)
 	seen, at, unseen := "", forever, ""
 	for _, name := range waiting {
-		empty := o.direct && !o.deletes(cluster, name, now)
+		empty := o.direct && !o.deletes(w, name, now)
 		first := o.after(name, now-early)
 		if empty && first < now-slack { // its pods left for another reason, and its turn is still to come
 			first = o.after(name, now-slack)
@@ -73,8 +74,8 @@ func (o *order) after(name string, from time.Duration) time.Duration {
 }
 
 // deletes says whether a node has a pod that is deleted, by ours and by upstream, when the node's turn comes now.
-func (o *order) deletes(cluster *simulator.Cluster, name string, now time.Duration) (some bool) {
-	cluster.PodsOnNode(name, func(pod *v1.Pod) bool {
+func (o *order) deletes(w *simulation.World, name string, now time.Duration) (some bool) {
+	w.Clients().Pods.PodsOnNode(name, func(pod *v1.Pod) bool {
 		owner := metav1.GetControllerOf(pod)
 		spared := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed || pod.Annotations[v1.MirrorPodAnnotationKey] != ""
 		gone, left := o.gone[pod.Name]

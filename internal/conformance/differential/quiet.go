@@ -8,7 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // open opens a window. It ends once the zone has been quiet for so long that its bucket is full again on both sides.
@@ -88,19 +88,19 @@ func (e *explainer) restless() map[string][]span {
 			}
 		}
 	}
-	for _, lines := range [][]scenario.Line{e.Ours, e.Upstream} {
+	for _, lines := range [][]timeline.Line{e.Ours, e.Upstream} {
 		since := map[string]time.Duration{}
 		for _, l := range lines {
-			if l.Kind == scenario.KindCondition && l.Type == string(v1.NodeReady) && l.Status == string(v1.ConditionUnknown) {
+			if l.Kind == timeline.KindCondition && l.Type == string(v1.NodeReady) && l.Status == string(v1.ConditionUnknown) {
 				add(e.zoneOf[l.Node], span{l.T, l.T + e.settings.StatusInterval + slack}) // until its kubelet reports anew
 			}
-			if l.Kind != scenario.KindTaint || !ownNoExecute(l) {
+			if l.Kind != timeline.KindTaint || !ownNoExecute(l) {
 				continue
 			}
-			if from, carried := since[l.Node]; carried && l.Op == scenario.OpRemove {
+			if from, carried := since[l.Node]; carried && l.Op == timeline.OpRemove {
 				add(e.zoneOf[l.Node], span{from, l.T})
 				delete(since, l.Node)
-			} else if !carried && l.Op == scenario.OpAdd {
+			} else if !carried && l.Op == timeline.OpAdd {
 				since[l.Node] = l.T
 			}
 		}

@@ -14,9 +14,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -42,7 +42,7 @@ func (p *Played) upstream(ctx context.Context, program, path string) error {
 		return fmt.Errorf("%s: %w: %s", p.Against, err, beginning(stderr.Bytes()))
 	}
 	for text := range bytes.Lines(out) {
-		l, err := scenario.ParseLine(text)
+		l, err := timeline.Parse(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Against, err)
 		}
@@ -67,39 +67,41 @@ func (p *Played) ours(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	cluster := simulator.New(&simulator.Clock{})
-	if _, err := scenariofile.ReadObjects(ctx, cluster, s.Cluster.Files, nil); err != nil {
-		return err
-	}
-	order := orderOf(s, p.Upstream, p.Against.late(s.Settings()))
+	order := orderOf(s, p.Upstream, p.Against.late(s.Config.NodeMonitorPeriod))
 	p.Ours, p.Decisions = nil, nil
-	_, err = simulator.Play(ctx, s, cluster, simulator.Options{
-		Line: func(l scenario.Line) error {
-			if l, ok := compared(l); ok {
-				p.Ours = append(p.Ours, l)
-			}
-			return nil
-		},
-		Decision: func(d evictor.Decision) { p.Decisions = append(p.Decisions, d) },
-		Prefer: func(key zone.Key, waiting []string) string {
-			return order.next(cluster, key, waiting)
-		},
-		Wrap: p.compat.wrap(s.Settings()),
+	played, _ := s.Simulation(ctx, nil)
+	played.Timeline = func(l timeline.Line) error {
+		if l, ok := compared(l); ok {
+			p.Ours = append(p.Ours, l)
+		}
+		return nil
+	}
+	restart := false
+	_, err = simulation.Play(ctx, played, func(w *simulation.World) (simulation.Controller, error) {
+		c, err := p.compat.start(w, evictor.Options{
+			Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+				p.Decisions = append(p.Decisions, d)
+				w.Observe(d)
+			}),
+			Prefer: func(key zone.Key, waiting []string) string { return order.next(w, key, waiting) },
+		}, restart)
+		restart = true
+		return c, err
 	})
 	return err
 }
 
 // compared reduces a line to what both sides report, without reasons and events.
-func compared(l scenario.Line) (scenario.Line, bool) {
+func compared(l timeline.Line) (timeline.Line, bool) {
 	l.More = ""
 	switch l.Kind {
-	case scenario.KindSettings, scenario.KindEvent, scenario.KindPending, scenario.KindDrain, scenario.KindRemove:
+	case timeline.KindSettings, timeline.KindEvent, timeline.KindPending, timeline.KindDrain, timeline.KindRemove:
 		return l, false
 	}
 	return l, true
 }
 
-func ownNoExecute(l scenario.Line) bool {
+func ownNoExecute(l timeline.Line) bool {
 	return l.Effect == string(v1.TaintEffectNoExecute) && (l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable)
 }
 
@@ -132,7 +134,7 @@ func (o Oracles) check(ctx context.Context, c *Case, path string, against Agains
 	if err := p.upstream(ctx, o[against], path); err != nil {
 		return p, r, err
 	}
-	restarts := slices.ContainsFunc(c.Scenario.Events, func(e scenario.Event) bool { return e.Restart != nil })
+	restarts := slices.ContainsFunc(c.Scenario.Events, func(e simulation.Event) bool { return e.Restart != nil })
 	for _, p.compat = range []compat{{}, {forgetLease: true}, {loseTaints: true}, {true, true}} {
 		if p.compat.loseTaints && !restarts {
 			continue

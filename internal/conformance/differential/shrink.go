@@ -7,7 +7,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
 // Shrink makes a case smaller as long as it still fails. It drops events, nodes, pods and parameters, first many at
@@ -58,7 +59,7 @@ func drop[T any](s *shrinker, list func(*Case) *[]T) (smaller bool) {
 }
 
 func (s *shrinker) events() bool {
-	return drop(s, func(c *Case) *[]scenario.Event { return &c.Scenario.Events })
+	return drop(s, func(c *Case) *[]simulation.Event { return &c.Scenario.Events })
 }
 
 func (s *shrinker) nodes() bool {
@@ -77,14 +78,14 @@ func without[T any](list []T, is func(T) bool) []T { return slices.DeleteFunc(sl
 func (s *shrinker) pods() bool { return drop(s, func(c *Case) *[]*v1.Pod { return &c.Pods }) }
 
 func (s *shrinker) zones() bool {
-	smaller := drop(s, func(c *Case) *[]scenario.Zone { return &c.Scenario.Cluster.Zones })
+	smaller := drop(s, func(c *Case) *[]simulation.Zone { return &c.Scenario.Cluster.Zones })
 	for i := range s.Scenario.Cluster.Zones {
-		for _, change := range []func(z *scenario.Zone) (changed bool){
-			func(z *scenario.Zone) bool { z.Nodes /= 2; return z.Nodes > 0 },
-			func(z *scenario.Zone) bool { z.Nodes--; return z.Nodes > 0 },
-			func(z *scenario.Zone) bool { z.PodsPerNode--; return z.PodsPerNode >= 0 },
-			func(z *scenario.Zone) bool { z.DaemonSetPodsPerNode--; return z.DaemonSetPodsPerNode >= 0 },
-			func(z *scenario.Zone) bool {
+		for _, change := range []func(z *simulation.Zone) (changed bool){
+			func(z *simulation.Zone) bool { z.Nodes /= 2; return z.Nodes > 0 },
+			func(z *simulation.Zone) bool { z.Nodes--; return z.Nodes > 0 },
+			func(z *simulation.Zone) bool { z.PodsPerNode--; return z.PodsPerNode >= 0 },
+			func(z *simulation.Zone) bool { z.DaemonSetPodsPerNode--; return z.DaemonSetPodsPerNode >= 0 },
+			func(z *simulation.Zone) bool {
 				was := z.TolerationSeconds
 				z.TolerationSeconds = nil
 				return was != nil
@@ -105,18 +106,18 @@ func (s *shrinker) zones() bool {
 // selectors removes nodes from the lists of events.
 func (s *shrinker) selectors() (smaller bool) {
 	for i := range s.Scenario.Events {
-		for _, of := range []func(e *scenario.Event) **scenario.Selector{
-			func(e *scenario.Event) **scenario.Selector { return &e.Fail },
-			func(e *scenario.Event) **scenario.Selector { return &e.Recover },
+		for _, of := range []func(e *simulation.Event) **simulation.Nodes{
+			func(e *simulation.Event) **simulation.Nodes { return &e.Fail },
+			func(e *simulation.Event) **simulation.Nodes { return &e.Recover },
 		} {
-			if now := *of(&s.Scenario.Events[i]); now == nil || len(now.Nodes) == 0 {
+			if now := *of(&s.Scenario.Events[i]); now == nil || len(now.Names) == 0 {
 				continue
 			}
 			smaller = drop(s, func(c *Case) *[]string {
 				place := of(&c.Scenario.Events[i])
 				selector := **place
 				*place = &selector
-				return &selector.Nodes
+				return &selector.Names
 			}) || smaller
 		}
 	}
@@ -129,9 +130,10 @@ func (s *shrinker) parameters() (smaller bool) {
 		func(c *Case) reflect.Value { return reflect.ValueOf(&c.Scenario.Config).Elem() },
 		func(c *Case) reflect.Value { return reflect.ValueOf(&c.Scenario.Heartbeat).Elem() },
 	} {
-		for i := range part(&s.Case).NumField() {
-			if !part(&s.Case).Field(i).IsZero() {
-				smaller = s.try(func(c *Case) { part(c).Field(i).SetZero() }) || smaller
+		usual := part(&Case{Scenario: *scenariofile.New()})
+		for i := range usual.NumField() {
+			if !part(&s.Case).Field(i).Equal(usual.Field(i)) {
+				smaller = s.try(func(c *Case) { part(c).Field(i).Set(usual.Field(i)) }) || smaller
 			}
 		}
 	}
@@ -141,8 +143,8 @@ func (s *shrinker) parameters() (smaller bool) {
 // until ends the scenario earlier.
 func (s *shrinker) until() (smaller bool) {
 	for _, by := range []time.Duration{10 * time.Minute, time.Minute, 10 * time.Second} {
-		for time.Duration(*s.Scenario.Until) > by {
-			if !s.try(func(c *Case) { c.Scenario.Until = of(*c.Scenario.Until - scenario.Duration(by)) }) {
+		for s.Scenario.Until > by {
+			if !s.try(func(c *Case) { c.Scenario.Until -= by }) {
 				break
 			}
 			smaller = true

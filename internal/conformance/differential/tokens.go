@@ -7,14 +7,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // rateOfPass: in the pass that lowers a rate, upstream may still serve one node at the old rate.
 func (e *explainer) rateOfPass(zone string, at time.Duration) {
 	for _, l := range e.left[e.since(at-slack):e.since(at+tick+1)] {
 		if l.Side == UpstreamSide && e.zoneOf[l.Node] == zone &&
-			(l.Kind == scenario.KindTaint && ownNoExecute(l.Line) && l.Op == scenario.OpAdd || l.Kind == scenario.KindEvict) {
+			(l.Kind == timeline.KindTaint && ownNoExecute(l.Line) && l.Op == timeline.OpAdd || l.Kind == timeline.KindEvict) {
 			e.open(zone, at, RateOfPass)
 			return
 		}
@@ -54,9 +54,9 @@ func (e *explainer) exactToken() {
 		late, rule = late+e.late, SamePass
 	}
 	for i, l := range e.left { // its taint came later, so its eviction would have too
-		if l.Side == OursSide && e.rule[i] == (Rule{}) && l.Kind == scenario.KindEvict {
+		if l.Side == OursSide && e.rule[i] == (Rule{}) && l.Kind == timeline.KindEvict {
 			for _, k := range e.byPod[l.Pod] {
-				if o := e.left[k]; o.Side == UpstreamSide && o.Kind == scenario.KindCancel && o.T >= l.T-slack && o.T <= l.T+late {
+				if o := e.left[k]; o.Side == UpstreamSide && o.Kind == timeline.KindCancel && o.T >= l.T-slack && o.T <= l.T+late {
 					e.explain(i, rule)
 					e.explain(k, rule)
 				}
@@ -86,11 +86,11 @@ func (e *explainer) exactToken() {
 				e.open(zone, l.T, rule)
 			}
 		}
-		another := func(o *scenario.Line) bool { return o.Node != l.Node }
+		another := func(o *timeline.Line) bool { return o.Node != l.Node }
 		if gone := e.removed[l.Node]; gone >= l.T && gone <= l.T+late {
 			e.open(zone, l.T, rule)
 		}
-		if e.late > 0 && (e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late || e.theirs.wrote(about{kind: scenario.KindCondition, zone: zone}, l.T+slack, l.T+late, another)) {
+		if e.late > 0 && (e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late || e.theirs.wrote(about{kind: timeline.KindCondition, zone: zone}, l.T+slack, l.T+late, another)) {
 			e.open(zone, l.T, rule)
 		}
 	}
@@ -100,7 +100,7 @@ func (e *explainer) exactToken() {
 // have it yet.
 func (e *explainer) savedToken(zone string, at time.Duration, before float64) {
 	last := -forever
-	for _, kind := range []scenario.Kind{scenario.KindTaint, scenario.KindEvict} { // served needs one of them
+	for _, kind := range []timeline.Kind{timeline.KindTaint, timeline.KindEvict} { // served needs one of them
 		for _, l := range e.ours[about{kind: kind, zone: zone}] {
 			if l.T < at && e.served(*l) {
 				last = l.T
@@ -132,7 +132,7 @@ func (e *explainer) rateChanges(zone string, from, to time.Duration) bool {
 // new Ready status for an old one.
 func (e *explainer) sameSecond() {
 	for _, l := range e.left {
-		if l.Side != UpstreamSide || l.Kind != scenario.KindEvict || e.settings.TaintBasedEviction {
+		if l.Side != UpstreamSide || l.Kind != timeline.KindEvict || e.settings.TaintBasedEviction {
 			continue
 		}
 		for _, m := range e.health[l.Node] {
@@ -159,7 +159,7 @@ func (e *explainer) requeued() {
 			continue
 		}
 		for _, d := range e.queued(zone, pass-slack, pass+slack) {
-			if e.theirs.wrote(about{kind: l.Kind, node: d.Node}, pass-slack, e.left[k].T, func(o *scenario.Line) bool { return e.served(*o) }) {
+			if e.theirs.wrote(about{kind: l.Kind, node: d.Node}, pass-slack, e.left[k].T, func(o *timeline.Line) bool { return e.served(*o) }) {
 				e.open(zone, l.T, Requeued)
 				break
 			}

@@ -3,18 +3,19 @@ package differential
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/examples/scenariofile"
 	"github.com/evictkit/evictkit/zone"
 )
 
 // truth is what the scenario itself says, whatever either side made of it.
 type truth struct {
-	settings  scenario.Settings
+	settings  settings
 	zoneOf    map[string]string // of every node that ever exists
 	health    map[string][]moment
 	foreign   map[string][]span        // foreign NoExecute taints of a node
@@ -29,6 +30,13 @@ type truth struct {
 	unheardOf []span   // of the API, for kubelets
 	stale     []stale  // leases of which the watch loses the renewals
 	order     []string // nodes of time 0, as kubelets count them
+}
+
+// settings are what applies to a scenario.
+type settings struct {
+	scenariofile.Config
+	scenariofile.Heartbeat
+	Until time.Duration
 }
 
 // moment is when a node became healthy or unhealthy.
@@ -50,12 +58,12 @@ type stale struct {
 
 const forever = time.Duration(1<<63 - 1)
 
-var epoch = simulator.Epoch
+var epoch = simulation.Epoch
 
 func (s span) holds(t time.Duration) bool { return s.from <= t && t <= s.to }
 
 func truthOf(c *Case) *truth {
-	t := &truth{settings: c.Scenario.Settings(), zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}, bound: map[string]time.Duration{}, removed: map[string]time.Duration{}}
+	t := &truth{settings: settings{c.Scenario.Config, c.Scenario.Heartbeat, c.Scenario.Until}, zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}, bound: map[string]time.Duration{}, removed: map[string]time.Duration{}}
 	var generated []string
 	for i := range c.Scenario.Cluster.Zones {
 		z := &c.Scenario.Cluster.Zones[i]
@@ -78,7 +86,7 @@ func truthOf(c *Case) *truth {
 		t.spared[p.Name] = p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed || p.Annotations[v1.MirrorPodAnnotationKey] != ""
 	}
 	events := slices.Clone(c.Scenario.Events)
-	slices.SortStableFunc(events, func(a, b scenario.Event) int { return cmp.Compare(a.Time(), b.Time()) })
+	slices.SortStableFunc(events, func(a, b simulation.Event) int { return cmp.Compare(a.At, b.At) })
 	for i := range events {
 		t.event(&events[i])
 	}
@@ -112,9 +120,9 @@ func (t *truth) unheard(name string, s span) {
 
 // renewal returns when a kubelet that lives renews its lease next.
 func (t *truth) renewal(name string, at time.Duration) time.Duration {
-	interval := t.settings.HeartbeatInterval
+	interval := t.settings.Interval
 	first := interval
-	if i := slices.Index(t.order, name); i >= 0 && t.settings.Spread != scenario.SpreadNone {
+	if i := slices.Index(t.order, name); i >= 0 && t.settings.Spread != scenariofile.SpreadNone {
 		first += interval * time.Duration(i) / time.Duration(len(t.order))
 	}
 	silent := false
@@ -137,12 +145,12 @@ func (t *truth) renewal(name string, at time.Duration) time.Duration {
 
 // trace adds what a trace does to the nodes of its zone, in the order of their names. Only conditions can change there
 // beside it.
-func (t *truth) trace(driver *scenario.ZoneTrace) {
-	names := t.selected(&scenario.Selector{Zone: driver.Zone})
+func (t *truth) trace(driver *scenariofile.Availability) {
+	names := t.selected(&simulation.Nodes{Zone: driver.Zone})
 	slices.Sort(names)
 	alive := len(names)
-	for j := range driver.Trace.Len() {
-		at, now := time.Duration(j)*driver.Trace.Gap(), driver.Trace.Alive(driver.Trace.Sample(j), len(names), driver.Scale)
+	for j, sample := range driver.Alive {
+		at, now := time.Duration(j)*driver.Gap, living(driver, sample, len(names))
 		for _, name := range names[min(alive, now):max(alive, now)] {
 			t.health[name] = append(t.health[name], moment{at: at, failing: now < alive, silent: now < alive})
 		}
@@ -153,10 +161,23 @@ func (t *truth) trace(driver *scenario.ZoneTrace) {
 	}
 }
 
-func (t *truth) event(e *scenario.Event) {
-	at := e.Time()
+// living returns how many of so many nodes are live while a sample of the trace holds. Without a scale it is the sample's share
+// of the largest one, rounded to the nearest node, half up.
+func living(driver *scenariofile.Availability, sample, nodes int) int {
+	if driver.Scale != nil {
+		return min(sample**driver.Scale, nodes)
+	}
+	largest := slices.Max(driver.Alive)
+	if largest == 0 {
+		return 0
+	}
+	return (2*sample*nodes + largest) / (2 * largest)
+}
+
+func (t *truth) event(e *simulation.Event) {
+	at := e.At
 	for _, s := range []struct {
-		selector *scenario.Selector
+		selector *simulation.Nodes
 		failing  bool
 	}{{e.Fail, true}, {e.Recover, false}} {
 		if s.selector != nil {
@@ -166,25 +187,27 @@ func (t *truth) event(e *scenario.Event) {
 		}
 	}
 	switch {
-	case e.Condition != nil && e.Condition.Type == string(v1.NodeReady):
-		t.health[e.Condition.Node] = append(t.health[e.Condition.Node], moment{at: at, failing: e.Condition.Status != string(v1.ConditionTrue)})
-	case e.Taint != nil && e.Taint.Effect == string(v1.TaintEffectNoExecute):
-		if slices.ContainsFunc(t.foreign[e.Taint.Node], func(s span) bool { return s.holds(at) }) {
-			t.again = append(t.again, moment{at: at, name: e.Taint.Node})
+	case e.Condition != nil && e.Condition.Type == v1.NodeReady:
+		for _, name := range t.selected(&e.Condition.Nodes) {
+			t.health[name] = append(t.health[name], moment{at: at, failing: e.Condition.Status != v1.ConditionTrue})
 		}
-		t.foreign[e.Taint.Node] = append(t.foreign[e.Taint.Node], span{at, forever})
-	case e.Untaint != nil && e.Untaint.Effect == string(v1.TaintEffectNoExecute):
-		// It does not matter which of them goes: spans only say that there may be more than one.
-		for i, s := range t.foreign[e.Untaint.Node] {
-			if s.to == forever && len(t.foreign[e.Untaint.Node]) == 1 {
-				t.foreign[e.Untaint.Node][i].to = at
+	case e.Taint != nil && e.Taint.Effect == v1.TaintEffectNoExecute:
+		for _, name := range t.selected(&e.Taint.Nodes) {
+			t.taint(at, name)
+		}
+	case e.Untaint != nil && e.Untaint.Effect == v1.TaintEffectNoExecute:
+		for _, name := range t.selected(&e.Untaint.Nodes) { // which of several goes does not matter: spans only say that there may be more
+			if spans := t.foreign[name]; len(spans) == 1 && spans[0].to == forever {
+				spans[0].to = at
 			}
 		}
 	case e.AddNode != nil:
-		t.zoneOf[e.AddNode.Name] = scenario.ZoneKey{Region: e.AddNode.Region, Zone: e.AddNode.Zone}.String()
+		t.zoneOf[e.AddNode.Name] = zone.Key{Region: e.AddNode.Region, Zone: e.AddNode.Zone}.String()
 		t.added = append(t.added, moment{at: at, name: e.AddNode.Name})
 	case e.DeleteNode != nil:
-		t.removed[e.DeleteNode.Node] = at
+		for _, name := range t.selected(e.DeleteNode) {
+			t.removed[name] = at
+		}
 	case e.AddPod != nil:
 		t.bound[e.AddPod.Name] = at
 	case e.DeletePod != nil:
@@ -192,14 +215,14 @@ func (t *truth) event(e *scenario.Event) {
 	case e.Restart != nil:
 		t.restarts = append(t.restarts, at)
 	case e.LoseLeases != nil:
-		for _, name := range t.selected(&e.LoseLeases.Selector) {
+		for _, name := range t.selected(&e.LoseLeases.Nodes) {
 			t.stale = append(t.stale, stale{span{at, forever}, name})
 		}
 	case e.ShowLeases != nil:
 		for _, name := range t.selected(e.ShowLeases) {
 			for i := range t.stale {
 				if s := &t.stale[i]; s.node == name {
-					s.to = min(s.to, at+t.settings.HeartbeatInterval)
+					s.to = min(s.to, at+t.settings.Interval)
 				}
 			}
 		}
@@ -208,13 +231,21 @@ func (t *truth) event(e *scenario.Event) {
 	}
 }
 
+// taint notes a foreign taint.
+func (t *truth) taint(at time.Duration, node string) {
+	if slices.ContainsFunc(t.foreign[node], func(s span) bool { return s.holds(at) }) {
+		t.again = append(t.again, moment{at: at, name: node})
+	}
+	t.foreign[node] = append(t.foreign[node], span{at, forever})
+}
+
 // lost says whether the watch loses the renewals of the node's lease at that instant.
 func (t *truth) lost(node string, at time.Duration) bool {
 	return slices.ContainsFunc(t.stale, func(s stale) bool { return s.node == node && s.holds(at) })
 }
 
-func (t *truth) api(at time.Duration, a *scenario.API) {
-	if a.State != scenario.APIDown {
+func (t *truth) api(at time.Duration, a *simulation.API) {
+	if a.State != simulation.APIDown {
 		for _, spans := range [][]span{t.outages, t.unheardOf} {
 			for i := range spans {
 				spans[i].to = min(spans[i].to, at)
@@ -222,30 +253,26 @@ func (t *truth) api(at time.Duration, a *scenario.API) {
 		}
 		return
 	}
-	evictor, kubelets := a.Covers()
-	if evictor {
+	if a.For != simulation.ForKubelets {
 		t.outages = append(t.outages, span{at, forever})
 	}
-	if kubelets {
+	if a.For != simulation.ForEvictor {
 		t.unheardOf = append(t.unheardOf, span{at, forever})
 	}
 }
 
 // selected resolves the selectors that the generator and the shrinker write: names, or a whole zone.
-func (t *truth) selected(s *scenario.Selector) []string {
-	switch {
-	case s.Node != "":
-		return []string{s.Node}
-	case s.Zone != nil:
-		var names []string
-		for name, key := range t.zoneOf {
-			if key == *s.Zone || key[len(key)-min(len(key), len(*s.Zone)):] == *s.Zone {
-				names = append(names, name)
-			}
-		}
-		return names
+func (t *truth) selected(s *simulation.Nodes) []string {
+	if s.Zone == "" {
+		return s.Names
 	}
-	return s.Nodes
+	var names []string
+	for name, key := range t.zoneOf {
+		if key == s.Zone || strings.HasSuffix(key, ":"+s.Zone) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // failing says whether the node's kubelet is silent or reports that it is not Ready.

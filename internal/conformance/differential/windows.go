@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // openWindows finds the moments from which the two sides taint the nodes of a zone differently.
@@ -100,7 +100,7 @@ func (e *explainer) starts() {
 			}
 		}
 		for i, l := range e.left {
-			if l.Node == n.Name && l.T <= until && slices.Contains([]scenario.Kind{scenario.KindCondition, scenario.KindTaint, scenario.KindPodNotReady}, l.Kind) {
+			if l.Node == n.Name && l.T <= until && slices.Contains([]timeline.Kind{timeline.KindCondition, timeline.KindTaint, timeline.KindPodNotReady}, l.Kind) {
 				e.explain(i, StartGrace)
 			}
 		}
@@ -112,7 +112,7 @@ func (e *explainer) starts() {
 func (e *explainer) drifted(down span) bool {
 	origin, period := e.started(down.to), e.settings.NodeMonitorPeriod
 	for _, l := range e.Upstream {
-		if l.T < down.from || l.T > e.restarted(down.to) || l.Kind != scenario.KindCondition && l.Kind != scenario.KindZone && l.Kind != scenario.KindCluster {
+		if l.T < down.from || l.T > e.restarted(down.to) || l.Kind != timeline.KindCondition && l.Kind != timeline.KindZone && l.Kind != timeline.KindCluster {
 			continue
 		}
 		if phase := (l.T - origin) % period; phase > slack && phase < period-slack {
@@ -126,7 +126,7 @@ func (e *explainer) drifted(down span) bool {
 // zone that is gone, so for it they were all down before, too.
 func (e *explainer) vanished() {
 	for _, l := range e.left {
-		if l.Side != OursSide || l.Kind != scenario.KindCluster || l.State != scenario.AllZonesDisrupted {
+		if l.Side != OursSide || l.Kind != timeline.KindCluster || l.State != timeline.AllZonesDisrupted {
 			continue
 		}
 		for _, d := range e.Decisions {
@@ -176,7 +176,7 @@ func (e *explainer) forgive() {
 	}
 	evicted := map[string][]gone{}
 	for i, l := range e.left {
-		if l.Kind == scenario.KindEvict && e.rule[i] != (Rule{}) {
+		if l.Kind == timeline.KindEvict && e.rule[i] != (Rule{}) {
 			evicted[l.Pod] = append(evicted[l.Pod], gone{l, e.rule[i]})
 		}
 	}
@@ -194,7 +194,7 @@ func (e *explainer) forgive() {
 func (e *explainer) sooner() {
 	done := map[Left]Rule{}
 	for i, l := range e.left {
-		if l.Kind != scenario.KindTaint {
+		if l.Kind != timeline.KindTaint {
 			continue
 		}
 		own, other, opposite := l, l, l
@@ -202,7 +202,7 @@ func (e *explainer) sooner() {
 		other.Side = l.Side.other()
 		opposite.Op = opposed[l.Op]
 		for _, key := range []Left{opposite, other} {
-			if r, ok := done[key]; ok && (key == other || l.Op == scenario.OpRemove || e.bears(l)) {
+			if r, ok := done[key]; ok && (key == other || l.Op == timeline.OpRemove || e.bears(l)) {
 				e.explain(i, r)
 				delete(done, key)
 			}
@@ -221,7 +221,7 @@ func (e *explainer) bears(l Left) (on bool) {
 	}
 	for _, o := range lines[about{kind: l.Kind, node: l.Node}] {
 		if o.T <= l.T && o.Key == l.Key && o.Effect == l.Effect {
-			on = o.Op == scenario.OpAdd
+			on = o.Op == timeline.OpAdd
 		}
 	}
 	return on
@@ -230,18 +230,18 @@ func (e *explainer) bears(l Left) (on bool) {
 // covers says whether a window of that rule applies to the line.
 func (e *explainer) covers(w window, l Left) bool {
 	if w.rule == StaleLease { // a node that lives is not tainted by us because its renewals are lost
-		return l.Side == UpstreamSide || e.failing(l.Node, l.T) || !e.lost(l.Node, l.T) || l.Op == scenario.OpRemove || l.Kind != scenario.KindTaint && l.Kind != scenario.KindCondition && l.Kind != scenario.KindPodNotReady
+		return l.Side == UpstreamSide || e.failing(l.Node, l.T) || !e.lost(l.Node, l.T) || l.Op == timeline.OpRemove || l.Kind != timeline.KindTaint && l.Kind != timeline.KindCondition && l.Kind != timeline.KindPodNotReady
 	}
 	switch l.Kind {
-	case scenario.KindEvict, scenario.KindCancel:
+	case timeline.KindEvict, timeline.KindCancel:
 		return true
-	case scenario.KindTaint:
-		return ownNoExecute(l.Line) || w.rule == FailedWrites || l.Key != "" && l.Op == scenario.OpRemove
-	case scenario.KindPodNotReady:
+	case timeline.KindTaint:
+		return ownNoExecute(l.Line) || w.rule == FailedWrites || l.Key != "" && l.Op == timeline.OpRemove
+	case timeline.KindPodNotReady:
 		return w.rule == FailedWrites || w.rule == StartGrace || w.rule == AllDownGrace || w.rule == Newcomer || w.rule == Vanished
-	case scenario.KindCondition:
+	case timeline.KindCondition:
 		return w.rule == FailedWrites
-	case scenario.KindZone, scenario.KindCluster:
+	case timeline.KindZone, timeline.KindCluster:
 		return w.rule == FailedWrites || w.rule == Newcomer || w.rule == Vanished
 	}
 	return false

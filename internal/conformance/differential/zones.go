@@ -3,20 +3,23 @@ package differential
 import (
 	"time"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/zone"
 )
 
-// normal is the state of a zone that has just become empty.
-var normal = zone.Normal.String()
+// States of a zone that has just become empty: normal is ours, and none is what upstream stores.
+var (
+	normal = zone.Normal.String()
+	none   = zone.State(0).String()
+)
 
 // comparable drops what upstream does not report about zones: changes of only the rate, the states of zones when all of
 // them go down or come back together, and zones in which no node counts. It returns how many of the last there were.
 // After a restart, every zone is reported again.
-func comparable(lines []scenario.Line, side Side, restarts []time.Duration) (kept []scenario.Line, empty int) {
+func comparable(lines []timeline.Line, side Side, restarts []time.Duration) (kept []timeline.Line, empty int) {
 	together := map[time.Duration]bool{}
 	for _, l := range lines {
-		if l.Kind == scenario.KindCluster {
+		if l.Kind == timeline.KindCluster {
 			together[l.T] = true
 		}
 	}
@@ -26,11 +29,11 @@ func comparable(lines []scenario.Line, side Side, restarts []time.Duration) (kep
 			clear(state)
 			restarts = restarts[1:]
 		}
-		if l.Kind == scenario.KindCluster {
+		if l.Kind == timeline.KindCluster {
 			clear(state)
 		}
-		if l.Kind == scenario.KindZone {
-			if l.State == "" { // upstream stores this if a zone has just become empty
+		if l.Kind == timeline.KindZone {
+			if l.State == none {
 				state[l.Zone] = normal
 				continue
 			}

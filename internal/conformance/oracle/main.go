@@ -22,7 +22,7 @@ func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
 	// The default handlers sleep for a millisecond while upstream holds a lock that its pass may wait for. Then virtual
 	// time would stand still for ever.
 	utilruntime.ErrorHandlers = nil
-	s := p.Settings
+	s := p.Config
 	if !s.TaintBasedEviction {
 		return nil, fmt.Errorf("v1.37 evicts by taints only")
 	}

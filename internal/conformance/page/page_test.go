@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/page"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // most is the greatest size of the embedded scenario's page.
@@ -279,7 +279,7 @@ func marksDiffer(t *testing.T, ctx context.Context) {
 
 func figures(value float64) map[string]float64 {
 	all := make(map[string]float64)
-	for _, f := range new(simulator.Report).Figures() {
+	for _, f := range new(simulation.Report).Figures() {
 		all[f.Name] = value
 	}
 	return all

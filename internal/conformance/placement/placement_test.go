@@ -76,9 +76,9 @@ func (g generator) world() *world {
 	for i := range 6 + g.IntN(25) {
 		w.addNode(g.node(i))
 	}
-	for _, n := range w.nodes {
+	for i := range w.nodes {
 		if g.one(8) {
-			w.cluster.Fail(n.Name)
+			w.fail(i)
 		}
 	}
 	for i := range g.IntN(60) {
@@ -120,7 +120,7 @@ func (g generator) change(w *world) {
 
 // decide compares one decision, and calls placed with the simulator's choice, if there is one.
 func (c *count) decide(t *testing.T, seed uint64, w *world, p *v1.Pod, placed func(best string)) {
-	ours, best := w.cluster.Feasible(p.DeepCopy())
+	ours, best := w.simulated.Feasible(p.DeepCopy())
 	refused := theirs(t, w, p)
 	c.decisions++
 	differ := differences(ours, refused)

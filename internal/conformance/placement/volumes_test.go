@@ -27,14 +27,10 @@ func (g generator) volumes(w *world) {
 		}
 	}
 	for _, v := range w.volumes {
-		if err := w.cluster.AddVolumeObject(v.DeepCopy()); err != nil {
-			panic(err)
-		}
+		must(w.simulated.Add(v.DeepCopy()))
 	}
 	for _, c := range w.claims {
-		if err := w.cluster.AddClaimObject(c.DeepCopy()); err != nil {
-			panic(err)
-		}
+		must(w.simulated.Add(c.DeepCopy()))
 	}
 }
 

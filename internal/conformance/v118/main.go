@@ -29,7 +29,7 @@ func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
 	if err := utilfeature.DefaultMutableFeatureGate.Set("NodeDisruptionExclusion=true"); err != nil {
 		return nil, err
 	}
-	s := p.Settings
+	s := p.Config
 	log(p.Logged)
 	core := p.Informers.Core().V1()
 	nodes, err := nodelifecycle.NewNodeLifecycleController(p.Informers.Coordination().V1().Leases(), core.Pods(), p.Nodes, p.Informers.Apps().V1().DaemonSets(), p.Client,

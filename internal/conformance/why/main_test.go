@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
 const lost = `config: {nodeEvictionRate: 0.5}
@@ -39,7 +39,7 @@ func TestUpstreamPlaysAndReports(t *testing.T) {
 	require.NoError(t, err)
 	text, err := os.ReadFile(report)
 	require.NoError(t, err)
-	var told struct{ Report simulator.Report }
+	var told struct{ Report simulation.Report }
 	require.NoError(t, json.Unmarshal(text, &told))
 	r := told.Report
 	require.Equal(t, 12, r.Evicted)
@@ -47,9 +47,9 @@ func TestUpstreamPlaysAndReports(t *testing.T) {
 	require.Equal(t, 12, r.ReturnedPods)
 	require.Equal(t, 12, r.NeedlessEvictions)
 	require.Zero(t, r.LostEvictions)
-	require.Len(t, r.ByZone, 2)
-	require.Equal(t, 12, r.ByZone[0].Evicted)
-	require.Equal(t, []simulator.Limit(nil), r.ByZone[0].Limits, "upstream does not say what it waits for")
+	require.Len(t, r.Zones, 2)
+	require.Equal(t, 12, r.Zones[0].Evicted)
+	require.Equal(t, []simulation.Limit(nil), r.Zones[0].Limits, "upstream does not say what it waits for")
 
 	require.NoError(t, os.WriteFile(path, []byte(lost), 0o600))
 	answer, err := ask(ctx, oracle, path)

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
-	"github.com/evictkit/evictkit/internal/simulator"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -52,7 +52,7 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 // A nil pointer in an interface would panic at its first use, so it is reported like a missing value.
 func TestNewNamesWhatIsThereInTypeAlone(t *testing.T) {
 	var store *bare
-	var clk *simulator.Clock
+	var clk *testingclock.FakePassiveClock
 	var policy *zone.DisruptionPolicy
 	var sink *silent
 	var source *brought
@@ -69,7 +69,7 @@ func (*silent) Event(evictor.Event) {}
 
 func TestRunNeedsTimers(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 1))
-	e, err := evictor.New(config(), c.Clients(), evictor.Options{Clock: &simulator.Clock{}})
+	e, err := evictor.New(config(), c.Clients(), evictor.Options{Clock: testingclock.NewFakePassiveClock(evictortest.Epoch)})
 	require.NoError(t, err)
 	require.ErrorContains(t, e.Run(context.Background()), "timers")
 }

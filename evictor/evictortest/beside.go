@@ -2,6 +2,7 @@ package evictortest
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -18,22 +19,41 @@ func (c *Cluster) Feed(to evictor.Target) {
 	}
 }
 
-// source is the cluster as a Source; its Run has nothing to do.
-type source Cluster
+// source is the world's, but feeds as Feed does.
+type source struct {
+	evictor.Source
+	cluster *Cluster
+}
 
-func (s *source) Feed(to evictor.Target, _ evictor.Config) error {
-	(*Cluster)(s).Feed(to)
+func (s source) Feed(to evictor.Target, _ evictor.Config) error {
+	s.cluster.Feed(to)
 	return nil
 }
 
-func (*source) Run(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
+// feeds tells everyone whom Feed has named.
+type feeds Cluster
+
+func (f *feeds) NodeChanged(name string) {
+	for _, to := range f.feeds {
+		to.NodeChanged(name)
+	}
 }
 
-func (*source) Awaits() string { return "" }
+func (f *feeds) PodChanged(key evictor.PodKey) {
+	for _, to := range f.feeds {
+		to.PodChanged(key)
+	}
+}
 
-// driven is a controller under Drive.
+func (f *feeds) LeaseObserved(node string, at time.Time, holder string) {
+	for _, to := range f.feeds {
+		to.LeaseObserved(node, at, holder)
+	}
+}
+
+func (*feeds) SetObserverHealth(error) {}
+
+// driven is the evictor, or a controller under Drive.
 type driven struct {
 	step func(context.Context) (time.Time, error)
 	next time.Time
@@ -60,15 +80,15 @@ func (c *Cluster) stepDriven(d *driven) {
 	c.mu.Unlock()
 }
 
-// due returns when the next driven controller or the evictor wants to be stepped, false if none does.
-func (c *Cluster) due() (first time.Time, some bool) {
+// due returns when the first of them wants to be stepped, never if none does.
+func (c *Cluster) due() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	first, some = c.next, !c.next.IsZero()
+	first := time.Duration(math.MaxInt64)
 	for _, d := range c.driven {
-		if !d.next.IsZero() && (!some || d.next.Before(first)) {
-			first, some = d.next, true
+		if !d.next.IsZero() {
+			first = min(first, d.next.Sub(Epoch))
 		}
 	}
-	return first, some
+	return first
 }

@@ -1,19 +1,21 @@
 package evictortest
 
 import (
-	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -25,23 +27,17 @@ type TB interface {
 }
 
 // Epoch is the instant at which every Cluster starts.
-var Epoch = simulator.Epoch
-
-// fakeClock is the fake clock of k8s.io/utils, counted from Epoch.
-type fakeClock struct{ *testingclock.FakeClock }
-
-func (c fakeClock) Elapsed() time.Duration { return c.Since(Epoch) }
-func (c fakeClock) Set(d time.Duration)    { c.SetTime(Epoch.Add(d)) }
+var Epoch = simulation.Epoch
 
 // Cluster is the in-memory cluster.
 type Cluster struct {
 	t     TB
-	clock fakeClock
+	clock *testingclock.FakeClock
 
 	mu      sync.Mutex // guards what follows; never held while the evictor runs
-	cluster *simulator.Cluster
-	writer  *simulator.Writer
-	lines   []scenario.Line
+	world   *simulation.World
+	api     evictor.Clients // of the world
+	lines   []timeline.Line
 	faults  []func(write, object string) error
 	down    error
 	unread  error // what reading a lease fails with
@@ -50,8 +46,7 @@ type Cluster struct {
 	evictor *evictor.Evictor
 	config  evictor.Config
 	options evictor.Options
-	next    time.Time
-	driven  []*driven
+	driven  []*driven // the evictor, if it was started, and then the others
 }
 
 type layout struct {
@@ -128,9 +123,11 @@ func Heartbeats(lease, status time.Duration) Option {
 // New returns a cluster in which all nodes and pods are healthy.
 func New(t TB, options ...Option) *Cluster {
 	t.Helper()
-	l := layout{given: make(map[string]bool), interval: 10 * time.Second, report: 5 * time.Minute, tolerations: []v1.Toleration{
-		TolerateFor(v1.TaintNodeNotReady, 300), TolerateFor(v1.TaintNodeUnreachable, 300),
-	}}
+	none := func(string) map[string]string { return nil }
+	l := layout{
+		given: make(map[string]bool), interval: 10 * time.Second, report: 5 * time.Minute, nodeLabels: none, podLabels: none,
+		tolerations: []v1.Toleration{TolerateFor(v1.TaintNodeNotReady, 300), TolerateFor(v1.TaintNodeUnreachable, 300)},
+	}
 	for _, option := range options {
 		option(&l)
 	}
@@ -140,48 +137,76 @@ func New(t TB, options ...Option) *Cluster {
 	if l.interval <= 0 || l.report <= 0 {
 		t.Fatalf("evictortest: the periods of kubelets must be positive")
 	}
-	c := &Cluster{t: t, clock: fakeClock{testingclock.NewFakeClock(Epoch)}}
-	c.cluster = simulator.New(c.clock)
-	c.lay(&l)
-	c.cluster.NodeChanged = func(name string) {
-		for _, e := range c.feeds {
-			e.NodeChanged(name)
-		}
-	}
-	c.cluster.PodChanged = func(key evictor.PodKey) {
-		for _, e := range c.feeds {
-			e.PodChanged(key)
-		}
-	}
-	c.cluster.Renewed = func(name string, at time.Time) {
-		for _, e := range c.feeds {
-			e.LeaseObserved(name, at, "")
-		}
-	}
-	c.writer = &simulator.Writer{Cluster: c.cluster, Line: func(l scenario.Line) { c.lines = append(c.lines, l) }}
-	c.cluster.StartKubelets(l.interval, l.report, false)
+	c := &Cluster{t: t, clock: testingclock.NewFakeClock(Epoch)}
+	world, err := simulation.New(simulation.Scenario{
+		Read: l.add, LeaseInterval: l.interval, StatusInterval: l.report, LeasesTogether: true, Clock: c.clock,
+		Timeline: func(line timeline.Line) error {
+			if line.Kind != timeline.KindEvent { // the test knows what it did
+				c.lines = append(c.lines, line)
+			}
+			return nil
+		},
+	})
+	c.must(err)
+	c.world, c.api = world, world.Clients()
+	c.must(c.api.Source.Feed((*feeds)(c), evictor.Config{}))
 	return c
 }
 
-// lay adds the nodes and pods of the layout.
-func (c *Cluster) lay(l *layout) {
+// add adds the nodes and pods of the layout.
+func (l *layout) add(object func(runtime.Object) error) error {
+	controller := true
 	for _, z := range l.zones {
+		owner := []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: z.key.Zone, Controller: &controller}}
 		for i := range z.nodes {
 			name := fmt.Sprintf("%s-%d", z.key.Zone, i)
-			c.must(c.cluster.AddNode(name, z.key))
-			if l.nodeLabels != nil {
-				c.cluster.SetLabels(name, l.nodeLabels(name))
+			if err := object(newNode(name, Epoch, labelled(z.key, l.nodeLabels(name)))); err != nil {
+				return err
 			}
 			for k := range l.podsPerNode {
-				key := evictor.PodKey{Namespace: "default", Name: scenario.PodName(name, k)}
-				c.must(c.cluster.AddPod(key, name, simulator.PodSpec{OwnerKind: "ReplicaSet", OwnerName: z.key.Zone, Tolerations: l.tolerations}))
-				if l.podLabels != nil {
-					c.cluster.SetPodLabels(key, l.podLabels(key.Name))
+				pod := newPod(fmt.Sprintf("%s-p%d", name, k), name, Epoch, l.tolerations)
+				pod.OwnerReferences, pod.Labels = owner, maps.Clone(l.podLabels(pod.Name))
+				if err := object(pod); err != nil {
+					return err
 				}
 			}
 		}
 	}
+	return nil
 }
+
+// labelled returns the labels of a node in that zone. An empty part of the key has none.
+func labelled(key zone.Key, own map[string]string) map[string]string {
+	all := map[string]string{v1.LabelOSStable: "linux", v1.LabelArchStable: "amd64", "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64"}
+	maps.Copy(all, own)
+	if key.Zone != "" {
+		all[v1.LabelTopologyZone] = key.Zone
+	}
+	if key.Region != "" {
+		all[v1.LabelTopologyRegion] = key.Region
+	}
+	return all
+}
+
+// newNode returns a node that a World takes for a healthy one.
+func newNode(name string, created time.Time, labels map[string]string) *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, CreationTimestamp: stamp(created)}}
+}
+
+// newPod returns a pod that is Ready and was scheduled when it was created.
+func newPod(name, node string, created time.Time, tolerations []v1.Toleration) *v1.Pod {
+	namespace, name := split(name)
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: stamp(created)},
+		Spec:       v1.PodSpec{NodeName: node, Tolerations: tolerations},
+		Status: v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{
+			{Type: v1.PodReady, Status: v1.ConditionTrue}, {Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: stamp(created)},
+		}},
+	}
+}
+
+// stamp returns a time as API objects have it: truncated to whole seconds.
+func stamp(at time.Time) metav1.Time { return metav1.NewTime(at.Truncate(time.Second)) }
 
 // TolerateFor returns a toleration of the NoExecute taint with that key, for that many seconds.
 func TolerateFor(key string, seconds int64) v1.Toleration {
@@ -196,13 +221,7 @@ func (c *Cluster) must(err error) {
 }
 
 // Clock returns the cluster's clock, for other code under test. Move it only with Advance.
-func (c *Cluster) Clock() *testingclock.FakeClock { return c.clock.FakeClock }
-
-// Clients returns the cluster as clients for an evictor, including a Source that feeds it and a Confirmer that reads
-// leases.
-func (c *Cluster) Clients() evictor.Clients {
-	return evictor.Clients{Nodes: (*stores)(c), Pods: (*stores)(c), NodeWriter: (*writers)(c), PodWriter: (*writers)(c), Source: (*source)(c), Confirmer: (*leases)(c)}
-}
+func (c *Cluster) Clock() *testingclock.FakeClock { return c.clock }
 
 // Start starts an evictor that Advance steps, in place of any earlier one. It makes its first step at once. At most one
 // Options may be given; its clock is replaced by the cluster's.
@@ -231,14 +250,12 @@ func (c *Cluster) Restart() *evictor.Evictor {
 func (c *Cluster) begin() *evictor.Evictor {
 	c.t.Helper()
 	options := c.options
-	options.Clock = c.clock.FakeClock
+	options.Clock = c.clock
 	observer := options.Observer
 	options.Observer = evictor.ObserverFunc(func(d evictor.Decision) {
-		if l, ok := simulator.LineOf(d); ok {
-			c.mu.Lock()
-			c.lines = append(c.lines, l)
-			c.mu.Unlock()
-		}
+		c.mu.Lock()
+		c.world.Observe(d)
+		c.mu.Unlock()
 		if observer != nil {
 			observer.Observe(d)
 		}
@@ -248,8 +265,9 @@ func (c *Cluster) begin() *evictor.Evictor {
 	c.mu.Lock()
 	if before := c.evictor; before != nil {
 		c.feeds = slices.DeleteFunc(c.feeds, func(fed evictor.Target) bool { return fed == before })
+		c.driven = c.driven[1:]
 	}
-	c.evictor = e
+	c.evictor, c.driven = e, slices.Concat([]*driven{{step: e.Step}}, c.driven)
 	c.mu.Unlock()
 	c.step()
 	return e
@@ -264,13 +282,6 @@ func (c *Cluster) Evictor() *evictor.Evictor {
 
 func (c *Cluster) step() {
 	c.t.Helper()
-	if c.evictor != nil {
-		next, err := c.evictor.Step(context.Background())
-		c.must(err)
-		c.mu.Lock()
-		c.next = next
-		c.mu.Unlock()
-	}
 	c.mu.Lock()
 	all := slices.Clone(c.driven)
 	c.mu.Unlock()
@@ -282,59 +293,47 @@ func (c *Cluster) step() {
 // Advance lets d of virtual time pass. A negative d counts as 0.
 func (c *Cluster) Advance(d time.Duration) {
 	c.t.Helper()
-	until := c.clock.Elapsed() + d
+	until := c.elapsed() + max(d, 0)
 	c.step() // whatever the test has done since the last call
 	for {
-		next := until
-		if due, some := c.due(); some {
-			next = min(next, max(due.Sub(Epoch), c.clock.Elapsed()))
-		}
-		if at, ok := c.turns(next); ok {
-			next = at
-		} else {
-			c.move(next)
-		}
+		next := c.turns(min(until, max(c.due(), c.elapsed())))
 		c.step()
-		due, some := c.due()
-		if next >= until && (!some || due.Sub(Epoch) > next) {
+		if next >= until && c.due() > next {
 			return
 		}
 	}
 }
 
+func (c *Cluster) elapsed() time.Duration { return c.clock.Since(Epoch) }
+
 func (c *Cluster) move(to time.Duration) {
-	if to > c.clock.Elapsed() {
-		c.clock.Set(to)
+	if to > c.elapsed() {
+		c.clock.SetTime(Epoch.Add(to))
 	}
 }
 
-// turns makes kubelets renew and report until then. A report ends it early, because the evictor may act on it.
-func (c *Cluster) turns(until time.Duration) (at time.Duration, reported bool) {
+// turns lets time pass, in which kubelets renew and report, until then, and returns the time that it is. A report ends it
+// early, because the evictor may act on it.
+func (c *Cluster) turns(until time.Duration) time.Duration {
 	for {
 		c.mu.Lock()
-		renewal, renews := c.cluster.NextRenewal()
-		report, reports := c.cluster.NextReport()
+		at, report, ok := c.world.Next()
 		c.mu.Unlock()
-		switch {
-		case renews && renewal <= until && (!reports || renewal <= report):
-			c.move(renewal)
-			c.mu.Lock()
-			c.cluster.Renew()
-			c.mu.Unlock()
-		case reports && report <= until:
-			c.move(report)
-			c.mu.Lock()
-			c.cluster.Report()
-			c.mu.Unlock()
-			at, reported = report, true
-			until = report // with everything else at that instant
-		default:
-			return at, reported
+		if !ok || at > until {
+			c.move(until)
+			return until
+		}
+		c.move(at)
+		c.mu.Lock()
+		c.world.Turn()
+		c.mu.Unlock()
+		if report {
+			until = at // with everything else at that instant
 		}
 	}
 }
 
-// Timeline returns what was written and how zones changed, in order, as lines of the scenario format (JSON; t is in
+// Timeline returns what was written and how zones changed, in order, as lines of package timeline (JSON; t is in
 // seconds since Epoch).
 func (c *Cluster) Timeline() []string {
 	c.mu.Lock()
@@ -347,19 +346,19 @@ func (c *Cluster) Timeline() []string {
 }
 
 // Evicted returns the pods evicted so far, in order: as name, or namespace/name if the namespace is not default.
-func (c *Cluster) Evicted() []string { return c.evicted(func(scenario.Line) bool { return true }) }
+func (c *Cluster) Evicted() []string { return c.evicted(func(timeline.Line) bool { return true }) }
 
 // EvictedFrom is Evicted for one node.
 func (c *Cluster) EvictedFrom(node string) []string {
-	return c.evicted(func(l scenario.Line) bool { return l.Node == node })
+	return c.evicted(func(l timeline.Line) bool { return l.Node == node })
 }
 
-func (c *Cluster) evicted(which func(scenario.Line) bool) []string {
+func (c *Cluster) evicted(which func(timeline.Line) bool) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var pods []string
 	for _, l := range c.lines {
-		if l.Kind == scenario.KindEvict && which(l) {
+		if l.Kind == timeline.KindEvict && which(l) {
 			pods = append(pods, l.Pod)
 		}
 	}

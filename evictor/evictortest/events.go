@@ -1,46 +1,94 @@
 package evictortest
 
 import (
-	"cmp"
-	"context"
-	"fmt"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/simulator"
-	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/zone"
 )
 
-// podKey reads the name of a pod as Evicted writes it.
-func podKey(name string) evictor.PodKey {
-	if namespace, rest, ok := strings.Cut(name, "/"); ok {
-		return evictor.PodKey{Namespace: namespace, Name: rest}
+// split reads the name of a pod as Evicted writes it.
+func split(pod string) (namespace, name string) {
+	if namespace, name, ok := strings.Cut(pod, "/"); ok {
+		return namespace, name
 	}
-	return evictor.PodKey{Namespace: "default", Name: name}
+	return v1.NamespaceDefault, pod
 }
 
-// do changes the cluster. It fails the test if the object does not exist.
-func (c *Cluster) do(what, name string, change func(*simulator.Cluster) bool) {
+// change changes the world. An error fails the test.
+func (c *Cluster) change(what, name string, change func() error) {
 	c.t.Helper()
 	c.mu.Lock()
-	ok := change(c.cluster)
+	err := change()
 	c.mu.Unlock()
-	if !ok {
-		c.t.Fatalf("evictortest: cannot %s %s: it does not exist, or is not in a state for it", what, name)
+	if err != nil {
+		c.t.Fatalf("evictortest: cannot %s %s: it does not exist, or is not in a state for it: %v", what, name, err)
 	}
 }
+
+// do makes an event happen.
+func (c *Cluster) do(what, name string, e simulation.Event) {
+	c.t.Helper()
+	c.change(what, name, func() error { return c.world.Do(e) })
+}
+
+// add adds an object.
+func (c *Cluster) add(object runtime.Object) {
+	c.t.Helper()
+	c.mu.Lock()
+	err := c.world.Add(object)
+	c.mu.Unlock()
+	c.must(err)
+}
+
+var errAbsent = errors.New("it is not in the cluster")
+
+// updateNode changes a node.
+func (c *Cluster) updateNode(what, name string, change func(*v1.Node)) {
+	c.t.Helper()
+	c.change(what+" node", name, func() error {
+		n, ok := c.api.Nodes.Node(name)
+		if !ok {
+			return errAbsent
+		}
+		n = n.DeepCopy()
+		change(n)
+		return c.world.Update(n)
+	})
+}
+
+// updatePod changes a pod.
+func (c *Cluster) updatePod(what, name string, change func(*v1.Pod)) {
+	c.t.Helper()
+	c.change(what+" pod", name, func() error {
+		var key evictor.PodKey
+		key.Namespace, key.Name = split(name)
+		p, ok := c.api.Pods.Pod(key)
+		if !ok {
+			return errAbsent
+		}
+		p = p.DeepCopy()
+		change(p)
+		return c.world.Update(p)
+	})
+}
+
+func named(node string) *simulation.Nodes { return &simulation.Nodes{Names: []string{node}} }
 
 // Fail stops the kubelets of these nodes: they neither renew nor report, and their deleted pods stay terminating.
 // Failing a node again changes nothing.
 func (c *Cluster) Fail(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
-		c.do("fail node", name, func(s *simulator.Cluster) bool { return s.Fail(name) || s.Failed(name) })
+		c.do("fail node", name, simulation.Event{Fail: named(name)})
 	}
 }
 
@@ -48,10 +96,7 @@ func (c *Cluster) Fail(nodes ...string) {
 func (c *Cluster) Recover(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
-		c.do("recover node", name, func(s *simulator.Cluster) bool {
-			_, exists := s.Node(name)
-			return s.Recover(name) || exists
-		})
+		c.do("recover node", name, simulation.Event{Recover: named(name)})
 	}
 }
 
@@ -59,61 +104,53 @@ func (c *Cluster) Recover(nodes ...string) {
 // the kubelet's, such as MaintenancePlanned, may be set while the node has failed, too.
 func (c *Cluster) Condition(node string, kind v1.NodeConditionType, status v1.ConditionStatus) {
 	c.t.Helper()
-	c.do("set a condition of node", node, func(s *simulator.Cluster) bool { return s.SetCondition(node, kind, status) })
+	c.do("set a condition of node", node, simulation.Event{Condition: &simulation.Condition{Nodes: *named(node), Type: kind, Status: status}})
 }
 
 // Taint adds a taint to a node, as if something other than the evictor did.
 func (c *Cluster) Taint(node string, taint v1.Taint) {
 	c.t.Helper()
-	c.do("taint node", node, func(s *simulator.Cluster) bool { return s.SetTaint(node, taint) })
+	c.updateNode("taint", node, func(n *v1.Node) {
+		n.Spec.Taints = append(slices.DeleteFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) }), taint)
+	})
 }
 
 // Untaint removes a taint from a node, as if something other than the evictor did.
 func (c *Cluster) Untaint(node, key string, effect v1.TaintEffect) {
 	c.t.Helper()
-	c.do("untaint node", node, func(s *simulator.Cluster) bool { return s.RemoveTaint(node, key, effect) })
+	c.do("untaint node", node, simulation.Event{Untaint: &simulation.Untaint{Nodes: *named(node), Key: key, Effect: effect}})
 }
 
 // Cordon makes a node unschedulable, or schedulable again.
 func (c *Cluster) Cordon(node string, unschedulable bool) {
 	c.t.Helper()
-	c.do("cordon node", node, func(s *simulator.Cluster) bool { return s.Cordon(node, unschedulable) })
+	event := map[bool]simulation.Event{true: {Cordon: named(node)}, false: {Uncordon: named(node)}}[unschedulable]
+	c.do("cordon node", node, event)
 }
 
 // DeleteNode deletes a node and its pods.
 func (c *Cluster) DeleteNode(node string) {
 	c.t.Helper()
-	c.do("delete node", node, func(s *simulator.Cluster) bool { return s.DeleteNode(node) })
+	c.do("delete node", node, simulation.Event{DeleteNode: named(node)})
 }
 
 // AddNode adds a node that reports Ready at once. If a node of that name was deleted, the new one has a new UID.
 func (c *Cluster) AddNode(node string, key zone.Key) {
 	c.t.Helper()
-	c.mu.Lock()
-	err := c.cluster.AddNode(node, key)
-	if err == nil {
-		c.cluster.StartKubelet(node)
-	}
-	c.mu.Unlock()
-	c.must(err)
+	c.add(newNode(node, c.clock.Now(), labelled(key, nil)))
 }
 
 // AddPod adds a Ready pod without an owner. Here and below, a pod is named namespace/name, or just name in namespace
 // default.
 func (c *Cluster) AddPod(name, node string, tolerations ...v1.Toleration) {
 	c.t.Helper()
-	c.mu.Lock()
-	err := c.cluster.AddPod(podKey(name), node, simulator.PodSpec{Tolerations: tolerations})
-	c.mu.Unlock()
-	c.must(err)
+	c.add(newPod(name, node, c.clock.Now(), tolerations))
 }
 
 // DeletePod deletes a pod.
 func (c *Cluster) DeletePod(name string) {
 	c.t.Helper()
-	c.do("delete pod", name, func(s *simulator.Cluster) bool {
-		return s.DeletePod(podKey(name))
-	})
+	c.do("delete pod", name, simulation.Event{DeletePod: &simulation.Pod{Name: name}})
 }
 
 // SetAPIDown makes every write, and every read of a lease, fail from now on, or ends that.
@@ -145,7 +182,7 @@ func (c *Cluster) FailWrites(fault func(write, object string) error) {
 func (c *Cluster) LoseLeases(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
-		c.do("lose the lease of node", name, func(s *simulator.Cluster) bool { return s.LoseLeases(name, 0) })
+		c.do("lose the lease of node", name, simulation.Event{LoseLeases: &simulation.LoseLeases{Nodes: *named(name)}})
 	}
 }
 
@@ -153,7 +190,7 @@ func (c *Cluster) LoseLeases(nodes ...string) {
 func (c *Cluster) ShowLeases(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
-		c.do("show the lease of node", name, func(s *simulator.Cluster) bool { return s.ShowLeases(name) })
+		c.do("show the lease of node", name, simulation.Event{ShowLeases: named(name)})
 	}
 }
 
@@ -171,190 +208,53 @@ func (c *Cluster) SetLatency(d time.Duration) {
 	c.latency = d
 }
 
-// before returns the error that a write should fail with. c.mu is not held.
-func (c *Cluster) before(write, object string) error {
-	c.mu.Lock()
-	faults, down, latency := c.faults, c.down, c.latency
-	c.mu.Unlock()
-	c.wait(latency)
-	if down != nil {
-		return down
-	}
-	for _, fault := range faults {
-		if err := fault(write, object); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wait lets a call take that long. c.mu is not held.
-func (c *Cluster) wait(latency time.Duration) {
-	if latency > 0 {
-		until := c.clock.Elapsed() + latency
-		for {
-			if _, reported := c.turns(until); !reported {
-				break
-			}
-		}
-		c.move(until)
-	}
-}
-
-// stores, writers and leases are the cluster's client interfaces.
-type (
-	stores  Cluster
-	writers Cluster
-	leases  Cluster
-)
-
-func (l *leases) Confirm(ctx context.Context, suspect evictor.Suspect) (evictor.Answer, error) {
-	c := (*Cluster)(l)
-	c.mu.Lock()
-	latency := c.latency
-	c.mu.Unlock()
-	c.wait(latency)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := cmp.Or(c.unread, c.down); err != nil {
-		return evictor.Unanswered, err
-	}
-	return c.cluster.Confirm(ctx, suspect)
-}
-
-func (s *stores) Synced() bool { return true }
-
-func (s *stores) Node(name string) (*v1.Node, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.cluster.Node(name)
-}
-
-func (s *stores) Nodes(visit func(*v1.Node) bool) {
-	s.mu.Lock()
-	var nodes []*v1.Node
-	s.cluster.Nodes(func(n *v1.Node) bool {
-		nodes = append(nodes, n)
-		return true
-	})
-	s.mu.Unlock()
-	for _, n := range nodes {
-		if !visit(n) {
-			return
-		}
-	}
-}
-
-func (s *stores) Pod(key evictor.PodKey) (*v1.Pod, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.cluster.Pod(key)
-}
-
-func (s *stores) PodsOnNode(node string, visit func(*v1.Pod) bool) {
-	s.mu.Lock()
-	var pods []*v1.Pod
-	for _, key := range s.cluster.SortedPods(node) {
-		p, _ := s.cluster.Pod(key)
-		pods = append(pods, p)
-	}
-	s.mu.Unlock()
-	for _, p := range pods {
-		if !visit(p) {
-			return
-		}
-	}
-}
-
-func (w *writers) write(kind, object string, write func() error) error {
-	c := (*Cluster)(w)
-	if err := c.before(kind, object); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return write()
-}
-
-func (w *writers) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
-	return w.write("conditions", node.Name, func() error { return w.writer.UpdateConditions(ctx, node, conditions) })
-}
-
-func (w *writers) UpdateTaints(ctx context.Context, node *v1.Node, change taints.Change) error {
-	return w.write("taints", node.Name, func() error { return w.writer.UpdateTaints(ctx, node, change) })
-}
-
-func (w *writers) UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error {
-	return w.write("labels", node.Name, func() error { return w.writer.UpdateLabels(ctx, node, labels) })
-}
-
-func (w *writers) Evict(ctx context.Context, pod evictor.PodRef, why evictor.Decision) error {
-	return w.write("evict", pod.PodKey.String(), func() error { return w.writer.Evict(ctx, pod, why) })
-}
-
-func (w *writers) CheckEviction(ctx context.Context, pod evictor.PodRef, why evictor.Decision) error {
-	return w.write("checkEviction", pod.PodKey.String(), func() error { return w.writer.CheckEviction(ctx, pod, why) })
-}
-
-func (w *writers) MarkNotReady(ctx context.Context, pod evictor.PodRef) error {
-	return w.write("podStatus", pod.PodKey.String(), func() error { return w.writer.MarkNotReady(ctx, pod) })
-}
-
 // Tolerate replaces the tolerations of a pod.
 func (c *Cluster) Tolerate(pod string, tolerations ...v1.Toleration) {
 	c.t.Helper()
-	c.do("change the tolerations of pod", pod, func(s *simulator.Cluster) bool {
-		return s.SetTolerations(podKey(pod), tolerations)
-	})
+	c.updatePod("change the tolerations of", pod, func(p *v1.Pod) { p.Spec.Tolerations = tolerations })
 }
 
 // Phase sets the phase of a pod.
 func (c *Cluster) Phase(pod string, phase v1.PodPhase) {
 	c.t.Helper()
-	c.do("set the phase of pod", pod, func(s *simulator.Cluster) bool {
-		return s.SetPhase(podKey(pod), phase)
-	})
+	c.updatePod("set the phase of", pod, func(p *v1.Pod) { p.Status.Phase = phase })
 }
 
 // LabelNode replaces the labels of a node, except those of its zone and region: Relabel changes these.
 func (c *Cluster) LabelNode(node string, labels map[string]string) {
 	c.t.Helper()
-	c.do("label node", node, func(s *simulator.Cluster) bool { return s.SetLabels(node, labels) })
+	c.updateNode("label", node, func(n *v1.Node) { n.Labels = labelled(zone.KeyOf(n.Labels), labels) })
 }
 
 // LabelPod replaces the labels of a pod.
 func (c *Cluster) LabelPod(pod string, labels map[string]string) {
 	c.t.Helper()
-	c.do("label pod", pod, func(s *simulator.Cluster) bool { return s.SetPodLabels(podKey(pod), labels) })
+	c.updatePod("label", pod, func(p *v1.Pod) { p.Labels = labels })
 }
 
 // Relabel moves a node to another zone. Its other labels stay as they are.
 func (c *Cluster) Relabel(node string, key zone.Key) {
 	c.t.Helper()
-	c.do("relabel node", node, func(s *simulator.Cluster) bool { return s.SetZone(node, key) })
+	c.updateNode("relabel", node, func(n *v1.Node) {
+		for _, label := range []string{v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion} {
+			delete(n.Labels, label)
+		}
+		n.Labels = labelled(key, n.Labels)
+	})
 }
 
 // AddPodObject adds a pod with this object's labels, controller, mirror annotation, conditions, phase and tolerations. Its
 // node must exist. An empty namespace means default.
 func (c *Cluster) AddPodObject(pod *v1.Pod) {
 	c.t.Helper()
-	if pod.Namespace == "" {
-		pod = pod.DeepCopy()
-		pod.Namespace = "default"
-	}
-	c.mu.Lock()
-	bound, err := c.cluster.AddPodObject(pod)
-	c.mu.Unlock()
-	if err == nil && !bound {
-		err = fmt.Errorf("pod %s: node %s does not exist", pod.Name, pod.Spec.NodeName)
-	}
-	c.must(err)
+	c.add(pod)
 }
 
 // PodReady sets the Ready condition of a pod, as its kubelet would.
 func (c *Cluster) PodReady(pod string, ready bool) {
 	c.t.Helper()
-	c.do("set the Ready condition of pod", pod, func(s *simulator.Cluster) bool {
-		return s.SetReady(podKey(pod), ready)
+	c.updatePod("set the Ready condition of", pod, func(p *v1.Pod) {
+		status := map[bool]v1.ConditionStatus{true: v1.ConditionTrue, false: v1.ConditionFalse}[ready]
+		p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: status}}
 	})
 }

@@ -27,7 +27,7 @@ func (w *World) Add(object runtime.Object) error {
 	switch o := object.(type) {
 	case *v1.Pod:
 		if len(f.early) > 0 || o.Spec.NodeName == "" {
-			return fmt.Errorf("pod %s: node %q does not exist", o.Name, o.Spec.NodeName)
+			return fmt.Errorf("pod %s: node %s does not exist", o.Name, o.Spec.NodeName)
 		}
 		c.tellAdded(o.Spec.NodeName, evictor.PodKey{Namespace: inDefault(o.Namespace), Name: o.Name})
 	case *v1.Node:
@@ -41,15 +41,20 @@ func (w *World) Add(object runtime.Object) error {
 	return nil
 }
 
-// Update gives a node the labels, and a pod the labels, tolerations, phase and Ready condition of this object, as if
-// someone had written them. Do changes what else there is.
+// Update gives a node the labels and taints, and a pod the labels, tolerations, phase and Ready condition of this object, as
+// if someone had written them. Do changes what else there is. A NoExecute taint without a TimeAdded was added now.
 func (w *World) Update(object runtime.Object) error {
 	c := w.player.cluster
 	switch o := object.(type) {
 	case *v1.Node:
-		if !c.setLabels(o.Name, o.Labels) {
+		i, ok := c.nodeByID[o.Name]
+		if !ok {
 			return fmt.Errorf("node %s does not exist", o.Name)
 		}
+		if !maps.Equal(c.nodes[i].labels, o.Labels) {
+			c.relabel(o.Name, func(n *node) { n.labels, n.zone = maps.Clone(o.Labels), zone.KeyOf(o.Labels) })
+		}
+		c.updateTaints(o)
 	case *v1.Pod:
 		key := evictor.PodKey{Namespace: inDefault(o.Namespace), Name: o.Name}
 		i, ok := c.findPod(key)
@@ -76,9 +81,19 @@ func (w *World) Update(object runtime.Object) error {
 	return nil
 }
 
-// setLabels replaces a node's labels. Its zone follows from them.
-func (c *cluster) setLabels(name string, labels map[string]string) bool {
-	return c.relabel(name, func(n *node) { n.labels, n.zone = maps.Clone(labels), zone.KeyOf(labels) })
+// updateTaints makes the taints of a node those of the object.
+func (c *cluster) updateTaints(object *v1.Node) {
+	before, after := c.nodes[c.nodeByID[object.Name]].taints, object.Spec.Taints
+	for _, t := range before {
+		if !slices.ContainsFunc(after, func(other v1.Taint) bool { return other.MatchTaint(&t) }) {
+			c.RemoveTaint(object.Name, t.Key, t.Effect)
+		}
+	}
+	for _, t := range after {
+		if !slices.ContainsFunc(before, func(other v1.Taint) bool { return equality.Semantic.DeepEqual(other, t) }) {
+			c.SetTaint(object.Name, t)
+		}
+	}
 }
 
 // Feasible returns the names, in order, of the nodes on which such a pod could come back now, whatever node the object

@@ -44,11 +44,35 @@ func (e *Event) checkNow(c *cluster) error {
 		return fmt.Errorf("%d actions (%s), not exactly one", len(actions), strings.Join(actions, ", "))
 	}
 	var faults, own faults
-	newForecast(&Scenario{ReplaceAfter: -1}, c, &faults).act(&own, &Planned{Event: e})
+	w := emptyForecast(&Scenario{ReplaceAfter: -1}, c, &faults)
+	if names, some := e.names(); some { // whatever the others are
+		for _, name := range names {
+			if i, ok := c.nodeByID[name]; ok {
+				w.known(&c.nodes[i])
+			}
+		}
+	} else {
+		w.knowAll()
+	}
+	w.act(&own, &Planned{Event: e})
 	for _, err := range own {
 		faults.add("%s: %w", actions[0], err)
 	}
 	return errors.Join(faults...)
+}
+
+// names returns the names of all nodes that an event can concern, false if it chooses among all that there are.
+func (e *Event) names() (names []string, some bool) {
+	of := e.nodes()
+	switch {
+	case of != nil:
+		return of.Names, !of.several()
+	case e.AddNode != nil:
+		names = []string{e.AddNode.Name}
+	case e.AddPod != nil:
+		names = []string{e.AddPod.Node}
+	}
+	return names, true
 }
 
 // faults collects errors.

@@ -54,9 +54,9 @@ type foreseenZone struct {
 
 type podName struct{ namespace, name string }
 
-// newForecast builds time 0 and reports duplicate names.
-func newForecast(s *Scenario, c *cluster, f *faults) *forecast {
-	w := &forecast{
+// emptyForecast knows no node yet.
+func emptyForecast(s *Scenario, c *cluster, f *faults) *forecast {
+	return &forecast{
 		scenario:    s,
 		cluster:     c,
 		faults:      f,
@@ -67,18 +67,33 @@ func newForecast(s *Scenario, c *cluster, f *faults) *forecast {
 		replaced:    make(map[[3]int][]*foreseen),
 		deletedPods: make(map[podName]*foreseen),
 	}
-	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted {
-			w.start(&foreseen{name: n.name, zone: w.zone(n.zone), failed: n.failed, labels: n.labels})
+}
+
+// newForecast builds time 0 and reports duplicate names.
+func newForecast(s *Scenario, c *cluster, f *faults) *forecast {
+	w := emptyForecast(s, c, f)
+	w.knowAll()
+	return w
+}
+
+// knowAll adds all nodes of time 0.
+func (w *forecast) knowAll() {
+	for i := range w.cluster.nodes {
+		if n := &w.cluster.nodes[i]; !n.deleted {
+			w.known(n)
 		}
 	}
-	for i := range s.Zones {
+	for i := range w.scenario.Zones {
 		w.generate(i)
 	}
 	for _, z := range w.zones {
 		sortNodes(z.nodes)
 	}
-	return w
+}
+
+// known adds a node of the cluster.
+func (w *forecast) known(n *node) {
+	w.start(&foreseen{name: n.name, zone: w.zone(n.zone), failed: n.failed, labels: n.labels})
 }
 
 // generate checks generated zone i and adds its nodes, unless they are out of bounds.

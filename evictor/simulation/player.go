@@ -102,7 +102,10 @@ func New(s Scenario) (*World, error) {
 		return nil, err
 	}
 	p.driven = true
-	return p.world, p.begin()
+	if err := p.begin(); err != nil { // this makes the world that the program gets
+		return nil, fmt.Errorf("simulation: %w", err)
+	}
+	return p.world, nil
 }
 
 // player checks the scenario and adds its objects to the cluster.

@@ -71,10 +71,7 @@ func (c *cluster) podOf(object *v1.Pod) pod {
 	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
 	s := podSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)}
 	if owner := metav1.GetControllerOf(object); owner != nil {
-		s.OwnerKind = owner.Kind
-		if owner.Kind != "ReplicaSet" { // different names would defeat sharing, and only the kind matters
-			s.OwnerName = owner.Name
-		}
+		s.OwnerKind, s.OwnerName = owner.Kind, owner.Name
 	}
 	p := pod{
 		spec: c.spec(s), phase: phaseOf(object.Status.Phase), terminating: object.DeletionTimestamp != nil, bound: c.now(),

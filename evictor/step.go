@@ -20,8 +20,8 @@ const maxLaps = 16
 //
 // The error is ErrRunning if another Step or Run is active, or else the context's.
 func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
-	if !e.active.CompareAndSwap(false, true) {
-		return time.Time{}, ErrRunning
+	if err := e.begin(ctx, "Step"); err != nil {
+		return time.Time{}, err
 	}
 	defer e.active.Store(false)
 	defer e.deliver()

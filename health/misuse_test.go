@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/internal/misuse"
 )
 
-func TestMisuse(t *testing.T) {
+func TestWrongUseIsAnswered(t *testing.T) {
 	var noClock *clocktesting.FakeClock
 	rules := func(rules ...Rule) func() error {
 		return func() error { return misuse.Said(NewDurations[string](DurationsConfig{Rules: rules})) }

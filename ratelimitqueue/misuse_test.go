@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/internal/misuse"
 )
 
-func TestMisuse(t *testing.T) {
+func TestWrongUseIsAnswered(t *testing.T) {
 	var noClock *clocktesting.FakeClock
 	type groupConfig = GroupConfig[string, string]
 	made := func(c Config) func() error {

@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/internal/misuse"
 )
 
-func TestMisuse(t *testing.T) {
+func TestWrongUseIsAnswered(t *testing.T) {
 	var noClock *testingclock.FakeClock
 	background, work := context.Background(), func(context.Context, Work[float64, int]) Result { return Done() }
 	made := func(c Config) func() error {

@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/internal/misuse"
 )
 
-func TestMisuse(t *testing.T) {
+func TestWrongUseIsAnswered(t *testing.T) {
 	made := func(config Config[string]) error { return misuse.Said(New[string](config)) }
 	evaluated := func(policyOf func(string) Policy) func() error {
 		return func() error {

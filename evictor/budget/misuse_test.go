@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/internal/misuse"
 )
 
-func TestMisuse(t *testing.T) {
+func TestWrongUseIsAnswered(t *testing.T) {
 	made := func(change func(*Config[string, thing])) func() error {
 		return func() error {
 			c := things(Bound{Name: "ok", Of: Bad, Max: Count(1)})

@@ -13,7 +13,7 @@ import (
 	"github.com/evictkit/evictkit/internal/misuse"
 )
 
-func TestMisuse(t *testing.T) {
+func TestWrongUseIsAnswered(t *testing.T) {
 	var noClock *clocktesting.FakeClock
 	var noWorld *world
 	made := func(c Config) func() error {

@@ -8,7 +8,7 @@ import (
 	"github.com/evictkit/evictkit/internal/misuse"
 )
 
-func TestMisuse(t *testing.T) {
+func TestWrongUseIsAnswered(t *testing.T) {
 	notified := func(c NotifierConfig) func() error {
 		return func() error { return misuse.Said(NewNotifier(Node{Dir: t.TempDir()}, c)) }
 	}

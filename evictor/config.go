@@ -47,7 +47,7 @@ type Config struct {
 	UnhealthyZoneThreshold float64
 
 	// MaxMarkedNodes is of how many silent nodes the pods are marked not Ready at once in a partially disrupted zone; those
-	// of the others wait until it is not partially disrupted any more, or has been for MarkAllAfter, 0 for ever. Whoever
+	// of the others wait until it is not partially disrupted any more, or has been for MarkAllAfter, 0 for ever (it goes with MaxMarkedNodes). Whoever
 	// loses the network of half a zone then keeps endpoints that may still work (kubernetes#77864, #125618). 0 means no
 	// limit, as upstream has it.
 	MaxMarkedNodes int

@@ -126,7 +126,7 @@ type Options struct {
 	// Lifecycle it counts as having left when the taint was written.
 	Budget *budget.Budget[string, Member]
 	// Exceeded says what becomes of pending evictions on a node that was acted on, while a bound of Budget is exceeded
-	// as things stand: Medik8s stops in a storm. The answers mean what they mean in zone.Ruling.Pending. Nil means that
+	// as things stand: Medik8s stops in a storm. It goes with Budget. The answers mean what they mean in zone.Ruling.Pending. Nil means that
 	// the evictions go on. It is called in each monitor pass and, where NodeMonitorPeriod is 0, in each Step and, while
 	// a node is acted on, once in each Config.GateInterval, because the budget may be shared.
 	Exceeded func(bound *budget.Refusal) zone.Pending

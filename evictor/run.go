@@ -13,8 +13,8 @@ import (
 
 // Run is a loop over what Step does, with the writes on bounded pools of workers: evictions, node writes and, on pools
 // of their own, lifts and questions about suspects. It also runs the clients' Source. When the context ends, Run waits for every write in flight and
-// returns the context's cause. It returns ErrRunning if another Step or Run is active, and an error if the clock has no
-// timers or the Source ends by itself.
+// returns the context's cause. It returns ErrRunning if another Step or Run is active, and an error if ctx is nil,
+// the clock has no timers or the Source ends by itself.
 func (e *Evictor) Run(ctx context.Context) error {
 	if err := e.begin(ctx, "Run"); err != nil {
 		return err

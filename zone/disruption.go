@@ -28,7 +28,7 @@ type DisruptionPolicy struct {
 	FullDisruptionRate *float64 `json:"fullDisruptionRate,omitempty"`
 	// MaxMarked is Ruling.MaxMarked in PartialDisruption, so that a partition of the network does not take every endpoint
 	// out of service at once. 0 is no limit; kube-controller-manager has none. MarkAllAfter is after how long in this
-	// state the limit falls; 0 is never.
+	// state the limit falls; 0 is never. It goes with MaxMarked.
 	MaxMarked    int           `json:"maxMarked,omitempty"`
 	MarkAllAfter time.Duration `json:"markAllAfter,omitempty"`
 }

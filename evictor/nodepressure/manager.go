@@ -70,7 +70,8 @@ func (m *Manager) Notify() {
 }
 
 // Run does what Step does, whenever it is due, until the context ends. Each Kill runs on its own goroutine. Run waits
-// for them and then returns the context's cause.
+// for them and then returns the context's cause. It returns ErrRunning if another Run or Step is active, and an error if
+// ctx is nil.
 func (m *Manager) Run(ctx context.Context) error {
 	if err := m.begin(ctx, "Run"); err != nil {
 		return err
@@ -88,7 +89,7 @@ func (m *Manager) Run(ctx context.Context) error {
 // with their own loop, and for simulations. If it is called earlier it does nothing, unless Notify was called. It waits
 // for each Kill to return; see Killer.
 //
-// The error is ErrRunning if another Run or Step is active, or the context's cause. If the context has ended, an eviction
+// The error is ErrRunning if another Run or Step is active, or the context's cause; a nil context is one, too. If the context has ended, an eviction
 // in progress is forgotten, as after Run, and the next Step or Run begins with a pass.
 func (m *Manager) Step(ctx context.Context) (next time.Time, err error) {
 	if err := m.begin(ctx, "Step"); err != nil {

@@ -114,7 +114,7 @@ func (n *Notifier) String() string {
 }
 
 // Run calls wake at each notification, at most about once per Window, until the context ends; then it returns the
-// context's cause. It returns an error earlier if the kernel stops notifying, for example because the cgroup is
+// context's cause. It returns an error earlier if wake is nil or the kernel stops notifying, for example because the cgroup is
 // removed. Run calls wake in its own goroutine, and wake must return soon, as Manager.Notify does. Several Runs do not
 // disturb each other.
 func (n *Notifier) Run(ctx context.Context, wake func()) error {

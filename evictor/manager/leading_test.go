@@ -6,14 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/clientgo"
 	evictormetrics "github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 

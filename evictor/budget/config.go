@@ -123,6 +123,14 @@ func (c Config[K, M]) Validate() error {
 	if n := len(c.Bounds); n > maxBounds {
 		errs = append(errs, field.TooMany(field.NewPath("bounds"), n, maxBounds))
 	}
+	if len(c.Bounds) == 0 && c.Actionable == nil {
+		errs = append(errs, field.Required(field.NewPath("bounds"), "without one, and without Config.Actionable, everything is allowed"))
+	}
+	errs = append(errs, c.boundFaults()...)
+	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
+}
+
+func (c Config[K, M]) boundFaults() (errs field.ErrorList) {
 	names := make(map[string]bool, len(c.Bounds))
 	for i := range c.Bounds {
 		b, path := &c.Bounds[i], field.NewPath("bounds").Index(i)
@@ -144,10 +152,7 @@ func (c Config[K, M]) Validate() error {
 			errs = append(errs, field.Invalid(path.Child("of"), b.Of.String(), "counts nobody unless Config.Bad says who is bad"))
 		}
 	}
-	if len(c.Bounds) == 0 && c.Actionable == nil {
-		errs = append(errs, field.Required(field.NewPath("bounds"), "without one, and without Config.Actionable, everything is allowed"))
-	}
-	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
+	return errs
 }
 
 func (b *Bound) faults(path *field.Path) (errs field.ErrorList) {

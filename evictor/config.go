@@ -47,7 +47,7 @@ type Config struct {
 	UnhealthyZoneThreshold float64
 
 	// MaxMarkedNodes is of how many silent nodes the pods are marked not Ready at once in a partially disrupted zone; those
-	// of the others wait until it is not partially disrupted any more, or has been for MarkAllAfter, 0 for ever. Whoever
+	// of the others wait until it is not partially disrupted any more, or has been for MarkAllAfter, 0 for ever (it goes with MaxMarkedNodes). Whoever
 	// loses the network of half a zone then keeps endpoints that may still work (kubernetes#77864, #125618). 0 means no
 	// limit, as upstream has it.
 	MaxMarkedNodes int
@@ -152,9 +152,10 @@ func DefaultConfig() Config {
 }
 
 // Validate reports every fault at once, as an aggregate of field errors, or nil.
-func (c Config) Validate() error {
+func (c Config) Validate() error { return c.faults().ToAggregate() }
+
+func (c Config) faults() (errs field.ErrorList) {
 	const positive, natural = "must be greater than 0", "must not be negative"
-	var errs field.ErrorList
 	check := func(ok bool, name string, value any, why string) {
 		if d, is := value.(time.Duration); is {
 			value = d.String()
@@ -181,6 +182,7 @@ func (c Config) Validate() error {
 	check(c.PodEvictionTimeout > 0 || c.TaintBasedEviction && c.PodEvictionTimeout == 0, "podEvictionTimeout", c.PodEvictionTimeout, positive)
 	check(c.MaxMarkedNodes >= 0, "maxMarkedNodes", c.MaxMarkedNodes, natural)
 	check(c.MarkAllAfter >= 0, "markAllAfter", c.MarkAllAfter, natural)
+	check(c.MarkAllAfter <= 0 || c.MaxMarkedNodes != 0, "markAllAfter", c.MarkAllAfter, "has no effect without maxMarkedNodes")
 	check(c.MaxFailedNodes >= 0, "maxFailedNodes", c.MaxFailedNodes, natural)
 	check(c.FalseAlarmWithin >= 0, "falseAlarmWithin", c.FalseAlarmWithin, natural)
 	check(c.MaxAnnounced >= 0, "maxAnnounced", c.MaxAnnounced, "must not be negative; 0 ignores announcements")
@@ -190,7 +192,7 @@ func (c Config) Validate() error {
 	check(c.GateInterval > 0, "gateInterval", c.GateInterval, positive)
 	check(c.RetryMax >= c.RetryInitial, "retryMax", c.RetryMax, "must not be less than retryInitial")
 	check(c.ExplainSize >= 0 && c.ExplainSize <= maxExplainSize, "explainSize", c.ExplainSize, fmt.Sprintf("must lie between 0 and %d", maxExplainSize))
-	return errs.ToAggregate()
+	return errs
 }
 
 // policy is the zone policy that the configuration describes.

@@ -105,6 +105,20 @@
 //     ahead by more than a grace period, or the process sleeps for longer, all heartbeat clocks restart: nobody was
 //     heard, which is no silence. See "Listening" in package health.
 //
+// # Wrong use
+//
+// New names every fault of the configuration, the clients and the options at once. Step and Run return an error when
+// they are called side by side, without a context, or on an Evictor that New did not make; Run also when the clock has
+// no timers or the source ends. While something is missing before the first decision, the decision Awaiting says what.
+// Each package has a table of wrong uses and of what they are answered with, in its misuse_test.go. Some mistakes have
+// no answer, because nothing tells them from right use:
+//
+//   - A function of Options that is called with the evictor's lock held calls the evictor: it waits for ever.
+//   - Two evictors act on one cluster, and neither has a MayWrite that asks who leads.
+//   - A program without a Source reports nodes, and not the renewals of their leases. A kubelet may report its status
+//     only every five minutes, and its node looks silent in between.
+//   - The error of New is ignored: every method of a nil pointer panics, as in any Go program.
+//
 // # Differences from upstream
 //
 // Where this package deliberately decides otherwise than kube-controller-manager, and nodepressure otherwise than the

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -127,7 +126,7 @@ type Options struct {
 	// Lifecycle it counts as having left when the taint was written.
 	Budget *budget.Budget[string, Member]
 	// Exceeded says what becomes of pending evictions on a node that was acted on, while a bound of Budget is exceeded
-	// as things stand: Medik8s stops in a storm. The answers mean what they mean in zone.Ruling.Pending. Nil means that
+	// as things stand: Medik8s stops in a storm. It goes with Budget. The answers mean what they mean in zone.Ruling.Pending. Nil means that
 	// the evictions go on. It is called in each monitor pass and, where NodeMonitorPeriod is 0, in each Step and, while
 	// a node is acted on, once in each Config.GateInterval, because the budget may be shared.
 	Exceeded func(bound *budget.Refusal) zone.Pending
@@ -150,7 +149,12 @@ type Refusal struct {
 }
 
 // Error returns Reason.
-func (r *Refusal) Error() string { return r.Reason }
+func (r *Refusal) Error() string {
+	if r == nil {
+		return "a nil *evictor.Refusal is an error all the same: return nil itself to permit the eviction"
+	}
+	return cmp.Or(r.Reason, "an evictor.Refusal without a Reason")
+}
 
 // Member is what a Budget learns about a node. Its functions must neither change Labels nor keep them.
 type Member struct {
@@ -178,7 +182,7 @@ func (o Options) withDefaults() Options {
 const liftWorkers = 2
 
 // ErrRunning is returned by Step and Run when another Step or Run of the same Evictor is active.
-var ErrRunning = errors.New("evictor: another Step or Run is active")
+var ErrRunning = errors.New("evictor: another Step or Run of this Evictor is active: call one at a time")
 
 // Evictor watches nodes and pods through its clients, and decides which nodes to taint and which pods to evict. Most
 // callers want [Evictor.Run] first, or [Evictor.Step] in a test or a loop of their own; then [Evictor.Explain], to learn
@@ -197,10 +201,7 @@ type Evictor struct {
 // New checks the configuration, the clients and the options, and returns an Evictor that the clients' Source feeds from
 // then on. The error names every fault. New starts no goroutine and reads no store.
 func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
-	if err := faults(clients, opts).ToAggregate(); err != nil {
+	if err := append(cfg.faults(), faults(clients, opts)...).ToAggregate(); err != nil {
 		return nil, err
 	}
 	e := &Evictor{}
@@ -248,8 +249,8 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	return e, nil
 }
 
-// faults returns the clients and options that would panic at their first use: they are missing, or a nil pointer within
-// an interface.
+// faults returns the clients and options that would panic at their first use, because they are missing or a nil pointer
+// within an interface, and what would have no effect.
 func faults(clients Clients, opts Options) (errs field.ErrorList) {
 	inClients, inOptions := field.NewPath("clients"), field.NewPath("options")
 	for _, f := range []struct {
@@ -268,12 +269,14 @@ func faults(clients Clients, opts Options) (errs field.ErrorList) {
 		{inOptions.Child("observer"), opts.Observer, false},
 		{inOptions.Child("policy"), opts.Policy, false},
 	} {
-		switch {
-		case f.required && (absent.Value(f.value)):
-			errs = append(errs, field.Required(f.path, ""))
-		case f.value != nil && absent.Value(f.value):
-			errs = append(errs, field.Invalid(f.path, fmt.Sprintf("%T(nil)", f.value), "must not be nil within an interface; leave it out"))
+		if f.required && absent.Value(f.value) {
+			errs = append(errs, field.Required(f.path, "clientgo.Cluster.Clients returns all of them"))
+		} else if !f.required {
+			errs = append(errs, absent.Faults(f.path, f.value)...)
 		}
+	}
+	if opts.Exceeded != nil && opts.Budget == nil {
+		errs = append(errs, field.Invalid(inOptions.Child("exceeded"), "a function", "has no effect without options.budget"))
 	}
 	return errs
 }

@@ -28,7 +28,7 @@ func (e *engine) look(name string) (*v1.Node, sight) {
 	node, ok := e.clients.Nodes.Node(name)
 	rec := e.records[name]
 	switch {
-	case !ok:
+	case !ok || node == nil:
 		return nil, missing
 	case rec == nil:
 		return node, upToDate

@@ -13,17 +13,17 @@ import (
 
 // Run is a loop over what Step does, with the writes on bounded pools of workers: evictions, node writes and, on pools
 // of their own, lifts and questions about suspects. It also runs the clients' Source. When the context ends, Run waits for every write in flight and
-// returns the context's cause. It returns ErrRunning if another Step or Run is active, and an error if the clock has no
-// timers or the Source ends by itself.
+// returns the context's cause. It returns ErrRunning if another Step or Run is active, and an error if ctx is nil,
+// the clock has no timers or the Source ends by itself.
 func (e *Evictor) Run(ctx context.Context) error {
-	timers, ok := e.opts.Clock.(clock.Clock)
-	if !ok {
-		return fmt.Errorf("evictor: Run needs a clock with timers, %T has none", e.opts.Clock)
-	}
-	if !e.active.CompareAndSwap(false, true) {
-		return ErrRunning
+	if err := e.begin(ctx, "Run"); err != nil {
+		return err
 	}
 	defer e.active.Store(false)
+	timers, ok := e.opts.Clock.(clock.Clock)
+	if !ok {
+		return fmt.Errorf("evictor: Run needs timers: Options.Clock must be a clock.Clock, which %T is not", e.opts.Clock)
+	}
 	e.setWorkers(e.cfg.NodeWorkers)
 	defer e.setWorkers(0)
 	ctx, stop := context.WithCancelCause(ctx)
@@ -68,6 +68,19 @@ func (e *Evictor) Run(ctx context.Context) error {
 		}
 		stop()
 	}
+}
+
+// begin begins a Run or a Step.
+func (e *Evictor) begin(ctx context.Context, call string) error {
+	switch {
+	case e.inbox == nil:
+		return fmt.Errorf("evictor: %s of a zero Evictor: make one with New", call)
+	case ctx == nil:
+		return fmt.Errorf("evictor: %s needs a context, not nil", call)
+	case !e.active.CompareAndSwap(false, true):
+		return ErrRunning
+	}
+	return nil
 }
 
 // runSource runs the source until the returned function is called, which waits until it has ended.

@@ -18,10 +18,10 @@ const maxLaps = 16
 // backoff. While the stores are not synced, or nobody has fed the evictor, nothing is decided, and Step asks to be
 // called again after Config.GateInterval.
 //
-// The error is ErrRunning if another Step or Run is active, or else the context's.
+// The error is ErrRunning if another Step or Run is active, or else the context's; a nil context is one, too.
 func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
-	if !e.active.CompareAndSwap(false, true) {
-		return time.Time{}, ErrRunning
+	if err := e.begin(ctx, "Step"); err != nil {
+		return time.Time{}, err
 	}
 	defer e.active.Store(false)
 	defer e.deliver()

@@ -44,7 +44,7 @@ func (e *Evictor) refusal(by pods.Delay, pod PodRef, ask func() error) *refusal 
 	err := e.opts.guarded(pod.PodKey, func() error {
 		err := ask()
 		var named *Refusal
-		if errors.As(err, &named) {
+		if errors.As(err, &named) && named != nil {
 			r.again = named.Again
 		}
 		if err != nil {

@@ -22,6 +22,9 @@ var kubeletConditions = [...]v1.NodeConditionType{v1.NodeReady, v1.NodeMemoryPre
 // creation time as its heartbeat; the others keep theirs. NetworkUnavailable is not the kubelet's and is left alone.
 // Nil if there is nothing to write. The node is not changed.
 func UnknownConditions(node *v1.Node, now time.Time) []v1.NodeCondition {
+	if node == nil {
+		panic("health: UnknownConditions was given no node: it is nil") //nolint:forbidigo // a bug of the caller's
+	}
 	var write []v1.NodeCondition
 	for _, kind := range kubeletConditions {
 		c := v1.NodeCondition{Type: kind, Reason: reasonNeverUpdated, Message: messageNeverUpdated, LastHeartbeatTime: node.CreationTimestamp}

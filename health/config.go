@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/absent"
 )
 
 // Config configures a Monitor. The zero Config is not valid; start from DefaultConfig.
@@ -44,5 +46,5 @@ func (c Config) Validate() error {
 	if c.NodeStartupGracePeriod <= 0 {
 		bad("nodeStartupGracePeriod", c.NodeStartupGracePeriod, "must be greater than 0")
 	}
-	return errs.ToAggregate()
+	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
 }

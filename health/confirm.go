@@ -7,7 +7,7 @@ import "time"
 // a sign of life, because all clocks restarted, or because the node was forgotten. It also does so while the monitor is
 // frozen.
 func (m *Monitor) Confirm(suspect Verdict) (Verdict, bool) {
-	return m.ConfirmAt(suspect, m.clock.Now())
+	return m.ConfirmAt(suspect, m.now())
 }
 
 // ConfirmAt is Confirm at a reading of the clock.
@@ -27,7 +27,7 @@ func (m *Monitor) ConfirmAt(suspect Verdict, now time.Time) (Verdict, bool) {
 
 // Revive notes a sign of life of a suspect that neither its lease nor its object shows, and reports whether it did. It
 // does nothing if the silence that the verdict calls suspect has ended since.
-func (m *Monitor) Revive(suspect Verdict) bool { return m.ReviveAt(suspect, m.clock.Now()) }
+func (m *Monitor) Revive(suspect Verdict) bool { return m.ReviveAt(suspect, m.now()) }
 
 // ReviveAt is Revive at a reading of the clock.
 func (m *Monitor) ReviveAt(suspect Verdict, now time.Time) bool {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
@@ -28,7 +29,7 @@ func (c DeadlinesConfig) Validate() error {
 	if c.Grace <= 0 {
 		errs = append(errs, field.Invalid(field.NewPath("grace"), c.Grace.String(), "must be greater than 0"))
 	}
-	return errs.ToAggregate()
+	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
 }
 
 // Deadlines says which keys have been silent for their grace period. Most callers want [Deadlines.Beat] first, for
@@ -43,7 +44,7 @@ func (c DeadlinesConfig) Validate() error {
 // condemns nobody. Call Expired when Next says, or more often than four times in a grace.
 //
 // All methods are safe for concurrent use. Memory is bounded by the tracked keys, and shrinks as they are forgotten. A key
-// that cannot be hashed, or does not equal itself (NaN), must not be used.
+// that cannot be hashed, or does not equal itself (NaN), panics and changes nothing.
 type Deadlines[K comparable] struct {
 	clock clock.PassiveClock
 	grace int64
@@ -77,6 +78,9 @@ func (d *Deadlines[K]) promised() int64 {
 
 // lock takes d.mu and returns the listened time.
 func (d *Deadlines[K]) lock() (now int64) {
+	if d.clock == nil {
+		panic(unmade) //nolint:forbidigo // a bug of the caller's
+	}
 	reading := d.clock.Now()
 	d.mu.Lock()
 	if d.listens.time.Late(reading) {
@@ -116,6 +120,9 @@ func (d *Deadlines[K]) Beat(key K) Noted {
 }
 
 func (d *Deadlines[K]) track(key K, beat, grace int64) *entry[K] {
+	if key != key { //nolint:gocritic // NaN
+		panic(fmt.Sprintf("health: the key %v does not equal itself, so it could never be forgotten", key)) //nolint:forbidigo // as for a key that cannot be hashed
+	}
 	e := d.entries.Add(key)
 	e.of, e.grace = key, grace
 	d.beats.put(e, beat)

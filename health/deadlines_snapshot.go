@@ -57,19 +57,30 @@ func (d *Deadlines[K]) keys() []KeySnapshot[K] {
 // positive or a negative silence.
 func (d *Deadlines[K]) Restore(s DeadlinesSnapshot[K]) error {
 	if s.Version != snapshotVersion {
-		return fmt.Errorf("health: cannot restore a snapshot of version %d", s.Version)
+		return fmt.Errorf("health: cannot restore a snapshot of version %d, only of version %d", s.Version, snapshotVersion)
 	}
 	twice := make(map[K]bool, len(s.Keys))
 	for _, k := range s.Keys {
-		if twice[k.Key] || k.Grace <= 0 || k.Silent < 0 {
-			return fmt.Errorf("health: cannot restore key %v: it is there twice, its grace is not positive or its silence is negative", k.Key)
+		why := ""
+		switch {
+		case twice[k.Key]:
+			why = "it is there twice"
+		case k.Key != k.Key: //nolint:gocritic // NaN
+			why = "it does not equal itself"
+		case k.Grace <= 0:
+			why = fmt.Sprintf("grace %s must be greater than 0", k.Grace)
+		case k.Silent < 0:
+			why = fmt.Sprintf("silent %s must not be negative", k.Silent)
+		}
+		if why != "" {
+			return fmt.Errorf("health: cannot restore key %v: %s", k.Key, why)
 		}
 		twice[k.Key] = true
 	}
 	at := d.lock()
 	defer d.mu.Unlock()
 	if d.entries.Len() > 0 {
-		return fmt.Errorf("health: cannot restore beside the %d keys that are tracked already", d.entries.Len())
+		return fmt.Errorf("health: cannot restore beside the %d keys that are tracked already: call Restore first", d.entries.Len())
 	}
 	d.listens.gapAt = math.MinInt64
 	for _, k := range s.Keys {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
@@ -52,7 +53,7 @@ func (c DurationsConfig) Validate() error {
 			errs = append(errs, field.Duplicate(path, r.Type))
 		}
 	}
-	return errs.ToAggregate()
+	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
 }
 
 // Durations says for how long the conditions of a key have had their status, and how much longer each rule takes to
@@ -64,7 +65,7 @@ func (c DurationsConfig) Validate() error {
 // key, or call Forget.
 //
 // All methods are safe for concurrent use. Memory is bounded by the keys that are not forgotten. A key that cannot be
-// hashed panics, as in a map, and changes nothing.
+// hashed, or does not equal itself (NaN), panics and changes nothing.
 type Durations[K comparable] struct {
 	rules []Rule
 	guard steady.Guard // guards what follows
@@ -122,6 +123,9 @@ func (d *Durations[K]) Observe(key K, conditions []v1.NodeCondition) (lasting []
 	o := d.known.Get(key)
 	first := o == nil
 	if first {
+		if key != key { //nolint:gocritic // NaN
+			panic(fmt.Sprintf("health: the key %v does not equal itself, so it could never be forgotten", key)) //nolint:forbidigo // as for a key that cannot be hashed
+		}
 		o = d.known.Add(key)
 		o.held = make(map[v1.NodeConditionType]held)
 	}

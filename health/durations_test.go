@@ -42,25 +42,7 @@ func ready(status v1.ConditionStatus, since float64) []v1.NodeCondition {
 	return []v1.NodeCondition{condition("KernelDeadlock", v1.ConditionFalse, -1), condition(v1.NodeReady, status, since)}
 }
 
-func TestDurationsConfig(t *testing.T) {
-	for want, rules := range map[string][]Rule{
-		"rules: Required":               nil,
-		"rules[0].type: Required":       {{"", v1.ConditionTrue, 1}},
-		"rules[0].status: Unsupported":  {{"Ready", "", 1}},
-		"rules[1].status: Unsupported":  {{"Ready", v1.ConditionTrue, 1}, {"Ready", "true", 1}},
-		"rules[0].for: Invalid":         {{"Ready", v1.ConditionTrue, 0}},
-		"rules[1].for: Invalid":         {{"Ready", v1.ConditionTrue, 1}, {"Ready", v1.ConditionTrue, -1}},
-		"rules[1]: Duplicate":           {{"Ready", v1.ConditionTrue, 1}, {"Ready", v1.ConditionTrue, 1}},
-		"\"Unknown\"":                   {{"Ready", "Absent", 1}},
-		"rules[2].for: Invalid value: ": {{"Ready", v1.ConditionTrue, 1}, {"Ready", v1.ConditionTrue, 2}, {"Ready", v1.ConditionFalse, 0}},
-	} {
-		_, err := NewDurations[string](DurationsConfig{Rules: rules})
-		require.ErrorContains(t, err, want)
-	}
-	all := DurationsConfig{Rules: []Rule{{"", "", 0}}}.Validate()
-	for _, fault := range []string{"type", "status", "for"} {
-		require.ErrorContains(t, all, fault)
-	}
+func TestDurationsKeepTheirRules(t *testing.T) {
 	rules := slices.Clone(someRules)
 	d, _ := durations(t, rules...)
 	rules[0] = Rule{}

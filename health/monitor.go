@@ -84,12 +84,22 @@ func NewMonitor(config Config) (*Monitor, error) {
 	return m, nil
 }
 
+// now reads the clock.
+func (m *Monitor) now() time.Time {
+	if m.clock == nil {
+		panic(unmade) //nolint:forbidigo // a bug of the caller's
+	}
+	return m.clock.Now()
+}
+
+const unmade = "health: a zero value was used: make one with NewMonitor or NewDeadlines"
+
 // Pass gives verdicts, and returns those of new nodes, those that changed in more than LastBeat, and those of nodes that
 // it finds silent for a whole grace period, again after all clocks restarted. That a restart moved Since is not told. They
 // are in the order of the nodes' names. Call it at the instants that Next returns. A late Pass only delays verdicts: after
 // it has missed slots, it condemns only whom the slot of the Pass before would have. While the monitor is frozen, Pass returns
 // nothing. It costs what expired and changed, and O(log n) for each node once in a grace period.
-func (m *Monitor) Pass() []Verdict { return m.PassAt(m.clock.Now()) }
+func (m *Monitor) Pass() []Verdict { return m.PassAt(m.now()) }
 
 // PassAt is Pass at a reading of the clock.
 func (m *Monitor) PassAt(now time.Time) []Verdict {
@@ -208,7 +218,7 @@ func (m *Monitor) untouch(n *nodeRecord) {
 // Next returns when to call Pass next. Before the first Pass that is now. On the grid it is the next slot. In exact mode
 // it is the next deadline, or the time of the last Pass if an observation may have changed something or there was a gap that
 // may restart all clocks; it is false if there is none, and while the monitor is frozen. It may lie in the past.
-func (m *Monitor) Next() (time.Time, bool) { return m.NextAt(m.clock.Now()) }
+func (m *Monitor) Next() (time.Time, bool) { return m.NextAt(m.now()) }
 
 // NextAt is Next at a reading of the clock.
 func (m *Monitor) NextAt(now time.Time) (time.Time, bool) {

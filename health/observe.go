@@ -23,7 +23,7 @@ type Observation struct {
 // before. Heartbeat times are compared with nothing else. An object with an older resourceVersion than one seen before is
 // ignored; "Old objects seen again" in the package comment has the exact rule. One with another UID than the known one
 // is a new node, which starts afresh but for its lease.
-func (m *Monitor) ObserveNode(node *v1.Node) Observation { return m.ObserveNodeAt(node, m.clock.Now()) }
+func (m *Monitor) ObserveNode(node *v1.Node) Observation { return m.ObserveNodeAt(node, m.now()) }
 
 // ObserveNodeAt is ObserveNode at a reading of the clock.
 func (m *Monitor) ObserveNodeAt(node *v1.Node, now time.Time) Observation {
@@ -152,7 +152,7 @@ func (m *Monitor) beat(e *monitored, at int64) {
 // ObserveRenewal notes the renewTime of a node's lease. It reports whether that was a sign of life: whether it differs
 // from the last one, earlier or later; a zero time is one like any other. An unknown node is ignored. O(1), without allocation.
 func (m *Monitor) ObserveRenewal(node string, renewTime time.Time) bool {
-	return m.observeRenewalAt(node, renewTime, m.clock.Now())
+	return m.observeRenewalAt(node, renewTime, m.now())
 }
 
 // observeRenewalAt is ObserveRenewal at a reading of the clock.
@@ -171,7 +171,7 @@ func (m *Monitor) observeRenewalAt(node string, renewTime, now time.Time) bool {
 // ObserveLease is ObserveRenewal with the lease's resourceVersion. A lease older than one seen before, such as a relist
 // from a stale cache may show, is ignored; "Old objects seen again" in the package comment has the exact rule.
 func (m *Monitor) ObserveLease(node string, renewTime time.Time, resourceVersion string) bool {
-	return m.ObserveLeaseAt(node, renewTime, resourceVersion, m.clock.Now())
+	return m.ObserveLeaseAt(node, renewTime, resourceVersion, m.now())
 }
 
 // ObserveLeaseAt is ObserveLease at a reading of the clock.

@@ -30,6 +30,9 @@ type report struct {
 
 // reportOf makes a report from a node's object.
 func reportOf(node *v1.Node) report {
+	if node == nil {
+		panic("health: ObserveNode was given no node: it is nil") //nolint:forbidigo // a bug of the caller's
+	}
 	r := report{Node: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Created: node.CreationTimestamp.Time}
 	if ready := find(node, v1.NodeReady); ready != nil {
 		r.Ready, r.Heartbeat, r.Transition = ready.Status, ready.LastHeartbeatTime.Time, ready.LastTransitionTime.Time

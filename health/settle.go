@@ -12,7 +12,7 @@ import (
 // for one whose verdict is False it is enough that the time has passed, and one that came later, and has since been seen
 // to change to False, is Settled at once. All others are not. Wait for Settled before you harm a node because of a verdict
 // that may be older than our watching.
-func (m *Monitor) Settled(node string) bool { return m.SettledAt(node, m.clock.Now()) }
+func (m *Monitor) Settled(node string) bool { return m.SettledAt(node, m.now()) }
 
 // SettledAt is Settled at a reading of the clock.
 func (m *Monitor) SettledAt(node string, now time.Time) bool {
@@ -65,7 +65,7 @@ func (m *Monitor) restarts(at int64) bool {
 // Restart starts the clocks of all nodes again, as if each had given a sign of life now. Call it when the observer can
 // see again. A node that was Unknown stays Unknown at least until its next sign of life, and is not Settled before one
 // more grace period. O(n).
-func (m *Monitor) Restart() { m.RestartAt(m.clock.Now()) }
+func (m *Monitor) Restart() { m.RestartAt(m.now()) }
 
 // RestartAt is Restart at a reading of the clock.
 func (m *Monitor) RestartAt(now time.Time) {
@@ -99,7 +99,7 @@ func (m *Monitor) Freeze(reason string) {
 
 // Thaw ends a Freeze with that reason and reports whether there was one. When no reason is left, the clocks of all nodes
 // start again, as by Restart.
-func (m *Monitor) Thaw(reason string) bool { return m.ThawAt(reason, m.clock.Now()) }
+func (m *Monitor) Thaw(reason string) bool { return m.ThawAt(reason, m.now()) }
 
 // ThawAt is Thaw at a reading of the clock.
 func (m *Monitor) ThawAt(reason string, now time.Time) bool {

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/internal/backoff"
 )
 
@@ -48,7 +49,7 @@ func (c Config) faults() field.ErrorList {
 	}
 	errs = append(errs, validRate(c.Rate, field.NewPath("rate"))...)
 	errs = append(errs, notNegative(c.Burst, field.NewPath("burst"))...)
-	return errs
+	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...)
 }
 
 func validRate(rate float64, path *field.Path) field.ErrorList {

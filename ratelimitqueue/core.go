@@ -7,6 +7,7 @@ import (
 
 	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/slots"
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // core is what Queue and Group share: items by key, each in a line that has its own bucket. A queue has one line; a group
@@ -39,6 +40,13 @@ func (c *core[K, V]) start(config Config) {
 	}, (*order[K, V])(c))
 	c.cap = newBucket(Unlimited, 1, 0)
 	c.bound = unbounded
+}
+
+// made panics for a zero value.
+func (c *core[K, V]) made() {
+	if c.table.Clock == nil {
+		panic(steady.Unmade) //nolint:forbidigo // a bug of the caller's
+	}
 }
 
 // order is the core as the owner of its table.
@@ -136,6 +144,7 @@ func (c *core[K, V]) RemoveIdentity(key K, identity string) State {
 func (c *core[K, V]) Clear() {
 	c.table.Lock()
 	defer c.table.Unlock()
+	c.made()
 	for l := range c.lines {
 		l.due, l.exempt = due.Heap[*slots.Slot[K, V, *line[K, V]]]{}, due.Heap[*slots.Slot[K, V, *line[K, V]]]{}
 	}

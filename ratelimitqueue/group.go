@@ -298,7 +298,7 @@ func (g *Group[D, K, V]) Domain(domain D) (DomainStatus, bool) {
 
 // Run is as Queue.Run.
 func (g *Group[D, K, V]) Run(ctx context.Context, fn func(context.Context, D, Item[K, V])) error {
-	return g.run(ctx, func() (Item[K, V], func(), bool) {
+	return g.run(ctx, fn != nil, func() (Item[K, V], func(), bool) {
 		domain, it, ok := g.Take()
 		return it, func() { fn(ctx, domain, it) }, ok
 	})

@@ -321,13 +321,6 @@ func TestPreferThatChangesWhoseTurnItIs(t *testing.T) {
 }
 
 func TestGroupConfig(t *testing.T) {
-	config := GroupConfig[string, string]{Config: Config{Burst: -1}, MaxRate: -2, MaxInFlight: -1}
-	for _, name := range []string{"rate", "maxRate", "maxInFlight", "burst"} {
-		require.ErrorContains(t, config.Validate(), name)
-	}
-	_, err := NewGroup[string, string, int](config)
-	require.Error(t, err)
-	require.ErrorContains(t, GroupConfig[string, string]{Config: Config{Rate: 1}, MaxRate: Stopped}.Validate(), "Pause")
 	require.NoError(t, GroupConfig[string, string]{Config: Config{Rate: Stopped}, MaxRate: Unlimited}.Validate())
 	g, err := NewGroup[string, string, int](GroupConfig[string, string]{Config: Config{Rate: 1}})
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package ratelimitqueue
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -61,9 +60,6 @@ func TestLimiterWhoseRateChanges(t *testing.T) {
 	require.Zero(t, l.When("b"))
 	require.NoError(t, l.SetRate(Unlimited))
 	require.Zero(t, l.When("b"))
-	require.Error(t, l.SetRate(math.NaN()))
-	_, err := NewLimiter[string](Config{})
-	require.ErrorContains(t, err, "rate")
 }
 
 // Whatever is asked, and forgotten, and set: in no interval go more than the highest rate allows, and who goes on asking

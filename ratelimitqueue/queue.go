@@ -80,6 +80,7 @@ func checkRate(rate float64) error {
 func (q *Queue[K, V]) Rate() float64 {
 	q.table.Lock()
 	defer q.table.Unlock()
+	q.made()
 	return q.only.bucket.rate
 }
 
@@ -97,10 +98,10 @@ func (q *Queue[K, V]) Get(key K) (Status[V], bool) {
 // Run takes items and calls fn for one after the other, until the context ends; then it returns the context's error. If
 // fn returns without ending the item, the item is Done, which keeps its key until Remove. A panic in fn is a failed try:
 // the item is retried with its backoff, and Run goes on. If fn calls runtime.Goexit, the item is retried too, and this Run
-// ends. Run returns an error at once if the clock has no timers (clock.Clock). Several Runs, and Take beside them, share
+// ends. Run returns an error at once if ctx or fn is nil, or the clock has no timers (clock.Clock). Several Runs, and Take beside them, share
 // the rate.
 func (q *Queue[K, V]) Run(ctx context.Context, fn func(context.Context, Item[K, V])) error {
-	return q.run(ctx, func() (Item[K, V], func(), bool) {
+	return q.run(ctx, fn != nil, func() (Item[K, V], func(), bool) {
 		it, ok := q.Take()
 		return it, func() { fn(ctx, it) }, ok
 	})

@@ -1,7 +1,6 @@
 package ratelimitqueue
 
 import (
-	"context"
 	"math"
 	"testing"
 	"time"
@@ -186,23 +185,13 @@ func TestClockThatGoesBack(t *testing.T) {
 	require.Equal(t, []string{"b"}, f.takes())
 }
 
-func TestConfig(t *testing.T) {
-	err := Config{Rate: math.NaN(), Burst: -1, Backoff: Backoff{Factor: 0.5}}.Validate()
-	for _, name := range []string{"rate", "burst", "backoff.factor"} {
-		require.ErrorContains(t, err, name)
-	}
-	for _, rate := range []float64{-2, math.Inf(1), 0} {
-		_, err = New[string, int](Config{Rate: rate})
-		require.ErrorContains(t, err, "rate")
-	}
-	require.ErrorContains(t, Config{}.Validate(), "Required", "a rate that was forgotten is a fault")
+func TestAQueueThatBeginsStopped(t *testing.T) {
 	q, err := New[string, int](Config{Rate: Stopped})
 	require.NoError(t, err)
 	q.Add("k", 1)
 	_, ok := q.Take()
 	require.False(t, ok)
 	require.Zero(t, q.Rate())
-	require.ErrorContains(t, queue(t, Config{Rate: 1}).Run(context.Background(), nil), "timers")
 	require.Equal(t, "InFlight State(7)", InFlight.String()+" "+State(7).String())
 }
 

@@ -3,6 +3,7 @@ package ratelimitqueue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -13,11 +14,17 @@ import (
 // errEnded is the error of a try whose goroutine was ended by runtime.Goexit.
 var errEnded = errors.New("ratelimitqueue: the work ended its goroutine")
 
-// run calls take and does the work it returns, until the context ends.
-func (c *core[K, V]) run(ctx context.Context, take func() (it Item[K, V], work func(), ok bool)) error {
+// run calls take and does the work it returns, until the context ends. functional says whether there is a function to work with.
+func (c *core[K, V]) run(ctx context.Context, functional bool, take func() (it Item[K, V], work func(), ok bool)) error {
+	c.made()
 	timers, ok := c.table.Clock.(clock.Clock)
-	if !ok {
-		return errors.New("ratelimitqueue: Run needs a clock with timers")
+	switch {
+	case ctx == nil:
+		return errors.New("ratelimitqueue: Run needs a context, not nil")
+	case !functional:
+		return errors.New("ratelimitqueue: Run needs a function that works on the items, not nil")
+	case !ok:
+		return fmt.Errorf("ratelimitqueue: Run needs timers: Config.Clock must be a clock.Clock, which %T is not", c.table.Clock)
 	}
 	defer c.kick() // this Run may have taken the only signal; pass it on
 	for {

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/internal/backoff"
 )
 
@@ -32,5 +33,5 @@ func (c Config) Validate() error {
 	if c.Workers < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("workers"), c.Workers, "must not be negative"))
 	}
-	return errs.ToAggregate()
+	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
 }

@@ -13,17 +13,17 @@ import (
 
 // Run runs work as it becomes due, on Config.Workers goroutines. When the context ends, it waits for all running work to
 // return, and then returns the context's error. What is scheduled stays scheduled. Run returns ErrRunning if another Step
-// or Run is active, and an error if the clock has no timers (clock.Clock). It sleeps on these timers: on a fake clock that is set back
+// or Run is active, and an error if ctx is nil or the clock has no timers (clock.Clock). It sleeps on these timers: on a fake clock that is set back
 // they fire late, unless something is scheduled meanwhile.
 func (s *Set[K, V]) Run(ctx context.Context) error {
-	timers, ok := s.table.Clock.(clock.Clock)
-	if !ok {
-		return fmt.Errorf("timedworker: Run needs a clock with timers, %T has none", s.table.Clock)
-	}
-	if err := s.begin(false); err != nil {
+	if err := s.begin(ctx, "Run", false); err != nil {
 		return err
 	}
 	defer s.stop()
+	timers, ok := s.table.Clock.(clock.Clock)
+	if !ok {
+		return fmt.Errorf("timedworker: Run needs timers: Config.Clock must be a clock.Clock, which %T is not", s.table.Clock)
+	}
 	defer s.disarm()
 	var workers sync.WaitGroup
 	for range s.workers {

@@ -174,9 +174,3 @@ type noTimers struct{}
 
 func (noTimers) Now() time.Time                  { return epoch }
 func (noTimers) Since(t time.Time) time.Duration { return epoch.Sub(t) }
-
-func TestRunNeedsTimers(t *testing.T) {
-	set, err := New(func(context.Context, Work[int, int]) Result { return Done() }, Config{Clock: noTimers{}})
-	require.NoError(t, err)
-	require.ErrorContains(t, set.Run(context.Background()), "timers")
-}

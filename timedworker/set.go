@@ -15,7 +15,7 @@ import (
 )
 
 // ErrRunning is returned by Step and Run while another Step or Run of the same Set is active.
-var ErrRunning = errors.New("timedworker: another Step or Run is active")
+var ErrRunning = errors.New("timedworker: another Step or Run of this Set is active: call one at a time")
 
 // Set holds at most one piece of work per key and runs it when it is due. Most callers want [Set.Schedule] and
 // [Set.Cancel] first, which say what they found, and [Set.Run]; or, in a loop of their own, [Set.Step] and [Set.Next].
@@ -51,7 +51,7 @@ func New[K comparable, V any](function func(context.Context, Work[K, V]) Result,
 		return nil, fmt.Errorf("timedworker: %w", err)
 	}
 	if function == nil {
-		return nil, errors.New("timedworker: no function to run")
+		return nil, errors.New("timedworker: New needs a function that does the work, not nil")
 	}
 	if config.Workers == 0 {
 		config.Workers = 8
@@ -191,7 +191,7 @@ func (s *Set[K, V]) Paused() []string {
 
 // Next returns when work next starts, not before now. False means that nothing will start before something is scheduled
 // or resumed, or work that runs has ended.
-func (s *Set[K, V]) Next() (time.Time, bool) { return s.NextAt(s.table.Clock.Now()) }
+func (s *Set[K, V]) Next() (time.Time, bool) { return s.NextAt(s.table.Now()) }
 
 // NextAt is Next at that reading of the clock. If the reading is older than the last one, the clock is read again.
 func (s *Set[K, V]) NextAt(now time.Time) (time.Time, bool) {

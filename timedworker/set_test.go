@@ -207,18 +207,6 @@ func TestSnapshotAndRestore(t *testing.T) {
 	r.step(t, time.Minute)
 }
 
-func TestConfig(t *testing.T) {
-	err := Config{Workers: -1, Backoff: Backoff{Initial: -1, Max: -1, Factor: math.NaN()}}.Validate()
-	for _, name := range []string{"workers", "backoff.initial", "backoff.max", "backoff.factor"} {
-		require.ErrorContains(t, err, name)
-	}
-	require.Error(t, Config{Backoff: Backoff{Factor: 0.5}}.Validate())
-	_, err = New[string, int](nil, Config{})
-	require.Error(t, err)
-	_, err = New(func(context.Context, Work[string, int]) Result { return Done() }, Config{Workers: -1})
-	require.Error(t, err)
-}
-
 func TestNames(t *testing.T) {
 	require.Equal(t, "OtherIdentity", OtherIdentity.String())
 	require.Equal(t, "State(9)", State(9).String())

@@ -74,7 +74,7 @@ func (s *Set[K, V]) Restore(snapshot Snapshot[K, V]) error {
 	now := s.table.Read()
 	defer s.table.Unlock()
 	for range s.table.All() {
-		return errors.New("timedworker: cannot restore: there is work already")
+		return errors.New("timedworker: cannot restore: there is work already: call Restore before the first Schedule")
 	}
 	for _, item := range items { // in the order of their places, so that they get them back
 		c := slots.Copy[K, V]{
@@ -91,7 +91,7 @@ func (s *Set[K, V]) Restore(snapshot Snapshot[K, V]) error {
 
 func (snapshot *Snapshot[K, V]) validate() error {
 	if snapshot.Version != snapshotVersion {
-		return fmt.Errorf("version %d is not %d", snapshot.Version, snapshotVersion)
+		return fmt.Errorf("a snapshot of version %d, only of version %d", snapshot.Version, snapshotVersion)
 	}
 	keys := make(map[K]struct{}, len(snapshot.Items))
 	for i := range snapshot.Items {

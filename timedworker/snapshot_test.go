@@ -1,8 +1,6 @@
 package timedworker
 
 import (
-	"context"
-	"math"
 	"testing"
 	"time"
 
@@ -93,10 +91,4 @@ func TestRestoreRefuses(t *testing.T) {
 	r := recorded(t, Config{})
 	r.Schedule("there", 1, r.in(0))
 	require.ErrorContains(t, r.Restore(Snapshot[string, int]{Version: 1}), "work already")
-
-	numbers, err := New(func(context.Context, Work[float64, int]) Result { return Done() }, Config{})
-	require.NoError(t, err)
-	nan := Snapshot[float64, int]{Version: 1, Items: []SnapshotItem[float64, int]{{Key: math.NaN()}}}
-	require.ErrorContains(t, numbers.Restore(nan), "key NaN does not equal itself")
-	require.Zero(t, numbers.Len())
 }

@@ -1,13 +1,16 @@
 package timedworker
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Step runs what is due now in the caller's goroutine, one after the other: by due time, and in the order of scheduling
 // if due times are equal. A key runs at most once in a Step. Work that is scheduled meanwhile for another key, and is
 // due, runs too. Step returns the number of tries it made. The error is ErrRunning if another Step or Run is active, or
-// the context's, which Step checks between tries.
+// the context's, which Step checks between tries. A nil context is an error, too.
 func (s *Set[K, V]) Step(ctx context.Context) (ran int, err error) {
-	if err := s.begin(true); err != nil {
+	if err := s.begin(ctx, "Step", true); err != nil {
 		return 0, err
 	}
 	defer s.stop()
@@ -20,10 +23,15 @@ func (s *Set[K, V]) Step(ctx context.Context) (ran int, err error) {
 	return ran, ctx.Err()
 }
 
-func (s *Set[K, V]) begin(steps bool) error {
+func (s *Set[K, V]) begin(ctx context.Context, call string, steps bool) error {
 	s.table.Lock()
 	defer s.table.Unlock()
-	if s.active {
+	switch {
+	case s.function == nil:
+		return fmt.Errorf("timedworker: %s of a zero Set: make one with New", call)
+	case ctx == nil:
+		return fmt.Errorf("timedworker: %s needs a context, not nil", call)
+	case s.active:
 		return ErrRunning
 	}
 	s.active = true

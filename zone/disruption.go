@@ -28,7 +28,7 @@ type DisruptionPolicy struct {
 	FullDisruptionRate *float64 `json:"fullDisruptionRate,omitempty"`
 	// MaxMarked is Ruling.MaxMarked in PartialDisruption, so that a partition of the network does not take every endpoint
 	// out of service at once. 0 is no limit; kube-controller-manager has none. MarkAllAfter is after how long in this
-	// state the limit falls; 0 is never.
+	// state the limit falls; 0 is never. It goes with MaxMarked.
 	MaxMarked    int           `json:"maxMarked,omitempty"`
 	MarkAllAfter time.Duration `json:"markAllAfter,omitempty"`
 }
@@ -40,7 +40,7 @@ func DefaultPolicy() DisruptionPolicy {
 }
 
 // Validate reports every fault at once: a rate that is negative or not finite, a negative size, number or duration, a
-// threshold outside (0,1].
+// MarkAllAfter without MaxMarked, a threshold outside (0,1].
 func (p DisruptionPolicy) Validate() error {
 	var errs field.ErrorList
 	rate := func(name string, r float64) {
@@ -61,6 +61,9 @@ func (p DisruptionPolicy) Validate() error {
 	natural("largeZoneThreshold", int64(p.LargeZoneThreshold))
 	natural("maxMarked", int64(p.MaxMarked))
 	natural("markAllAfter", int64(p.MarkAllAfter))
+	if p.MarkAllAfter > 0 && p.MaxMarked == 0 {
+		errs = append(errs, field.Invalid(field.NewPath("markAllAfter"), p.MarkAllAfter.String(), "has no effect without maxMarked"))
+	}
 	if !(p.UnhealthyThreshold > 0 && p.UnhealthyThreshold <= 1) { // NaN too
 		errs = append(errs, field.Invalid(field.NewPath("unhealthyThreshold"), p.UnhealthyThreshold, "must lie in (0,1]"))
 	}

@@ -1,11 +1,23 @@
 package zone
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/internal/steady"
 )
+
+const unmade = "zone: the zero Tracker was used: make one with NewTracker or New"
+
+// now reads the clock.
+func (ds *domains[D]) now() time.Time {
+	if ds.clock == nil {
+		panic(unmade) //nolint:forbidigo // a bug of the caller's
+	}
+	return ds.clock.Now()
+}
 
 // reading is the time of one evaluation. The clock is read when it is first needed.
 type reading struct {
@@ -16,7 +28,7 @@ type reading struct {
 // take reads the clock unless that was done or the time was given. mu is not held, because the clock is the user's.
 func (ds *domains[D]) take(r *reading) {
 	if !r.taken {
-		r.now, r.taken = ds.clock.Now(), true
+		r.now, r.taken = ds.now(), true
 	}
 }
 
@@ -35,7 +47,7 @@ func (t *Tracker[K, D]) EvaluateAt(now time.Time) []Change[D] {
 
 // Next returns when to call Evaluate even if nothing was Set or Removed, because a policy asked for it (AskAfter);
 // false if no policy did. It may lie in the past.
-func (t *Tracker[K, D]) Next() (time.Time, bool) { return t.NextAt(t.domains.clock.Now()) }
+func (t *Tracker[K, D]) Next() (time.Time, bool) { return t.NextAt(t.domains.now()) }
 
 // NextAt is Next at a reading of the clock.
 func (t *Tracker[K, D]) NextAt(now time.Time) (time.Time, bool) {
@@ -220,12 +232,20 @@ func (ds *domains[D]) judge(j *judgement, r *reading) {
 }
 
 func (ds *domains[D]) policyFor(key D) Policy {
-	if ds.policyOf != nil {
-		if own := ds.policyOf(key); own != nil {
-			return own
-		}
+	if ds.policy == nil {
+		panic(unmade) //nolint:forbidigo // a bug of the caller's
 	}
-	return ds.policy
+	if ds.policyOf == nil {
+		return ds.policy
+	}
+	own := ds.policyOf(key)
+	if absent.Value(own) {
+		return ds.policy
+	}
+	if err := validate(own); err != nil {
+		panic(fmt.Errorf("zone: PolicyOf(%v): %w", key, err)) //nolint:forbidigo // as the policy itself might
+	}
+	return own
 }
 
 // weigh notes that the domain was asked about, and moves its vote to its new weight.

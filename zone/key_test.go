@@ -38,19 +38,15 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestInvalidNamesAreErrors(t *testing.T) {
+func TestInvalidNamesChangeNothing(t *testing.T) {
 	require.Equal(t, "Pending(3)", Pending(3).String())
-	_, err := Pending(3).MarshalText()
-	require.EqualError(t, err, "zone: Pending(3) is not a valid Pending")
 	pending := Wait
-	require.EqualError(t, pending.UnmarshalText([]byte("wait")), `zone: unknown Pending "wait"`)
+	require.Error(t, pending.UnmarshalText([]byte("wait")))
 	require.Equal(t, Wait, pending)
 	require.Equal(t, "State(0)", State(0).String())
 	require.Equal(t, "State(5)", State(5).String())
 	require.Equal(t, "Transition(3)", Transition(3).String())
-	_, err = State(0).MarshalText()
-	require.EqualError(t, err, "zone: State(0) is not a state")
 	state := Normal
-	require.EqualError(t, state.UnmarshalText([]byte("")), `zone: unknown state ""`)
+	require.Error(t, state.UnmarshalText([]byte("")))
 	require.Equal(t, Normal, state)
 }

@@ -19,6 +19,14 @@ type Policy interface {
 	Decide(Situation) Ruling
 }
 
+// validate calls the policy's Validate() error method, if it has one.
+func validate(p Policy) error {
+	if v, ok := p.(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
 // PolicyFunc makes a function a Policy.
 type PolicyFunc func(Situation) Ruling
 
@@ -111,7 +119,7 @@ func (p *Pending) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("zone: unknown Pending %q", text)
+	return fmt.Errorf("zone: unknown Pending %q, want one of %v", text, pendingNames)
 }
 
 // valid returns the ruling with every invalid value replaced by a safe one.

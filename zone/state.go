@@ -44,7 +44,7 @@ func (s *State) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("zone: unknown state %q", text)
+	return fmt.Errorf("zone: unknown state %q, want one of %v", text, stateNames[1:])
 }
 
 // Counts says how many members of a zone, or of all zones, count, and how many of those are not ready. Bad is at most

@@ -1,9 +1,9 @@
 package zone
 
 import (
-	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/internal/absent"
@@ -17,7 +17,8 @@ type Config[D comparable] struct {
 	Policy Policy
 	// PolicyOf, if not nil, may give a domain its own policy; returning nil leaves the domain to Policy. It is called
 	// right before the policy, whenever a policy is asked about the domain, and must not call
-	// Evaluate. When its answers change, call Tracker.Reconsider.
+	// Evaluate. If the policy has a Validate() error method that fails, Evaluate panics with that error. When its answers
+	// change, call Tracker.Reconsider.
 	PolicyOf func(domain D) Policy
 	// Compare orders the domains that methods return: negative if a comes before b, 0 only if they are the same. If
 	// nil, domains come in the order in which they were first Set.
@@ -68,13 +69,14 @@ func NewTracker[K comparable](policy Policy) (*Tracker[K, Key], error) {
 //
 //	racks, err := zone.New[string](zone.Config[Rack]{Policy: zone.DefaultPolicy()})
 func New[K, D comparable](config Config[D]) (*Tracker[K, D], error) {
+	faults := absent.Faults(field.NewPath("clock"), config.Clock)
 	if absent.Value(config.Policy) {
-		return nil, errors.New("zone: no policy; DefaultPolicy is kube-controller-manager's")
+		faults = append(faults, field.Required(field.NewPath("policy"), "DefaultPolicy is kube-controller-manager's"))
+	} else if err := validate(config.Policy); err != nil {
+		return nil, fmt.Errorf("zone: policy: %w", err)
 	}
-	if v, ok := config.Policy.(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			return nil, fmt.Errorf("zone: policy: %w", err)
-		}
+	if err := faults.ToAggregate(); err != nil {
+		return nil, fmt.Errorf("zone: %w", err)
 	}
 	t := &Tracker[K, D]{}
 	t.domains.init(config)

@@ -7,7 +7,7 @@ import "time"
 // on it, the action counts as if it had been reserved and committed at began; trials count it from now. It goes on until
 // End or Remove. Adopt returns false and changes nothing if there is no such member or another name acts on it.
 func (b *Budget[K, M]) Adopt(key K, began time.Time) bool {
-	return b.AdoptAt(key, began, b.config.Clock.Now())
+	return b.AdoptAt(key, began, b.now())
 }
 
 // AdoptAt is Adopt at a reading of the clock.
@@ -33,7 +33,7 @@ func (b *Budget[K, M]) AdoptAt(key K, began, now time.Time) bool {
 // actions that have begun should go on. A breaker that is shut counts as exceeded, and so does a trial that cools down.
 // Again is when time alone may change the answer. The result is nil if every bound is kept, or if there is no such
 // member.
-func (b *Budget[K, M]) Exceeded(key K) *Refusal { return b.ExceededAt(key, b.config.Clock.Now()) }
+func (b *Budget[K, M]) Exceeded(key K) *Refusal { return b.ExceededAt(key, b.now()) }
 
 // ExceededAt is Exceeded at a reading of the clock.
 func (b *Budget[K, M]) ExceededAt(key K, now time.Time) *Refusal {

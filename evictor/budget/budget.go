@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/utils/clock"
 
@@ -101,7 +102,23 @@ func New[K comparable, M any](c Config[K, M]) (*Budget[K, M], error) {
 // has the name "". Reserve, Adopt and End act under the name, and neither Adopt nor End touches what is done under
 // another. A name outlives who used it: after a restart, or in place of a controller that has stopped, whoever
 // takes the same name Adopts or Ends what was done under it.
-func (b *Budget[K, M]) As(name string) *Budget[K, M] { return &Budget[K, M]{core: b.core, name: name} }
+func (b *Budget[K, M]) As(name string) *Budget[K, M] {
+	b.made()
+	return &Budget[K, M]{core: b.core, name: name}
+}
+
+// made panics for a zero value.
+func (b *Budget[K, M]) made() {
+	if b.core == nil {
+		panic("budget: a zero Budget was used: make one with New") //nolint:forbidigo // a bug of the caller's
+	}
+}
+
+// now reads the clock.
+func (b *Budget[K, M]) now() time.Time {
+	b.made()
+	return b.config.Clock.Now()
+}
 
 // group returns the group of that name, and makes it if there is none.
 func (b *Budget[K, M]) group(d int, name string) *group[K] {

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/absent"
 )
 
 // Config says what is counted and how much of it may be acted on. M is what the program knows about a member. The
@@ -18,14 +20,15 @@ type Config[K comparable, M any] struct {
 	Dimensions map[string]func(M) (group string, ok bool)
 	// Counts reports whether a member counts in totals and as bad, unavailable or healthy. If nil, all count.
 	Counts func(M) bool
-	// Bad reports whether a member is bad. If nil, none is.
+	// Bad reports whether a member is bad. If nil, none is, and no Bound may be Of Bad.
 	Bad func(M) bool
 	// Actionable reports whether a member may be acted on at all. If nil, all may.
 	Actionable func(M) bool
 	// Weight returns how many a member counts as. A negative weight counts as 0, and one above 2^40 as 2^40, so that sums
 	// of millions of members do not overflow. If nil, each counts as one.
 	Weight func(M) int64
-	// Bounds are asked in this order; a refusal names the first that refuses. There may be at most 64.
+	// Bounds are asked in this order; a refusal names the first that refuses. There may be at most 64, and
+	// none only with Actionable.
 	Bounds []Bound
 	// Clock is the real clock if nil.
 	Clock clock.PassiveClock
@@ -120,6 +123,14 @@ func (c Config[K, M]) Validate() error {
 	if n := len(c.Bounds); n > maxBounds {
 		errs = append(errs, field.TooMany(field.NewPath("bounds"), n, maxBounds))
 	}
+	if len(c.Bounds) == 0 && c.Actionable == nil {
+		errs = append(errs, field.Required(field.NewPath("bounds"), "without one, and without Config.Actionable, everything is allowed"))
+	}
+	errs = append(errs, c.boundFaults()...)
+	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
+}
+
+func (c Config[K, M]) boundFaults() (errs field.ErrorList) {
 	names := make(map[string]bool, len(c.Bounds))
 	for i := range c.Bounds {
 		b, path := &c.Bounds[i], field.NewPath("bounds").Index(i)
@@ -137,8 +148,11 @@ func (c Config[K, M]) Validate() error {
 			errs = append(errs, field.NotFound(path.Child("without"), b.Without))
 		}
 		errs = append(errs, b.faults(path)...)
+		if b.Of == Bad && c.Bad == nil {
+			errs = append(errs, field.Invalid(path.Child("of"), b.Of.String(), "counts nobody unless Config.Bad says who is bad"))
+		}
 	}
-	return errs.ToAggregate()
+	return errs
 }
 
 func (b *Bound) faults(path *field.Path) (errs field.ErrorList) {

@@ -44,7 +44,7 @@ func (s *standing) well() int64 {
 
 // Set adds a member or updates what is known about it. Changing a member that is acted on does not end the action.
 // It is O(log n) and does not allocate for a member that stays in its groups.
-func (b *Budget[K, M]) Set(key K, m M) { b.SetAt(key, m, b.config.Clock.Now()) }
+func (b *Budget[K, M]) Set(key K, m M) { b.SetAt(key, m, b.now()) }
 
 // SetAt is Set at a reading of the clock.
 func (b *Budget[K, M]) SetAt(key K, m M, now time.Time) {
@@ -121,7 +121,7 @@ func (b *Budget[K, M]) move(d int, m *member[K], next *standing, to *places, now
 
 // Remove forgets a member that is gone, and reports whether it was known. It ends a reservation of the member. Nothing
 // can tell whether that action began, so it counts as begun.
-func (b *Budget[K, M]) Remove(key K) bool { return b.RemoveAt(key, b.config.Clock.Now()) }
+func (b *Budget[K, M]) Remove(key K) bool { return b.RemoveAt(key, b.now()) }
 
 // RemoveAt is Remove at a reading of the clock.
 func (b *Budget[K, M]) RemoveAt(key K, now time.Time) bool {

@@ -10,11 +10,11 @@ import (
 // The errors of Reserve that no bound causes.
 var (
 	// ErrUnknown: there is no member with this key.
-	ErrUnknown = errors.New("budget: no such member")
+	ErrUnknown = errors.New("budget: no such member: Set it first")
 	// ErrActing: the member is reserved or acted on already.
-	ErrActing = errors.New("budget: the member is acted on already")
+	ErrActing = errors.New("budget: the member is reserved or acted on already")
 	// ErrNotActionable: Config.Actionable says no.
-	ErrNotActionable = errors.New("budget: the member is not to be acted on")
+	ErrNotActionable = errors.New("budget: Config.Actionable says that the member is not to be acted on")
 )
 
 // Refusal is the error of Reserve when a bound refuses.
@@ -98,7 +98,7 @@ func (r Reservation[K]) End() bool { return r.owner != nil && r.owner.end(r, ove
 // *Refusal, ErrUnknown, ErrActing or ErrNotActionable. The cost grows with the number of bounds. For breakers, the
 // first call also looks at every group once.
 func (b *Budget[K, M]) Reserve(key K) (Reservation[K], error) {
-	return b.ReserveAt(key, b.config.Clock.Now())
+	return b.ReserveAt(key, b.now())
 }
 
 // ReserveAt is Reserve at a reading of the clock.
@@ -262,7 +262,7 @@ func (b *Budget[K, M]) become(m *member[K], done doing, now int64) {
 // End says that nothing is done to the member under this name any more: an action is over, and a reservation is given
 // back. It reports whether there was either. It is for a program that does not hold the Reservation, for example after a
 // restart.
-func (b *Budget[K, M]) End(key K) bool { return b.EndAt(key, b.config.Clock.Now()) }
+func (b *Budget[K, M]) End(key K) bool { return b.EndAt(key, b.now()) }
 
 // EndAt is End at a reading of the clock.
 func (b *Budget[K, M]) EndAt(key K, now time.Time) bool {
@@ -286,7 +286,7 @@ func (b *Budget[K, M]) EndAt(key K, now time.Time) bool {
 
 func (b *Budget[K, M]) end(r Reservation[K], how ending) bool {
 	if r.now.IsZero() {
-		r.now = b.config.Clock.Now()
+		r.now = b.now()
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -329,7 +329,7 @@ func (b *Budget[K, M]) untake(m *member[K]) {
 
 // Next returns the first instant after now at which time alone may end a refusal of Reserve, or false if there is none.
 // A program that asks again then, whenever a member changes and whenever an action is judged, misses nothing.
-func (b *Budget[K, M]) Next() (time.Time, bool) { return b.NextAt(b.config.Clock.Now()) }
+func (b *Budget[K, M]) Next() (time.Time, bool) { return b.NextAt(b.now()) }
 
 // NextAt is Next at a reading of the clock.
 func (b *Budget[K, M]) NextAt(now time.Time) (next time.Time, ok bool) {

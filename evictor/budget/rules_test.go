@@ -2,7 +2,6 @@ package budget
 
 import (
 	"fmt"
-	"math"
 	"sync"
 	"testing"
 	"time"
@@ -209,74 +208,6 @@ func TestReservations(t *testing.T) {
 	b.Set("0", thing{weight: 1})
 	_, err = b.Reserve("0")
 	require.ErrorIs(t, err, ErrNotActionable)
-}
-
-func TestValidate(t *testing.T) {
-	ok := Bound{Name: "ok", Of: Bad, Max: Count(1)}
-	with := func(change func(*Bound)) Bound {
-		b := ok
-		change(&b)
-		return b
-	}
-	for want, bounds := range map[string][]Bound{
-		"":                                      {ok},
-		`bounds[0].name: Required value`:        {with(func(b *Bound) { b.Name = "" })},
-		`bounds[1].name: Duplicate value: "ok"`: {ok, ok},
-		`bounds[0].per: Not found: "rack"`:      {with(func(b *Bound) { b.Per = "rack" })},
-		`bounds[0].without: Not found: "rack"`:  {with(func(b *Bound) { b.Without = "rack" })},
-		`bounds[0].max: Invalid value: "-1": a count must not be negative, a percentage must lie between 0 and 100`:                                                {with(func(b *Bound) { b.Max = Count(-1) })},
-		`bounds[0].max: Invalid value: "101% rounded up": a count must not be negative, a percentage must lie between 0 and 100`:                                   {with(func(b *Bound) { b.Max = Percent(101).Up() })},
-		`bounds[0].max: Invalid value: "NaN% rounded down": a count must not be negative, a percentage must lie between 0 and 100`:                                 {with(func(b *Bound) { b.Max = Percent(math.NaN()) })},
-		`bounds[0].max: Invalid value: "": max or min must be set`:                                                                                                 {with(func(b *Bound) { b.Max = Limit{} })},
-		`bounds[0].of: Invalid value: "Quantity(9)": must be Bad, Unavailable, Healthy, Acting, Recent or Unproven`:                                                {{Name: "x", Of: 9, Max: Count(1)}},
-		`bounds[0].within: Invalid value: "0s": must be greater than 0 with Recent and Unproven, and not be set else`:                                              {{Name: "x", Of: Recent, Max: Count(1)}},
-		`bounds[0].min: Invalid value: "1": goes with Bad, Unavailable and Healthy`:                                                                                {{Name: "x", Of: Acting, Min: Count(1)}},
-		`bounds[0].quiet: Invalid value: "1s": goes with Bad, Unavailable, Healthy and Unproven`:                                                                   {{Name: "x", Of: Acting, Max: Count(1), Quiet: time.Second}},
-		`bounds[0].quiet: Invalid value: "1s": goes with one of max and min`:                                                                                       {with(func(b *Bound) { b.Min, b.Quiet = Count(0), time.Second })},
-		`bounds[0].of: Invalid value: "": must be Bad, Unavailable, Healthy, Acting, Recent or Unproven`:                                                           {{Name: "x", Max: Count(1)}},
-		`[bounds[0].quiet: Invalid value: "-1ns": must not be negative, bounds[1].name: Required value, bounds[1].max: Invalid value: "": max or min must be set]`: {with(func(b *Bound) { b.Quiet = -1 }), {Of: Bad}},
-	} {
-		_, err := New(things(bounds...))
-		if want == "" {
-			require.NoError(t, err)
-			continue
-		}
-		require.EqualError(t, err, want)
-	}
-	trial := func(change func(b *Bound)) Bound {
-		b := Bound{Name: "t", Of: Unproven, Max: Count(1), Within: 1, Quiet: 1, Unjudged: Proved}
-		change(&b)
-		return b
-	}
-	for want, b := range map[string]Bound{
-		``: trial(func(*Bound) {}),
-		`bounds[0].min: Invalid value: "1": goes with Bad, Unavailable and Healthy`:                                                                                                                                 trial(func(b *Bound) { b.Min = Count(1) }),
-		`[bounds[0].max: Invalid value: "": max or min must be set, bounds[0].within: Invalid value: "0s": must be greater than 0 with Recent and Unproven, and not be set else]`:                                   trial(func(b *Bound) { b.Max, b.Within = Limit{}, 0 }),
-		`bounds[0].quiet: Invalid value: "0s": must be greater than 0 with Unproven`:                                                                                                                                trial(func(b *Bound) { b.Quiet = 0 }),
-		`bounds[0].unjudged: Invalid value: 0: must be Proved, Failed or Inconclusive with Unproven, and not be set else`:                                                                                           trial(func(b *Bound) { b.Unjudged = 0 }),
-		`bounds[0].unjudged: Invalid value: 4: must be Proved, Failed or Inconclusive with Unproven, and not be set else`:                                                                                           trial(func(b *Bound) { b.Unjudged = 4 }),
-		`bounds[0].maxCooldown: Invalid value: "1ns": must not be negative, and goes with cooldown`:                                                                                                                 trial(func(b *Bound) { b.MaxCooldown = 1 }),
-		`bounds[0].cooldown: Invalid value: "-1ns": must not be negative, and goes with Unproven`:                                                                                                                   trial(func(b *Bound) { b.Cooldown = -1 }),
-		`[bounds[0].unjudged: Invalid value: 1: must be Proved, Failed or Inconclusive with Unproven, and not be set else, bounds[0].cooldown: Invalid value: "1ns": must not be negative, and goes with Unproven]`: {Name: "t", Of: Acting, Max: Count(1), Unjudged: Proved, Cooldown: 1},
-	} {
-		if _, err := New(things(b)); want == "" {
-			require.NoError(t, err)
-		} else {
-			require.EqualError(t, err, want)
-		}
-	}
-	config := things()
-	config.Dimensions = map[string]func(thing) (string, bool){"": nil}
-	for i := range 17 {
-		config.Dimensions[fmt.Sprint("d", i)] = dimensions["pool"]
-	}
-	config.Bounds = make([]Bound, 65)
-	for i := range config.Bounds {
-		config.Bounds[i] = Bound{Name: fmt.Sprint(i), Of: Bad, Max: Count(1)}
-	}
-	_, err := New(config)
-	require.EqualError(t, err, `[dimensions[]: Required value: a dimension needs a name, dimensions[]: Required value, `+
-		`dimensions: Too many: 18: must have at most 16 items, bounds: Too many: 65: must have at most 64 items]`)
 }
 
 // An action that nobody has judged in time has its outcome, even if nobody has looked at its group since and another action on

@@ -15,7 +15,7 @@ import (
 const SnapshotVersion = 1
 
 // ErrNotEmpty is returned by Restore if the Budget is in use: it has members, or remembers something.
-var ErrNotEmpty = errors.New("budget: cannot restore into a budget that is in use")
+var ErrNotEmpty = errors.New("budget: cannot restore into a budget that is in use: call Restore before the first Set")
 
 // Snapshot is what cannot be learned from members. It encodes to JSON if the keys do. Reservations that were neither
 // committed nor given back are not in it: they count as given back.
@@ -57,7 +57,7 @@ type restored struct {
 
 // Snapshot returns what another Budget needs to continue. It costs as much as it returns, plus the number of members and
 // groups.
-func (b *Budget[K, M]) Snapshot() Snapshot[K] { return b.SnapshotAt(b.config.Clock.Now()) }
+func (b *Budget[K, M]) Snapshot() Snapshot[K] { return b.SnapshotAt(b.now()) }
 
 // SnapshotAt is Snapshot at a reading of the clock.
 func (b *Budget[K, M]) SnapshotAt(now time.Time) Snapshot[K] {
@@ -127,7 +127,7 @@ func (t *trial[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
 
 // Restore loads a snapshot. Call it before the first Set. It returns an error and changes nothing if the Budget is in
 // use (ErrNotEmpty), the version is unknown, or the snapshot names an unknown bound or contains an impossible value.
-func (b *Budget[K, M]) Restore(s Snapshot[K]) error { return b.RestoreAt(s, b.config.Clock.Now()) }
+func (b *Budget[K, M]) Restore(s Snapshot[K]) error { return b.RestoreAt(s, b.now()) }
 
 // RestoreAt is Restore at a reading of the clock.
 func (b *Budget[K, M]) RestoreAt(s Snapshot[K], now time.Time) error {

@@ -21,7 +21,7 @@ type Status struct {
 // Status returns the state of a bound in a group; false if there is no such bound or no such group. For a bound without
 // a dimension, group is empty.
 func (b *Budget[K, M]) Status(bound, group string) (Status, bool) {
-	return b.StatusAt(bound, group, b.config.Clock.Now())
+	return b.StatusAt(bound, group, b.now())
 }
 
 // StatusAt is Status at a reading of the clock.

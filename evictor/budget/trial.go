@@ -33,7 +33,7 @@ type attempt[K comparable] struct {
 // proved, has failed, or is inconclusive, which any other value counts as. Whoever learns it may tell, under any
 // name; the action goes on until End. Judge reports whether the outcome was still open in any trial. Only the first
 // outcome counts, and the passing of Bound.Within is one. It is O(1) for each trial.
-func (b *Budget[K, M]) Judge(key K, is Outcome) bool { return b.JudgeAt(key, is, b.config.Clock.Now()) }
+func (b *Budget[K, M]) Judge(key K, is Outcome) bool { return b.JudgeAt(key, is, b.now()) }
 
 // JudgeAt is Judge at a reading of the clock.
 func (b *Budget[K, M]) JudgeAt(key K, is Outcome, now time.Time) (open bool) {

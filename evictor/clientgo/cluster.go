@@ -99,7 +99,7 @@ func (c *Cluster) allLinks() []*link {
 // client-go's own default is too slow when a zone is lost. Clients set in the options are used as they are.
 func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 	if config == nil {
-		return nil, field.Required(field.NewPath("config"), "nil")
+		return nil, field.Required(field.NewPath("config"), "how to reach the API server, such as rest.InClusterConfig returns it")
 	}
 	var client kubernetes.Interface
 	var perSecond float32
@@ -167,7 +167,7 @@ func (c *Cluster) Health() error {
 // configuration, or an informer has stopped.
 func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 	if absent(to) {
-		return errors.New("clientgo: the target to feed is nil")
+		return errors.New("clientgo: Feed needs a target, such as an evictor, not nil")
 	}
 	if err := c.opts.serves(config); err != nil {
 		return err

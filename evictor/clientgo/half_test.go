@@ -195,10 +195,6 @@ func TestAHalfServesNoMore(t *testing.T) {
 			}
 		}
 	}
-	_, err := clientgo.New(fake.NewClientset(), clientgo.Options{Half: evictor.TaintEviction + 1})
-	require.ErrorContains(t, err, "half: Invalid value: 3")
-	_, err = clientgo.New(fake.NewClientset(), clientgo.Options{Half: evictor.Lifecycle, DaemonSets: true})
-	require.ErrorContains(t, err, "daemonSets: Invalid value: true")
 }
 
 // TestAnUnusedGraceIsNoReasonToRefuse: without verdicts the guard need not notice before one.

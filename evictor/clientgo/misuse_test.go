@@ -27,6 +27,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/internal/misuse"
 )
 
 // taintsOf are the taints of all nodes.
@@ -131,51 +132,96 @@ func TestSeveralRunsAreOne(t *testing.T) {
 	})
 }
 
-func TestNilIsAFault(t *testing.T) {
+func TestWrongUseIsAnswered(t *testing.T) {
 	var (
 		noClient *kubernetes.Clientset
 		noClock  *clocktesting.FakeClock
-		client   = fake.NewClientset()
+		noTarget *evictor.Evictor
 	)
-	for want, try := range map[string]func() error{
-		"client: Required": func() error { _, err := clientgo.New(nil, clientgo.Options{}); return err },
-		"client: Required value: nil": func() error {
-			_, err := clientgo.New(noClient, clientgo.Options{})
-			return err
-		},
-		"config: Required": func() error { _, err := clientgo.NewForConfig(nil, clientgo.Options{}); return err },
-		`[clock: Invalid value: "*testing.FakeClock(nil)": is a nil pointer within an interface; leave the field unset for the default, eventClient: Invalid value: "*kubernetes.Clientset(nil)": ` +
-			`is a nil pointer within an interface; leave the field unset for the default, evictionClient: Invalid value: "*kubernetes.Clientset(nil)": is a nil pointer within an interface; leave the field unset for the default]`: func() error {
-			_, err := clientgo.New(client, clientgo.Options{EventClient: noClient, EvictionClient: noClient, Clock: clock.WithTicker(noClock)})
-			return err
-		},
-		"the target to feed is nil": func() error {
-			cluster, err := clientgo.New(client, clientgo.Options{})
-			require.NoError(t, err)
-			var nobody *evictor.Evictor
-			require.Error(t, cluster.Feed(nobody, evictor.DefaultConfig()))
-			return cluster.Feed(nil, evictor.DefaultConfig())
-		},
-	} {
-		require.ErrorContains(t, try(), want)
+	background := context.Background()
+	cluster := func(o clientgo.Options) *clientgo.Cluster {
+		c, err := clientgo.New(fake.NewClientset(), o)
+		require.NoError(t, err)
+		return c
 	}
+	made := func(o clientgo.Options) func() error {
+		return func() error { return misuse.Said(clientgo.New(fake.NewClientset(), o)) }
+	}
+	// feeds is an evictor of that configuration on a cluster with these options.
+	feeds := func(o clientgo.Options, change func(*evictor.Config)) func() error {
+		return func() error {
+			config := evictor.DefaultConfig()
+			change(&config)
+			return misuse.Said(evictor.New(config, cluster(o).Clients(), evictor.Options{}))
+		}
+	}
+	factory := func() informers.SharedInformerFactory {
+		return informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	}
+	misuse.Check(t, []struct {
+		Wrong  string
+		Use    func() error
+		Answer string
+	}{
+		{"no client", func() error { return misuse.Said(clientgo.New(nil, clientgo.Options{})) },
+			"client: Required value: such as kubernetes.NewForConfig makes one"},
+		{"a nil pointer as the client", func() error { return misuse.Said(clientgo.New(noClient, clientgo.Options{})) }, "client: Required value"},
+		{"no config", func() error { return misuse.Said(clientgo.NewForConfig(nil, clientgo.Options{})) },
+			"config: Required value: how to reach the API server, such as rest.InClusterConfig returns it"},
+		{"a config of no address", func() error {
+			return misuse.Said(clientgo.NewForConfig(&rest.Config{Host: "http://[::1"}, clientgo.Options{}))
+		},
+			"clientgo: the client for nodes: host must be a URL or a host:port pair"},
+		{"nil pointers in the options", made(clientgo.Options{EventClient: noClient, EvictionClient: noClient, Clock: clock.WithTicker(noClock)}),
+			`[clock: Invalid value: "*testing.FakeClock(nil)": is a nil pointer within an interface; leave the field unset for the default, eventClient: Invalid value: "*kubernetes.Clientset(nil)": ` +
+				`is a nil pointer within an interface; leave the field unset for the default, evictionClient: Invalid value: "*kubernetes.Clientset(nil)"`},
+		{"a half that is none", made(clientgo.Options{Half: evictor.TaintEviction + 1}), "half: Invalid value: 3: must be Both, Lifecycle or TaintEviction"},
+		{"DaemonSets for a half that deletes no pods", made(clientgo.Options{Half: evictor.Lifecycle, DaemonSets: true}),
+			"daemonSets: Invalid value: true: has no effect unless half is Both: otherwise no pods of failed nodes are deleted"},
+		{"what to keep of somebody else's objects", made(clientgo.Options{Factory: factory(), Keep: clientgo.Keep{Owners: true}}),
+			"has no effect with factory or informers, which keep what their transform functions leave: Keep.Slim is one"},
+		{"two caches", made(clientgo.Options{Factory: factory(), Informers: func(context.Context, clientgo.Object) (clientgo.Informer, error) { return nil, nil }}),
+			`informers: Invalid value: "a function": cannot be set together with factory: there can be only one cache`},
+		{"a factory for two Clusters", func() error {
+			shared := factory()
+			cluster(clientgo.Options{Factory: shared})
+			return made(clientgo.Options{Factory: shared})()
+		}, "clientgo: the factory serves another Cluster already; make one factory for each"},
+		{"a half that is not enough", feeds(clientgo.Options{Half: evictor.Lifecycle}, func(*evictor.Config) {}),
+			`half: Invalid value: "Lifecycle": is not enough for an evictor of another half`},
+		{"a half that does not evict, without taints", feeds(clientgo.Options{Half: evictor.Lifecycle}, func(c *evictor.Config) {
+			c.Half, c.TaintBasedEviction = evictor.Lifecycle, false
+		}), `half: Invalid value: "Lifecycle": is not enough for an evictor without taintBasedEviction, which deletes pods`},
+		{"a silence that the grace does not allow", feeds(clientgo.Options{LeaseSilence: 40 * time.Second}, func(*evictor.Config) {}),
+			`leaseSilence: Invalid value: "40s": the guard may need 1m5s to notice, which exceeds nodeMonitorGracePeriod (50s); the default is 20s, or two fifths of that period if less`},
+		{"nobody to feed", func() error { return cluster(clientgo.Options{}).Feed(nil, evictor.DefaultConfig()) },
+			"clientgo: Feed needs a target, such as an evictor, not nil"},
+		{"a nil pointer to feed", func() error { return cluster(clientgo.Options{}).Feed(noTarget, evictor.DefaultConfig()) }, "clientgo: Feed needs a target"},
+		{"a zero Cluster", func() error { return new(clientgo.Cluster).Run(background) }, "clientgo: Run of a zero Cluster: make one with New or NewForConfig"},
+		{"Run without a context", func() error { return cluster(clientgo.Options{}).Run(nil) }, "clientgo: Run needs a context, not nil"}, //nolint:staticcheck // it is wrong
+		{"Run again, after a context that ended early", func() error {
+			c := cluster(clientgo.Options{})
+			ended, end := context.WithCancel(background)
+			end()
+			if err := c.Run(ended); err != nil {
+				return err
+			}
+			return c.Run(background)
+		}, "clientgo: this Cluster's Run has ended and cannot be repeated; make another Cluster"},
+		{"Step before Run", func() error { return errors.New(cluster(clientgo.Options{}).Awaits()) }, "its Cluster to run (Cluster.Run, which Evictor.Run does)"},
+	})
 }
 
-// TestASilenceThatTheGraceDoesNotAllow: the guard would notice too late. Without one it follows the grace period.
-func TestASilenceThatTheGraceDoesNotAllow(t *testing.T) {
-	made := func(silence, grace time.Duration) error {
-		cluster, err := clientgo.New(fake.NewClientset(), clientgo.Options{LeaseSilence: silence})
+// TestASilenceThatTheGraceAllows: without one, it follows the grace period.
+func TestASilenceThatTheGraceAllows(t *testing.T) {
+	for _, row := range []struct{ silence, grace time.Duration }{{30 * time.Second, 50 * time.Second}, {0, 6 * time.Second}, {-1, 6 * time.Second}} {
+		cluster, err := clientgo.New(fake.NewClientset(), clientgo.Options{LeaseSilence: row.silence})
 		require.NoError(t, err)
 		config := evictor.DefaultConfig()
-		config.NodeMonitorGracePeriod = grace
+		config.NodeMonitorGracePeriod = row.grace
 		_, err = evictor.New(config, cluster.Clients(), evictor.Options{})
-		return err
+		require.NoError(t, err)
 	}
-	require.EqualError(t, made(40*time.Second, 50*time.Second),
-		`leaseSilence: Invalid value: "40s": the guard may need 1m5s to notice, which exceeds nodeMonitorGracePeriod (50s); the default is 20s, or two fifths of that period if less`)
-	require.NoError(t, made(30*time.Second, 50*time.Second))
-	require.NoError(t, made(0, 6*time.Second))
-	require.NoError(t, made(-1, 6*time.Second))
 }
 
 // TestTooFewRequestsForALostZone are a warning that names both settings; enough of them, or no limit, is none.

@@ -75,7 +75,7 @@ const defaultLeaseSilence = 20 * time.Second
 func (o Options) validate(client kubernetes.Interface) error {
 	var errs field.ErrorList
 	if absent(client) {
-		errs = append(errs, field.Required(field.NewPath("client"), "nil"))
+		errs = append(errs, field.Required(field.NewPath("client"), "such as kubernetes.NewForConfig makes one"))
 	}
 	for name, value := range map[string]any{"eventClient": o.EventClient, "evictionClient": o.EvictionClient, "factory": o.Factory, "clock": o.Clock} {
 		if value != nil && absent(value) {

@@ -127,21 +127,6 @@ func sources(t *testing.T, client *fake.Clientset) map[string]string {
 	return by
 }
 
-func TestAFactoryServesOneCluster(t *testing.T) {
-	client := fake.NewClientset()
-	factory := informers.NewSharedInformerFactory(client, 0)
-	_, err := clientgo.New(client, clientgo.Options{Factory: factory})
-	require.NoError(t, err)
-	_, err = clientgo.New(client, clientgo.Options{Factory: factory})
-	require.ErrorContains(t, err, "serves another Cluster")
-}
-
-func TestKeepHasNoMeaningWithWholeObjects(t *testing.T) {
-	client := fake.NewClientset()
-	_, err := clientgo.New(client, clientgo.Options{Factory: informers.NewSharedInformerFactory(client, 0), Keep: clientgo.Keep{Owners: true}})
-	require.ErrorContains(t, err, "keep: Invalid")
-}
-
 // TestEventsGoWhereTheyAreTold: about which object, from which component, by which client.
 func TestEventsGoWhereTheyAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

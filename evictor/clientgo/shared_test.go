@@ -197,11 +197,3 @@ func TestTheGuardReadsItsOwnCopyOfLeases(t *testing.T) {
 		require.NoError(t, <-ran)
 	})
 }
-
-func TestThereIsOneCache(t *testing.T) {
-	client := fake.NewClientset()
-	none := func(context.Context, clientgo.Object) (clientgo.Informer, error) { return nil, errors.New("none") }
-	_, err := clientgo.New(client, clientgo.Options{Informers: none, Factory: informers.NewSharedInformerFactory(client, 0), Keep: clientgo.Keep{Owners: true}})
-	require.ErrorContains(t, err, "keep: Invalid")
-	require.ErrorContains(t, err, "informers: Invalid")
-}

@@ -6,14 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/clientgo"
 	evictormetrics "github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
@@ -46,27 +40,4 @@ func TestWhatAProgramAsksForHolds(t *testing.T) {
 	require.Equal(t, time.Second, took)
 	require.ErrorIs(t, e.MayWrite(), no)
 	require.GreaterOrEqual(t, e.Jitter(time.Second), time.Second)
-}
-
-// TestContradictionsNameBoth settings, all of them at once.
-func TestContradictionsNameBoth(t *testing.T) {
-	short := 12 * time.Second
-	_, _, err := New(&rest.Config{}, ctrl.Options{
-		LeaderElection: true, LeaseDuration: &short, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{"shop": {}}},
-	}, evictor.DefaultConfig(), Options{Cluster: clientgo.Options{Factory: informers.NewSharedInformerFactory(fake.NewClientset(), 0)}})
-	require.EqualError(t, err, `[cluster.informers: Forbidden: must be nil, and so must factory: the informers are the manager's, `+
-		`cache.defaultNamespaces: Forbidden: an evictor needs the pods of all namespaces: restrict other kinds in ByObject instead, `+
-		`leaseDuration: Invalid value: "12s": must be at least renewDeadline (10s) and the 4s in which a leader finishes its last writes, in whole seconds]`)
-}
-
-func TestALeaseHasAName(t *testing.T) {
-	for want, o := range map[string]ctrl.Options{
-		"leaderElectionNamespace": {LeaderElection: true, LeaderElectionID: "l"},
-		"leaderElectionID":        {LeaderElection: true, LeaderElectionNamespace: "n"},
-	} {
-		_, _, err := New(&rest.Config{}, o, evictor.DefaultConfig(), Options{})
-		require.ErrorContains(t, err, want)
-	}
-	_, _, err := New(nil, ctrl.Options{}, evictor.DefaultConfig(), Options{})
-	require.ErrorContains(t, err, "config")
 }

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/absent"
 )
 
 // Config configures a Machine. Start from DefaultConfig or from a kubelet's Settings. The zero Config is valid and
@@ -71,5 +73,6 @@ func (c Config) Validate() error {
 	if int(c.Layout) >= len(layoutNames) {
 		errs = append(errs, field.Invalid(field.NewPath("layout"), c.Layout.String(), "there is no such layout"))
 	}
-	return errs.ToAggregate()
+	errs = append(errs, absent.Faults(field.NewPath("ranking"), c.Ranking)...)
+	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
 }

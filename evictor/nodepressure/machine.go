@@ -143,6 +143,9 @@ func (w *watched) amount(capacity int64, withReclaim bool) int64 {
 
 // observe updates the state and returns the decision so far, with the index in Met of the threshold to act on, or -1.
 func (m *Machine) observe(stats Stats) (d Decision, first int) {
+	if m.clock == nil {
+		panic("nodepressure: a zero Machine was used: make one with New") //nolint:forbidigo // a bug of the caller's
+	}
 	reading := m.clock.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,14 +2,15 @@ package nodepressure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -38,11 +39,20 @@ type Manager struct {
 // NewManager returns a manager that does nothing until Run or Step, or an error with the faults of the configuration. The
 // machine should have the same clock.
 func NewManager(machine *Machine, clients Clients, config ManagerConfig) (*Manager, error) {
-	if err := config.Validate(); err != nil {
-		return nil, fmt.Errorf("nodepressure: %w", err)
+	errs := config.faults()
+	if machine == nil {
+		errs = append(errs, field.Required(field.NewPath("machine"), "New makes one"))
 	}
-	if machine == nil || clients.StatsProvider == nil || clients.Killer == nil {
-		return nil, errors.New("nodepressure: a manager needs a machine, a StatsProvider and a Killer")
+	in := field.NewPath("clients")
+	if absent.Value(clients.StatsProvider) {
+		errs = append(errs, field.Required(in.Child("statsProvider"), "it measures the node, as cgroup.Node does"))
+	}
+	errs = append(errs, absent.Faults(in.Child("reclaimer"), clients.Reclaimer)...)
+	if absent.Value(clients.Killer) {
+		errs = append(errs, field.Required(in.Child("killer"), "it kills what is chosen"))
+	}
+	if err := errs.ToAggregate(); err != nil {
+		return nil, fmt.Errorf("nodepressure: %w", err)
 	}
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -61,10 +71,11 @@ func (m *Manager) Notify() {
 }
 
 // Run does what Step does, whenever it is due, until the context ends. Each Kill runs on its own goroutine. Run waits
-// for them and then returns the context's cause.
+// for them and then returns the context's cause. It returns ErrRunning if another Run or Step is active, and an error if
+// ctx is nil.
 func (m *Manager) Run(ctx context.Context) error {
-	if !m.running.CompareAndSwap(false, true) {
-		return ErrRunning
+	if err := m.begin(ctx, "Run"); err != nil {
+		return err
 	}
 	defer m.running.Store(false)
 	defer m.stopKills()
@@ -79,11 +90,11 @@ func (m *Manager) Run(ctx context.Context) error {
 // with their own loop, and for simulations. If it is called earlier it does nothing, unless Notify was called. It waits
 // for each Kill to return; see Killer.
 //
-// The error is ErrRunning if another Run or Step is active, or the context's cause. If the context has ended, an eviction
+// The error is ErrRunning if another Run or Step is active, or the context's cause; a nil context is one, too. If the context has ended, an eviction
 // in progress is forgotten, as after Run, and the next Step or Run begins with a pass.
 func (m *Manager) Step(ctx context.Context) (next time.Time, err error) {
-	if !m.running.CompareAndSwap(false, true) {
-		return time.Time{}, ErrRunning
+	if err := m.begin(ctx, "Step"); err != nil {
+		return time.Time{}, err
 	}
 	defer m.running.Store(false)
 	at := m.step(ctx, func(kill func()) { kill() })
@@ -92,6 +103,19 @@ func (m *Manager) Step(ctx context.Context) (next time.Time, err error) {
 		return time.Time{}, context.Cause(ctx)
 	}
 	return m.time.Instant(at), nil
+}
+
+// begin begins a Run or a Step.
+func (m *Manager) begin(ctx context.Context, call string) error {
+	switch {
+	case m.machine == nil:
+		return fmt.Errorf("nodepressure: %s of a zero Manager: make one with NewManager", call)
+	case ctx == nil:
+		return fmt.Errorf("nodepressure: %s needs a context, not nil", call)
+	case !m.running.CompareAndSwap(false, true):
+		return ErrRunning
+	}
+	return nil
 }
 
 // step does what is due, passes each call of Kill to start, and returns when to call it again. It serves at most one

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/absent"
 )
 
 // ManagerConfig configures a Manager. Start from DefaultManagerConfig.
@@ -31,7 +33,9 @@ func DefaultManagerConfig() ManagerConfig {
 }
 
 // Validate reports every fault at once.
-func (c ManagerConfig) Validate() error {
+func (c ManagerConfig) Validate() error { return c.faults().ToAggregate() }
+
+func (c ManagerConfig) faults() field.ErrorList {
 	var errs field.ErrorList
 	positive := func(name string, d time.Duration) {
 		if d <= 0 {
@@ -41,11 +45,11 @@ func (c ManagerConfig) Validate() error {
 	positive("monitoringPeriod", c.MonitoringPeriod)
 	positive("cleanupTimeout", c.CleanupTimeout)
 	positive("cleanupPoll", c.CleanupPoll)
-	return errs.ToAggregate()
+	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...)
 }
 
 // ErrRunning is returned by Run and Step while another Run or Step of the same Manager is active.
-var ErrRunning = errors.New("nodepressure: already running")
+var ErrRunning = errors.New("nodepressure: another Run or Step of this Manager is active: call one at a time")
 
 // ErrKillTimeout is wrapped by the KillError of a Kill that did not return in time and was given up. The kubelet
 // records this as an event about the pod, a Warning with the reason ExceededGracePeriod.

@@ -61,19 +61,3 @@ func TestRunAgainDecidesAnew(t *testing.T) {
 		require.Equal(t, []string{"0s kill a 1s"}, n.world.log)
 	})
 }
-
-func TestManagerConfigFaults(t *testing.T) {
-	machine, err := New(Config{})
-	require.NoError(t, err)
-	w := &world{}
-	_, err = NewManager(machine, Clients{StatsProvider: w, Killer: w}, ManagerConfig{CleanupPoll: -1})
-	for _, name := range []string{"monitoringPeriod", "cleanupTimeout", "cleanupPoll"} {
-		require.ErrorContains(t, err, name)
-	}
-	for _, clients := range []Clients{{}, {StatsProvider: w}, {Killer: w}} {
-		_, err = NewManager(machine, clients, DefaultManagerConfig())
-		require.ErrorContains(t, err, "needs a machine, a StatsProvider and a Killer")
-	}
-	_, err = NewManager(nil, Clients{StatsProvider: w, Killer: w}, DefaultManagerConfig())
-	require.Error(t, err)
-}

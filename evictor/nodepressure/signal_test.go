@@ -109,10 +109,8 @@ func TestLayoutsAreWrittenByName(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &again))
 		require.Equal(t, layout, again)
 	}
-	_, err := json.Marshal(Layout(3))
-	require.ErrorContains(t, err, "Layout(3) is not a layout")
 	layout := SplitImageFs
-	require.ErrorContains(t, layout.UnmarshalText([]byte("singlefs")), `unknown layout "singlefs"`)
+	require.Error(t, layout.UnmarshalText([]byte("singlefs")))
 	require.Equal(t, SplitImageFs, layout)
 }
 

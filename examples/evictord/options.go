@@ -184,6 +184,9 @@ func (o *options) warnings() (all []string) {
 		all = append(all, fmt.Sprintf("--kube-api-qps=%g is too low: --node-eviction-rate=%g may evict %g pods a second in each zone (%d a node), which will be late",
 			o.qps, o.evictor.NodeEvictionRate, needed, podsOfANode))
 	}
+	if timeout := o.evictor.PodEvictionTimeout; o.evictor.TaintBasedEviction && timeout != evictor.DefaultConfig().PodEvictionTimeout {
+		all = append(all, fmt.Sprintf("--pod-eviction-timeout=%s has no effect with --enable-taint-manager: pods leave as their tolerations end", timeout))
+	}
 	return all
 }
 

@@ -44,11 +44,12 @@ func TestFlagsArrive(t *testing.T) {
 // TestFlagsThatHinderEachOtherAreWarnedOf: a warning names both.
 func TestFlagsThatHinderEachOtherAreWarnedOf(t *testing.T) {
 	for args, want := range map[string][]string{
-		"--kube-api-qps=20":       nil,
-		"--kube-api-qps=5":        {"--kube-api-qps=5 is too low: --node-eviction-rate=0.1 may evict 11 pods a second in each zone (110 a node), which will be late"},
-		"--node-eviction-rate=2":  {"--kube-api-qps=20 is too low: --node-eviction-rate=2 may evict 220 pods a second in each zone (110 a node), which will be late"},
-		"--node-eviction-rate=0":  nil,
-		"--kube-api-qps=1000.125": nil,
+		"--kube-api-qps=20":         nil,
+		"--kube-api-qps=5":          {"--kube-api-qps=5 is too low: --node-eviction-rate=0.1 may evict 11 pods a second in each zone (110 a node), which will be late"},
+		"--node-eviction-rate=2":    {"--kube-api-qps=20 is too low: --node-eviction-rate=2 may evict 220 pods a second in each zone (110 a node), which will be late"},
+		"--node-eviction-rate=0":    nil,
+		"--kube-api-qps=1000.125":   nil,
+		"--pod-eviction-timeout=1m": {"--pod-eviction-timeout=1m0s has no effect with --enable-taint-manager: pods leave as their tolerations end"},
 	} {
 		o, err := parse([]string{args}, io.Discard)
 		require.NoError(t, err)

@@ -86,6 +86,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"LeaseTooShort":     {[]string{"--leader-elect-lease-duration=900ms", "--leader-elect-renew-deadline=500ms", "--leader-elect-retry-period=100ms"}, "--leader-elect-lease-duration=900ms: must be at least 1s"},
 		"TooManyRetries":    {[]string{"--leader-elect-retry-period=9s"}, "--leader-elect-renew-deadline=10s: must be above 1.2 times --leader-elect-retry-period"},
 		"AnotherFlag":       {[]string{"--node-monitor-period=1m", "--node-startup-grace-period=2m"}, "--node-monitor-grace-period=50s: must exceed --node-monitor-period"},
+		"NoUnit":            {[]string{"--node-monitor-grace-period=50"}, `invalid argument "50" for "--node-monitor-grace-period" flag: time: missing unit in duration "50"`},
+		"NoLimit":           {[]string{"--mark-all-after=1m"}, "--mark-all-after=1m0s: has no effect without --max-marked-nodes"},
 		"NoAddress":         {[]string{"--metrics-address=10268"}, "--metrics-address=10268: must be host:port"},
 		"AddressInUse": {
 			[]string{"--kubeconfig", kubeconfig(t, small.URL), "--metrics-address", small.Listener.Addr().String()},

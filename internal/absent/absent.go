@@ -2,7 +2,12 @@
 // they are used.
 package absent
 
-import "reflect"
+import (
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
 
 // Value reports whether the value is nil, or an interface that holds a nil pointer, map, slice, function or channel.
 func Value(value any) bool {
@@ -14,4 +19,12 @@ func Value(value any) bool {
 	default:
 		return false
 	}
+}
+
+// Faults returns a fault if an optional value holds only a type. Nil, which stands for the default, is none.
+func Faults(path *field.Path, value any) field.ErrorList {
+	if value == nil || !Value(value) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, fmt.Sprintf("%T(nil)", value), "must not be nil within an interface; leave it out")}
 }

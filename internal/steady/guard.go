@@ -15,7 +15,18 @@ type Guard struct {
 }
 
 // Read takes the mutex, which must not be held, reads the clock and returns the steady time.
-func (g *Guard) Read() (now int64) { return g.ReadAt(g.Clock.Now()) }
+func (g *Guard) Read() (now int64) { return g.ReadAt(g.Now()) }
+
+// Now reads the clock.
+func (g *Guard) Now() time.Time {
+	if g.Clock == nil {
+		panic(Unmade) //nolint:forbidigo // a bug of the caller's
+	}
+	return g.Clock.Now()
+}
+
+// Unmade is the panic of a value that has no clock, because nobody made it.
+const Unmade = "a zero value was used: make it with New, NewGroup, NewLimiter or NewDurations"
 
 // ReadAt is Read with a reading of the clock that was taken before, without the mutex, to hold that for a shorter time. If
 // it is earlier than the last one, either another goroutine has read the clock since, or the clock was set back. Only a

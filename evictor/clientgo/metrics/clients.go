@@ -15,8 +15,12 @@ import (
 
 // Clients returns the same clients, with their writes measured and their answers about silent nodes counted.
 func (m *Metrics) Clients(clients evictor.Clients) evictor.Clients {
-	clients.NodeWriter = &nodeWriter{clients.NodeWriter, m}
-	clients.PodWriter = &podWriter{clients.PodWriter, m}
+	if clients.NodeWriter != nil { // else evictor.New says that it is missing
+		clients.NodeWriter = &nodeWriter{clients.NodeWriter, m}
+	}
+	if clients.PodWriter != nil {
+		clients.PodWriter = &podWriter{clients.PodWriter, m}
+	}
 	if clients.Confirmer != nil {
 		clients.Confirmer = &confirmer{clients.Confirmer, m}
 	}

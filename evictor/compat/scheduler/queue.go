@@ -54,6 +54,9 @@ type RateLimitedTimedQueue struct {
 
 // NewRateLimitedTimedQueue returns an empty queue.
 func NewRateLimitedTimedQueue(limiter flowcontrol.RateLimiter) *RateLimitedTimedQueue {
+	if limiter == nil {
+		panic("scheduler: NewRateLimitedTimedQueue needs a limiter, such as flowcontrol.NewTokenBucketRateLimiter returns, not nil") //nolint:forbidigo // upstream has no error to return
+	}
 	clock, first := new(reading), time.Now() // it is not read through now, because upstream's tests count that
 	clock.last.Store(&first)
 	queue, _ := ratelimitqueue.New[string, TimedValue](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Clock: clock}) // this configuration is valid
@@ -66,6 +69,9 @@ type ActionFunc func(TimedValue) (bool, time.Duration)
 // Try calls fn for the values that are due, until none is or the limiter has no token. A value for which fn returned true
 // cannot be added again before Remove. Finding that nothing is due costs a token, too.
 func (q *RateLimitedTimedQueue) Try(logger klog.Logger, fn ActionFunc) {
+	if fn == nil {
+		panic("scheduler: Try needs a function that processes a value, not nil") //nolint:forbidigo // upstream has no error to return
+	}
 	q.tries.Lock()
 	defer q.tries.Unlock()
 	for q.queue.Len() > 0 {

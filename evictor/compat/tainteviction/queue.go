@@ -2,6 +2,7 @@ package tainteviction
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -87,6 +88,9 @@ type TimedWorkerQueue struct {
 
 // CreateWorkerQueue returns a queue whose work is f.
 func CreateWorkerQueue(f func(ctx context.Context, fireAt time.Time, args *WorkArgs) error) *TimedWorkerQueue {
+	if f == nil {
+		panic("tainteviction: CreateWorkerQueue needs a function that does the work, not nil") //nolint:forbidigo // upstream has no error to return
+	}
 	return &TimedWorkerQueue{workFunc: f, clock: clock.RealClock{}, end: func() {}}
 }
 
@@ -122,7 +126,7 @@ func (q *TimedWorkerQueue) add(ctx context.Context, args *WorkArgs, createdAt, f
 
 // run starts the workers; q is locked.
 func (q *TimedWorkerQueue) run() {
-	set, _ := timedworker.New(q.work, timedworker.Config{Workers: Workers, Clock: q.clock}) // this configuration is valid
+	set, _ := timedworker.New(q.work, timedworker.Config{Workers: Workers, Clock: q.clock, OnPanic: panicked}) // this configuration is valid
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	q.set, q.end = set, func() { stop(); <-ended }
@@ -130,6 +134,11 @@ func (q *TimedWorkerQueue) run() {
 		defer close(ended)
 		_ = set.Run(ctx)
 	}()
+}
+
+// panicked logs a panic of the work.
+func panicked(key, value any, stack []byte) {
+	klog.Background().Error(fmt.Errorf("panic: %v", value), "Timed work panicked and will be tried again", "item", key, "stack", string(stack))
 }
 
 func (q *TimedWorkerQueue) work(_ context.Context, w timedworker.Work[string, *TimedWorker]) timedworker.Result {

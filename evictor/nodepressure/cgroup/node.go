@@ -28,6 +28,8 @@ type Node struct {
 	ContainerFs string
 }
 
+var errNoDir = errors.New("cgroup: Node.Dir is empty: it must be the node's cgroup directory, such as /sys/fs/cgroup")
+
 func (n Node) proc(path string) string {
 	if n.Proc == "" {
 		return filepath.Join("/proc", path)
@@ -54,6 +56,9 @@ func (n Node) Stats(ctx context.Context) (nodepressure.Stats, error) {
 // Root reports whether Dir is the root cgroup or not a cgroup at all, so that memory is measured for the whole machine.
 // It is an error if the directory does not exist.
 func (n Node) Root() (bool, error) {
+	if n.Dir == "" {
+		return false, errNoDir
+	}
 	if info, err := os.Stat(n.Dir); err != nil {
 		return false, err
 	} else if !info.IsDir() {

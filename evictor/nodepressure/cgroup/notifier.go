@@ -77,6 +77,9 @@ func NewNotifier(node Node, config NotifierConfig) (*Notifier, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("cgroup: %w", err)
 	}
+	if node.Dir == "" {
+		return nil, errNoDir
+	}
 	config = config.defaulted()
 	var errs []error
 	for _, s := range node.sources(config) {
@@ -111,11 +114,14 @@ func (n *Notifier) String() string {
 }
 
 // Run calls wake at each notification, at most about once per Window, until the context ends; then it returns the
-// context's cause. It returns an error earlier if the kernel stops notifying, for example because the cgroup is
+// context's cause. It returns an error earlier if wake is nil or the kernel stops notifying, for example because the cgroup is
 // removed. Run calls wake in its own goroutine, and wake must return soon, as Manager.Notify does. Several Runs do not
 // disturb each other.
 func (n *Notifier) Run(ctx context.Context, wake func()) error {
-	if ctx.Err() != nil {
+	switch {
+	case wake == nil:
+		return errors.New("cgroup: Run needs a function to call, such as Manager.Notify, not nil")
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
 	err := n.run(ctx, wake)

@@ -159,12 +159,12 @@ func TestNotifierEndsWithItsContext(t *testing.T) {
 	over := errors.New("over")
 	ctx, end := context.WithCancelCause(context.Background())
 	end(over)
-	require.ErrorIs(t, notifier.Run(ctx, nil), over)
+	require.ErrorIs(t, notifier.Run(ctx, func() {}), over)
 
 	for range 20 {
 		ctx, end := context.WithCancelCause(context.Background())
 		go end(over)
-		require.ErrorIs(t, notifier.Run(ctx, nil), over)
+		require.ErrorIs(t, notifier.Run(ctx, func() {}), over)
 	}
 
 	ctx, end = context.WithCancelCause(context.Background())
@@ -219,5 +219,5 @@ func TestSourceThatIsGoneBeforeRun(t *testing.T) {
 	notifier, err := NewNotifier(n, NotifierConfig{})
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(events))
-	require.ErrorContains(t, notifier.Run(context.Background(), nil), "memory.events: no such file")
+	require.ErrorContains(t, notifier.Run(context.Background(), func() {}), "memory.events: no such file")
 }

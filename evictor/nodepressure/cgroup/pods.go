@@ -32,6 +32,9 @@ func (n Node) kubepods() (dir string, ok bool) {
 // Pods measures the pods, by QoS class and then by name. A pod that ends meanwhile is left out. What pods use of file
 // systems is not measured. A kubelet's pod has its UID, but not its name in the API.
 func (n Node) Pods() ([]nodepressure.Pod, error) {
+	if n.Dir == "" {
+		return nil, errNoDir
+	}
 	parent, kubelets := n.kubepods()
 	if !kubelets {
 		return pods(n.Dir, v1.PodQOSBurstable, func(string) bool { return true })

@@ -48,6 +48,9 @@ type TimedWorkerQueue struct {
 
 // CreateWorkerQueue returns a queue whose work is f.
 func CreateWorkerQueue(f func(ctx context.Context, args *WorkArgs) error) *TimedWorkerQueue {
+	if f == nil {
+		panic("scheduler: CreateWorkerQueue needs a function that does the work, not nil") //nolint:forbidigo // upstream has no error to return
+	}
 	return &TimedWorkerQueue{tainteviction.CreateWorkerQueue(func(ctx context.Context, _ time.Time, args *tainteviction.WorkArgs) error {
 		return f(ctx, &WorkArgs{args.Object.NamespacedName})
 	})}

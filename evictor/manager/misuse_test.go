@@ -1,0 +1,49 @@
+package manager
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/internal/misuse"
+)
+
+func TestWrongUseIsAnswered(t *testing.T) {
+	short := 12 * time.Second
+	made := func(config *rest.Config, o ctrl.Options, settings evictor.Config, more Options) func() error {
+		return func() error {
+			if more.Registerer == nil {
+				more.Registerer = prometheus.NewRegistry()
+			}
+			_, _, err := New(config, o, settings, more)
+			return err
+		}
+	}
+	settings := evictor.DefaultConfig()
+	misuse.Check(t, []struct {
+		Wrong  string
+		Use    func() error
+		Answer string
+	}{
+		{"no config", made(nil, ctrl.Options{}, settings, Options{}), "config: Required value: how to reach the API server"},
+		{"informers of one's own, some namespaces, and a lease that is too short", made(&rest.Config{}, ctrl.Options{
+			LeaderElection: true, LeaseDuration: &short, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{"shop": {}}},
+		}, settings, Options{Cluster: clientgo.Options{Factory: informers.NewSharedInformerFactory(fake.NewClientset(), 0)}}),
+			"[cluster.informers: Forbidden: must be nil, and so must factory: the informers are the manager's, " +
+				"cache.defaultNamespaces: Forbidden: an evictor needs the pods of all namespaces: restrict other kinds in ByObject instead, " +
+				`leaseDuration: Invalid value: "12s": must be at least renewDeadline (10s) and the 4s in which a leader finishes its last writes, in whole seconds]`},
+		{"a lease without a namespace, outside of a pod", made(&rest.Config{}, ctrl.Options{LeaderElection: true, LeaderElectionID: "l"}, settings, Options{}),
+			"leaderElectionNamespace: Required value: outside a pod"},
+		{"a lease without a name", made(&rest.Config{}, ctrl.Options{LeaderElection: true, LeaderElectionNamespace: "n"}, settings, Options{}),
+			"leaderElectionID: Required value: the name of the lease"},
+		{"zero settings", made(&rest.Config{}, ctrl.Options{}, evictor.Config{}, Options{}), "nodeMonitorGracePeriod: Invalid value"},
+	})
+}

@@ -1,0 +1,88 @@
+package timedworker
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/evictkit/evictkit/internal/misuse"
+)
+
+func TestWrongUseIsAnswered(t *testing.T) {
+	var noClock *testingclock.FakeClock
+	background, work := context.Background(), func(context.Context, Work[float64, int]) Result { return Done() }
+	made := func(c Config) func() error {
+		return func() error { return misuse.Said(New(work, c)) }
+	}
+	set := func(f func(context.Context, Work[float64, int]) Result, c Config) *Set[float64, int] {
+		s, err := New(f, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	restored := func(items ...SnapshotItem[float64, int]) func() error {
+		return func() error { return set(work, Config{}).Restore(Snapshot[float64, int]{Version: 1, Items: items}) }
+	}
+	misuse.Check(t, []struct {
+		Wrong  string
+		Use    func() error
+		Answer string
+	}{
+		{"no function", func() error { return misuse.Said(New[string, int](nil, Config{})) },
+			"timedworker: New needs a function that does the work, not nil"},
+		{"no worker, and a backoff that shrinks", made(Config{Workers: -1, Backoff: Backoff{Factor: 0.5}}),
+			"timedworker: [backoff.factor: Invalid value: 0.5: must be a finite number of at least 1, workers: Invalid value: -1: must not be negative]"},
+		{"a backoff of no number and negative times", made(Config{Backoff: Backoff{Initial: -1, Max: -1, Factor: math.NaN()}}),
+			`timedworker: [backoff.initial: Invalid value: "-1ns": must not be negative, backoff.max: Invalid value: "-1ns": must not be negative, backoff.factor: Invalid value: NaN`},
+		{"a nil pointer as the clock", made(Config{Clock: noClock}),
+			`timedworker: clock: Invalid value: "*testing.FakeClock(nil)": must not be nil within an interface; leave it out`},
+		{"Run with a clock that has no timers", func() error { return set(work, Config{Clock: noTimers{}}).Run(background) },
+			"timedworker: Run needs timers: Config.Clock must be a clock.Clock, which timedworker.noTimers is not"},
+		{"Run without a context", func() error { return set(work, Config{}).Run(nil) }, //nolint:staticcheck // it is wrong
+			"timedworker: Run needs a context, not nil"},
+		{"Step without a context", func() error { return misuse.Said(set(work, Config{}).Step(nil)) }, //nolint:staticcheck // it is wrong
+			"timedworker: Step needs a context, not nil"},
+		{"Step with a context that has ended", func() error {
+			ended, end := context.WithCancel(background)
+			end()
+			return misuse.Said(set(work, Config{}).Step(ended))
+		}, "context canceled"},
+		{"Run from within the work", func() (inner error) {
+			var s *Set[float64, int]
+			s = set(func(ctx context.Context, _ Work[float64, int]) Result {
+				inner = s.Run(ctx)
+				return Done()
+			}, Config{Clock: testingclock.NewFakeClock(epoch)})
+			s.Schedule(1, 1, epoch)
+			if _, err := s.Step(background); err != nil {
+				return err
+			}
+			return inner
+		}, "timedworker: another Step or Run of this Set is active: call one at a time"},
+		{"a zero Set, stepped", func() error { return misuse.Said(new(Set[string, int]).Step(background)) },
+			"timedworker: Step of a zero Set: make one with New"},
+		{"a zero Set, run", func() error { return new(Set[string, int]).Run(background) }, "timedworker: Run of a zero Set: make one with New"},
+		{"a zero Set, given work", misuse.Panic(func() { new(Set[string, int]).Schedule("k", 1, epoch) }),
+			"panic: a zero value was used: make it with New, NewGroup, NewLimiter or NewDurations"},
+		{"a zero Set, asked when", misuse.Panic(func() { new(Set[string, int]).Next() }), "panic: a zero value was used"},
+		{"a snapshot that is empty because it was not read", func() error { return set(work, Config{}).Restore(Snapshot[float64, int]{}) },
+			"timedworker: cannot restore: a snapshot of version 0, only of version 1"},
+		{"a snapshot with a key twice", restored(SnapshotItem[float64, int]{Key: 1}, SnapshotItem[float64, int]{Key: 1}),
+			"timedworker: cannot restore: key 1 appears twice"},
+		{"a snapshot with negative attempts", restored(SnapshotItem[float64, int]{Key: 1, Attempts: -1}),
+			"timedworker: cannot restore: key 1: putOff and attempts must not be negative"},
+		{"a snapshot with a key that is no number", restored(SnapshotItem[float64, int]{Key: math.NaN()}),
+			"timedworker: cannot restore: key NaN does not equal itself, so it could never be cancelled"},
+		{"a snapshot with a pause twice", func() error {
+			return set(work, Config{}).Restore(Snapshot[float64, int]{Version: 1, Pauses: []string{"a", "a"}})
+		}, "timedworker: cannot restore: a reason to pause appears twice"},
+		{"Restore after the first Schedule", func() error {
+			s := set(work, Config{})
+			s.Schedule(1, 1, epoch)
+			return s.Restore(s.Snapshot())
+		}, "timedworker: cannot restore: there is work already: call Restore before the first Schedule"},
+	})
+}

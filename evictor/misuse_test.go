@@ -9,11 +9,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	testingclock "k8s.io/utils/clock/testing"
+
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/internal/misuse"
-	"github.com/evictkit/evictkit/internal/simulator"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -103,7 +104,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			return misuse.Said(evictor.New(evictor.DefaultConfig(), c, evictor.Options{}))
 		}, `[clients.eventSink: Invalid value: "*evictor_test.silent(nil)": must not be nil within an interface; leave it out, clients.source: Invalid value: ` +
 			`"*evictor_test.brought(nil)": must not be nil within an interface; leave it out, clients.confirmer: Invalid value: "evictor.ConfirmFunc(nil)"`},
-		{"a nil pointer as the clock", with(evictor.Options{Clock: (*simulator.Clock)(nil)}), `options.clock: Invalid value: "*simulator.Clock(nil)": must not be nil`},
+		{"a nil pointer as the clock", with(evictor.Options{Clock: (*testingclock.FakePassiveClock)(nil)}), `options.clock: Invalid value: "*testing.FakePassiveClock(nil)": must not be nil`},
 		{"a nil pointer as the policy", with(evictor.Options{Policy: (*zone.DisruptionPolicy)(nil)}), `options.policy: Invalid value: "*zone.DisruptionPolicy(nil)": must not be nil`},
 		{"a policy that does not start from its default", with(evictor.Options{Policy: zone.DisruptionPolicy{EvictionRate: 1}}),
 			"zone: policy: unhealthyThreshold: Invalid value: 0: must lie in (0,1]"},
@@ -112,8 +113,10 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		{"a budget that New did not make", with(evictor.Options{Budget: &budget.Budget[string, evictor.Member]{}}),
 			"panic: budget: a zero Budget was used: make one with New"},
 
-		{"Run with a clock that has no timers", func() error { return made(evictor.Options{Clock: &simulator.Clock{}}).Run(background) },
-			"evictor: Run needs timers: Options.Clock must be a clock.Clock, which *simulator.Clock is not"},
+		{"Run with a clock that has no timers", func() error {
+			return made(evictor.Options{Clock: testingclock.NewFakePassiveClock(evictortest.Epoch)}).Run(background)
+		},
+			"evictor: Run needs timers: Options.Clock must be a clock.Clock, which *testing.FakePassiveClock is not"},
 		{"Run with a context that has ended", func() error { return made(evictor.Options{}).Run(ended) }, "context canceled"},
 		{"Step with a context that has ended", func() error { return misuse.Said(made(evictor.Options{}).Step(ended)) }, "context canceled"},
 		{"Run without a context", func() error { return made(evictor.Options{}).Run(nil) }, //nolint:staticcheck // it is wrong

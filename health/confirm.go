@@ -2,9 +2,9 @@ package health
 
 import "time"
 
-// Confirm makes a suspect Unknown and returns its verdict, which the next Pass does not return again. suspect is a
-// verdict of the node that calls it a suspect. It returns false, and changes nothing, if that silence has ended since: by
-// a sign of life, because all clocks restarted, or because the node was forgotten. It also does so while the monitor is
+// Confirm makes a suspect Unknown and returns its verdict, which the next Pass does not return again. Pass it the
+// verdict that calls the node a suspect. It returns false and changes nothing if that silence has ended since: by a
+// sign of life, by a restart of all clocks, or because the node was forgotten. It does the same while the monitor is
 // frozen.
 func (m *Monitor) Confirm(suspect Verdict) (Verdict, bool) {
 	return m.ConfirmAt(suspect, m.clock.Now())
@@ -26,7 +26,7 @@ func (m *Monitor) ConfirmAt(suspect Verdict, now time.Time) (Verdict, bool) {
 }
 
 // Revive notes a sign of life of a suspect that neither its lease nor its object shows, and reports whether it did. It
-// does nothing if the silence that the verdict calls suspect has ended since.
+// does nothing if the silence behind the verdict has ended since.
 func (m *Monitor) Revive(suspect Verdict) bool { return m.ReviveAt(suspect, m.clock.Now()) }
 
 // ReviveAt is Revive at a reading of the clock.

@@ -8,21 +8,21 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Observation says what an observation showed.
+// Observation says what ObserveNode saw.
 type Observation struct {
 	// New: the node was not known, or not with this UID.
 	New bool
 	// Heartbeat: it is a sign of life.
 	Heartbeat bool
-	// Stale: the object is older than one seen before, and was ignored as a whole.
+	// Stale: the object is older than one seen before, so the monitor ignored all of it.
 	Stale bool
 }
 
-// ObserveNode notes what a node reports, and keeps nothing of the object. It is a sign of life if the node is new, if the
-// heartbeat time differs from the last one, earlier or later, or if Ready is True or False and there was no Ready status
-// before. Heartbeat times are compared with nothing else. An object with an older resourceVersion than one seen before is
-// ignored; "Old objects seen again" in the package comment has the exact rule. One with another UID than the known one
-// is a new node, which starts afresh but for its lease.
+// ObserveNode notes what a node reports, and keeps nothing of the object. It is a sign of life if the node is new, if
+// the heartbeat time differs from the last one, earlier or later, or if Ready is True or False and there was no Ready
+// status before. ObserveNode compares heartbeat times with nothing else. It ignores an object with an older
+// resourceVersion than one seen before; "Old objects seen again" in the package comment has the exact rule. An object
+// with another UID than the known one is a new node: everything but its lease starts afresh.
 func (m *Monitor) ObserveNode(node *v1.Node) Observation { return m.ObserveNodeAt(node, m.clock.Now()) }
 
 // ObserveNodeAt is ObserveNode at a reading of the clock.
@@ -149,8 +149,9 @@ func (m *Monitor) beat(e *monitored, at int64) {
 	m.beats.put(e, m.listening.note(at))
 }
 
-// ObserveRenewal notes the renewTime of a node's lease. It reports whether that was a sign of life: whether it differs
-// from the last one, earlier or later; a zero time is one like any other. An unknown node is ignored. O(1), without allocation.
+// ObserveRenewal notes the renewTime of a node's lease, and reports whether it was a sign of life: whether it differs
+// from the last one, earlier or later. A zero time is a time like any other. ObserveRenewal ignores an unknown node.
+// O(1), without allocation.
 func (m *Monitor) ObserveRenewal(node string, renewTime time.Time) bool {
 	return m.observeRenewalAt(node, renewTime, m.clock.Now())
 }
@@ -168,8 +169,8 @@ func (m *Monitor) observeRenewalAt(node string, renewTime, now time.Time) bool {
 	return m.renew(e, stamp, stamp != e.of.renewal, at)
 }
 
-// ObserveLease is ObserveRenewal with the lease's resourceVersion. A lease older than one seen before, such as a relist
-// from a stale cache may show, is ignored; "Old objects seen again" in the package comment has the exact rule.
+// ObserveLease is ObserveRenewal with the lease's resourceVersion. It ignores a lease older than one seen before, as a
+// relist from a stale cache may show it; "Old objects seen again" in the package comment has the exact rule.
 func (m *Monitor) ObserveLease(node string, renewTime time.Time, resourceVersion string) bool {
 	return m.ObserveLeaseAt(node, renewTime, resourceVersion, m.clock.Now())
 }

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// Settled reports whether we have watched a failed node for long enough to act on its verdict: for one whole grace period
-// of its own (Verdict.Grace) in listened time since it was first seen, and since all clocks last started (with the first Pass, a Restart, a Thaw or
-// a gap; see "Listening" in the package comment). An Unknown node must have been silent all that time, and be no suspect;
-// for one whose verdict is False it is enough that the time has passed, and one that came later, and has since been seen
-// to change to False, is Settled at once. All others are not. Wait for Settled before you harm a node because of a verdict
-// that may be older than our watching.
+// Settled reports whether the monitor has watched a failed node for long enough that you can act on its verdict. That
+// takes one whole grace period of the node (Verdict.Grace), in listened time, since the node was first seen and since
+// all clocks last started (with the first Pass, a Restart, a Thaw or a gap; see "Listening" in the package comment). An
+// Unknown node must have been silent all that time, and must not be a suspect. For a node whose verdict is False, it is
+// enough that the time has passed; if it was first seen after the clocks started and then changed to False, it is
+// Settled at once. No other node is Settled. Wait for Settled before you harm a node because of a verdict that may be
+// older than the watching.
 func (m *Monitor) Settled(node string) bool { return m.SettledAt(node, m.clock.Now()) }
 
 // SettledAt is Settled at a reading of the clock.
@@ -39,9 +40,9 @@ func (m *Monitor) settles(e *monitored) (at int64, ok bool) {
 	return 0, false
 }
 
-// Settles returns until when a node must be watched to be Settled, if nothing changes; false for one whose verdict is
-// neither False nor, found by a Pass or confirmed since all clocks last started, Unknown. It may lie in the past. The
-// instant is given as the clock showed it when it was last read.
+// Settles returns when the node becomes Settled if nothing changes, as the clock showed it when it was last read. That
+// may lie in the past. It returns false unless the verdict is False, or is Unknown and was found by a Pass or confirmed
+// since all clocks last started.
 func (m *Monitor) Settles(node string) (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,7 +63,7 @@ func (m *Monitor) restarts(at int64) bool {
 	return m.lossAt == math.MinInt64 || at-m.lossAt >= 2*max(m.grace, m.startup)
 }
 
-// Restart starts the clocks of all nodes again, as if each had given a sign of life now. Call it when the observer can
+// Restart restarts the clocks of all nodes, as if each had given a sign of life now. Call it when the observer can
 // see again. A node that was Unknown stays Unknown at least until its next sign of life, and is not Settled before one
 // more grace period. O(n).
 func (m *Monitor) Restart() { m.RestartAt(m.clock.Now()) }
@@ -87,8 +88,8 @@ func (m *Monitor) restart(at int64) {
 	}
 }
 
-// Freeze stops verdicts until Thaw is called with the same reason. Several reasons may be in force; the same one twice is
-// one. Observations are still noted.
+// Freeze stops verdicts until Thaw is called with the same reason. Several reasons may be in force; the same one twice
+// counts once. The monitor still notes observations.
 func (m *Monitor) Freeze(reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,8 +98,8 @@ func (m *Monitor) Freeze(reason string) {
 	}
 }
 
-// Thaw ends a Freeze with that reason and reports whether there was one. When no reason is left, the clocks of all nodes
-// start again, as by Restart.
+// Thaw ends a Freeze with that reason and reports whether there was one. When no reason is left, the clocks of all
+// nodes start again, as with Restart.
 func (m *Monitor) Thaw(reason string) bool { return m.ThawAt(reason, m.clock.Now()) }
 
 // ThawAt is Thaw at a reading of the clock.
@@ -121,8 +122,8 @@ func (m *Monitor) ThawAt(reason string, now time.Time) bool {
 	return true
 }
 
-// Blind returns how often a Pass found that nobody had listened for more than a grace period, and started all clocks
-// again, as by Restart.
+// Blind returns how often a Pass found that nobody had listened for more than a grace period, and restarted all clocks,
+// as Restart does.
 func (m *Monitor) Blind() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/internal/backoff"
 )
 
-// Special rates, which are not a number of items a second. Both can be encoded in JSON.
+// Special rates, which are not numbers of items a second. Both can be encoded in JSON.
 const (
 	// Unlimited hands out whatever is due.
 	Unlimited float64 = math.MaxFloat64
@@ -24,8 +24,8 @@ type Backoff = backoff.Backoff
 
 // Config configures a Queue. Only Rate is required.
 type Config struct {
-	// Rate is in items a second, or Unlimited, or Stopped. 0 is an error, because a forgotten rate would silently hand
-	// out nothing.
+	// Rate is in items a second, or Unlimited, or Stopped. 0 is an error: a queue whose rate was forgotten would silently
+	// hand out nothing.
 	Rate float64
 	// Burst is how many tokens an idle queue saves up, and how many it starts with; 0 means 1.
 	Burst int
@@ -33,8 +33,8 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Backoff is how long to wait after a failed try.
 	Backoff Backoff
-	// OnPanic, if not nil, is called after a panic in the function given to Run, which counts as a failed try, and after
-	// one in a function of the configuration.
+	// OnPanic, if not nil, is called after a panic in the function given to Run, which counts as a failed try, and after a
+	// panic in a function of the configuration.
 	OnPanic func(key, value any, stack []byte)
 }
 

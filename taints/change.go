@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Change is what to add to a node's taints and what to remove from them. Taints are identified by key and effect, because
-// the API server allows each pair once. A taint in both lists is replaced. The zero Change changes nothing.
+// Change is what to add to a node's taints and what to remove from them. Key and effect identify a taint, because the
+// API server allows each pair once. A taint in both lists is replaced. The zero Change changes nothing.
 type Change struct {
 	Add, Remove []v1.Taint
 }
@@ -16,11 +16,11 @@ type Change struct {
 // Empty reports whether there is nothing to change, and so nothing to write.
 func (c Change) Empty() bool { return len(c.Add) == 0 && len(c.Remove) == 0 }
 
-// Diff returns the change that gives a node with the taints have all of want, and no other managed taints. Taints that are
-// neither wanted nor managed are left alone; if managed is nil, all are managed. Taints are compared by key and effect.
-// If the value differs, the wanted taint is added, which replaces the old one. TimeAdded is not compared, so a taint that
-// is still wanted keeps its time. If want has a key and effect more than once, the first counts. Without a change, nothing
-// is allocated.
+// Diff returns the change after which a node with the taints have has all of want and no other managed taints. It
+// leaves taints alone that are neither wanted nor managed; if managed is nil, all are managed. It compares taints by
+// key and effect. If the value differs, it adds the wanted taint, which replaces the old one. It does not compare
+// TimeAdded, so a taint that is still wanted keeps its time. If want has a key and effect more than once, the first
+// counts. Without a change, Diff allocates nothing.
 func Diff(have, want []v1.Taint, managed func(*v1.Taint) bool) Change {
 	var c Change
 	for i := range want {

@@ -1,7 +1,7 @@
 // Package taints says what taints and tolerations mean together, and which taints a node should have.
 //
-// Everything here is a pure function of its arguments: it reads no clock, calls no client and keeps nothing. Functions
-// are safe for concurrent use as long as nobody changes their arguments meanwhile.
+// Everything here is a pure function of its arguments: it reads no clock, calls no client and keeps nothing. All
+// functions are safe for concurrent use as long as nobody changes their arguments meanwhile.
 //
 // # May a pod go there, and would it stay?
 //
@@ -18,10 +18,10 @@
 //	default: // evicted at once
 //	}
 //
-// For each taint, the first toleration in the pod's order that matches it is used, and no other. A taint that none
-// matches ends the stay at once. Otherwise the smallest tolerationSeconds of the tolerations used decides; zero or
-// less means at once. If none of them has tolerationSeconds, the stay is for ever. This is what the taint eviction
-// controller of Kubernetes does.
+// For each taint, only the pod's first matching toleration counts. A taint without a matching toleration ends the stay
+// at once. Otherwise the smallest tolerationSeconds of the tolerations that count decides; zero or less means at once.
+// If none of them has tolerationSeconds, the stay is for ever. The taint eviction controller of Kubernetes does the
+// same.
 //
 // # When does it have to leave?
 //

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Stay is how long a set of taints is tolerated, and why no longer. The zero Stay means "not at all".
+// Stay is how long a pod tolerates a set of taints, and why no longer. The zero Stay means "not at all".
 type Stay struct {
 	// Forever: nothing ends the stay. For is 0, Taint nil and Toleration -1.
 	Forever bool
@@ -22,9 +22,9 @@ type Stay struct {
 }
 
 // Tolerate returns how long a pod with these tolerations may stay under the selected taints that evict (NoExecute). For
-// each taint, the first toleration in the pod's order that matches is used. A taint that none matches ends the stay at
-// once. Otherwise the smallest tolerationSeconds of the tolerations used decides; if none has any, the stay is for ever,
-// as it is without taints. It does not allocate.
+// each taint, only the pod's first matching toleration counts. A taint without one ends the stay at once. Otherwise the
+// smallest tolerationSeconds of these tolerations decides; if none has any, the stay is for ever, as it is without
+// taints. Tolerate does not allocate.
 func (m Matcher) Tolerate(selection Selection, tolerations []v1.Toleration) Stay {
 	stay := Stay{Forever: true, Toleration: -1}
 	for i := range selection.taints {

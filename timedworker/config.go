@@ -16,8 +16,8 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Backoff is how long to wait after a failed try.
 	Backoff Backoff
-	// OnPanic, if not nil, is called after every panic in the work and in Jitter, with what the panic was called with as
-	// value. A panic of its own is counted, and goes no further.
+	// OnPanic, if not nil, is called after every panic in the work and in Jitter, with the panic's value. A panic in
+	// OnPanic counts in Stats and goes no further.
 	OnPanic func(key, value any, stack []byte)
 }
 

@@ -17,7 +17,7 @@ type Stay struct {
 	// Taint is the taint that decides, the first of them if several end the stay at the same time. It points into the
 	// slice of the Selection.
 	Taint *v1.Taint
-	// Toleration is the index of the toleration used for Taint, -1 if none matches it.
+	// Toleration is the index of the toleration that matches Taint, -1 if none does.
 	Toleration int
 }
 

@@ -42,8 +42,8 @@ func (s *standing) well() int64 {
 	return 0
 }
 
-// Set adds a member or updates what is known about it. Changing a member that is acted on does not end the action.
-// It is O(log n) and does not allocate for a member that stays in its groups.
+// Set adds a member or updates it. An update does not end an action on the member. It is O(log n) and does not allocate
+// for a member that stays in its groups.
 func (b *Budget[K, M]) Set(key K, m M) { b.SetAt(key, m, b.config.Clock.Now()) }
 
 // SetAt is Set at a reading of the clock.
@@ -119,8 +119,8 @@ func (b *Budget[K, M]) move(d int, m *member[K], next *standing, to *places, now
 	}
 }
 
-// Remove forgets a member that is gone, and reports whether it was known. It ends a reservation of the member. Nothing
-// can tell whether that action began, so it counts as begun.
+// Remove forgets a member that is gone, and reports whether it was known. It ends a reservation of the member. Nobody
+// can know whether that action began, so it counts as begun.
 func (b *Budget[K, M]) Remove(key K) bool { return b.RemoveAt(key, b.config.Clock.Now()) }
 
 // RemoveAt is Remove at a reading of the clock.
@@ -148,8 +148,8 @@ func (b *Budget[K, M]) RemoveAt(key K, now time.Time) bool {
 	return true
 }
 
-// Keys returns the members that were Set last under this name, in no particular order. Whoever takes over a name finds
-// those that are gone among them.
+// Keys returns the members that were last Set under this name, in no particular order. A program that takes over a name
+// compares them with the members that still exist.
 func (b *Budget[K, M]) Keys() (keys []K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

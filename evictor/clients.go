@@ -118,9 +118,10 @@ type Clients struct {
 	NodeWriter NodeWriter
 	PodWriter  PodWriter
 	EventSink  EventSink
-	// Source feeds the evictor. Without one the program must call NodeChanged, PodChanged and LeaseRenewed, and
-	// nothing is decided before it does.
+	// Source feeds the evictor. Without one, the program must call NodeChanged, PodChanged and LeaseRenewed; the evictor
+	// decides nothing before that.
 	Source Source
-	// Confirmer is asked before the verdict of a silent node becomes Unknown. Without one, silence is enough.
+	// Confirmer answers whether a silent node is alive, before its verdict becomes Unknown. Without one, silence is
+	// enough.
 	Confirmer Confirmer
 }

@@ -110,8 +110,8 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Decision is one thing the evictor decided, with what it was decided from. Kind says which fields are set. It is a
-// value and may be kept.
+// Decision is one thing that the evictor decided, with its grounds. Kind says which fields are set. It is a value, and
+// you may keep it.
 type Decision struct {
 	Time time.Time
 	Kind Kind
@@ -119,14 +119,14 @@ type Decision struct {
 	// NodeUID is set for the kinds that may lead to a Kubernetes event about the node.
 	NodeUID types.UID
 	Pod     PodRef
-	// With is the pod because of which this one is evicted, if it is not condemned itself but goes with that one
-	// (Options.Together). Taint, Toleration and Deadline are then that pod's.
+	// With names the condemned pod if this pod is not condemned itself but leaves with that one (Options.Together). Taint,
+	// Toleration and Deadline are then those of the condemned pod.
 	With PodRef
 
 	// From and To are the readiness before and after (NodeVerdict); empty means no Ready condition.
 	From, To v1.ConditionStatus
-	// Silence is how long no heartbeat had been seen at the time of the verdict, or of the answer about a suspect, and
-	// Grace how long that may last.
+	// Silence is how long the evictor had seen no heartbeat at the time of the verdict, or of the answer about a suspect;
+	// Grace is how long that may last.
 	Silence, Grace time.Duration
 	Conditions     []v1.NodeCondition // ConditionsWritten
 
@@ -141,8 +141,8 @@ type Decision struct {
 	// Added and Removed are the taints written.
 	Added, Removed []v1.Taint
 
-	// Taint is the taint that decides the eviction. Toleration is the index in the pod's spec.tolerations of the one
-	// used for it (-1: none), Tolerated how long that one tolerates the taint, and Deadline when that time ends.
+	// Taint is the taint that decides the eviction. Toleration is the index in the pod's spec.tolerations of the one that
+	// matches it (-1: none), Tolerated how long that toleration lasts, and Deadline when it ends.
 	Taint      *v1.Taint
 	Toleration int
 	Tolerated  time.Duration
@@ -150,17 +150,17 @@ type Decision struct {
 
 	// Reason is a short stable text.
 	//
-	// Why a node no longer waits, or a pod is not evicted: NodeReady (by its verdict, or it has reported so since the
-	// pass); NotFailed (the node has lost its Ready condition); Tainted (the node already has our taint, from another
-	// replica, say); AllZonesDown; ZonePolicy (zone.Cancel); TaintRemoved; Tolerated; Completed; MirrorPod; DaemonSet; or
-	// the reason of a hold.
+	// Why a node no longer waits, or a pod is not evicted: NodeReady (by its verdict, or by a report since the pass);
+	// NotFailed (the node has lost its Ready condition); Tainted (the node already has our taint, perhaps from another
+	// replica); AllZonesDown; ZonePolicy (zone.Cancel); TaintRemoved; Tolerated; Completed; MirrorPod; DaemonSet; or the
+	// reason of a hold.
 	//
-	// What an eviction waits for: NotSettled (we have not yet watched the node for a whole grace period, or it has
-	// reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait), MayEvict, Together (a pod that goes with it
-	// may not leave), DisruptionBudget, TooManyRequests.
+	// What an eviction waits for: NotSettled (the evictor has not yet watched the node for a whole grace period, or the
+	// node has reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait), MayEvict, Together (a pod that
+	// must leave with it may not leave), DisruptionBudget, TooManyRequests.
 	//
-	// Without taints, a pod is evicted because of PodEvictionTimeout, and NoPods means that the node had none. For the
-	// other kinds it is text for people.
+	// Without taints, PodEvictionTimeout is why a pod was evicted, and NoPods means that the node had none. For the other
+	// kinds, Reason is text for people.
 	Reason string
 	// Err is what failed (WriteFailed, SuspectUnanswered), or why a permission is closed (GateChanged, DomainGateChanged,
 	// EvictionDelayed). For MayEvict it is that function's own error, for Together it names the pod.
@@ -168,9 +168,9 @@ type Decision struct {
 	// DryRun marks the decisions of a dry run: nothing was written.
 	DryRun bool
 
-	// Times and Last are set by Explain, which returns a delay or a failure that repeats as one decision. Times is how
-	// often it was decided in a row, 0 if only once. Time is then the first time and Last the last; the other fields are
-	// as of the last time.
+	// Explain sets Times and Last when it returns a delay or a failure that repeats as one decision. Times is how often in
+	// a row it was decided, 0 if only once. Time is then the first time and Last the last; the other fields are as of the
+	// last time.
 	Times int
 	Last  time.Time
 }
@@ -187,7 +187,7 @@ type ObserverFunc func(Decision)
 // Observe calls f.
 func (f ObserverFunc) Observe(d Decision) { f(d) }
 
-// String describes the decision in one line, which begins with the time of day in UTC.
+// String describes the decision in one line that begins with the time of day in UTC.
 func (d Decision) String() string {
 	dry, times := "", ""
 	if d.DryRun {

@@ -177,7 +177,7 @@ func (o Options) withDefaults() Options {
 // liftWorkers lift taints under Run, and do nothing else.
 const liftWorkers = 2
 
-// ErrRunning is returned by Step and Run when another Step or Run of the same Evictor is active.
+// ErrRunning is the error of Step and Run while another Step or Run of the same Evictor is active.
 var ErrRunning = errors.New("evictor: another Step or Run is active")
 
 // Evictor watches nodes and pods through its clients, and decides which nodes to taint and which pods to evict. Its

@@ -4,7 +4,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/gate"
 )
 
-// ErrPaused is wrapped by the Decision.Err of evictions that Pause holds back.
+// ErrPaused is what the Decision.Err of an eviction wraps while Pause holds it back.
 var ErrPaused = gate.ErrPaused
 
 // Pause stops new taints and evictions until Resume is called with the same reason. Several pauses, each with its own

@@ -77,15 +77,15 @@ func (e *engine) status(rec *record) NodeStatus {
 	return status
 }
 
-// Eviction is an eviction that is armed: the pod is to leave, and has not yet.
+// Eviction is an armed eviction: the pod has to leave, and has not yet.
 type Eviction struct {
 	Pod PodRef
-	// Due is when it is tried next: at its deadline, or later if it was held back or failed.
+	// Due is when the evictor tries it next: at its deadline, or later if something held it back or it failed.
 	Due time.Time
 	// Attempt is how many tries have failed so far.
 	Attempt int
-	// Refused is the error with which Options.MayEvict refuses it, or with which somebody refuses a pod that goes with it,
-	// nil if that is not what holds it back. It is asked again at Due.
+	// Refused is the error with which Options.MayEvict refuses it, or with which a pod that must leave with it was
+	// refused; nil if neither holds it back. The evictor asks again at Due.
 	Refused error
 	// Why is the decision that armed or last moved it, with the taint, the toleration and the deadline.
 	Why Decision
@@ -136,10 +136,10 @@ func (e *Evictor) Waiting() []Waiting {
 	return waiting
 }
 
-// Backlog is how much work of one sort there is.
+// Backlog is the work of one sort that waits.
 type Backlog struct {
 	// Name is "nodes" (failed nodes that wait for their turn), "evictions" (armed ones), "writes" (nodes to write),
-	// "lifts" (nodes whose taints are to be lifted) or "suspects" (silent nodes of which nobody has said whether they live).
+	// "lifts" (nodes with taints to lift) or "suspects" (silent nodes that nobody has answered for).
 	Name string
 	Len  int
 	// Oldest is how long the first of them has waited: a node for its turn, an eviction since its deadline, a write

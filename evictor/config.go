@@ -98,8 +98,8 @@ type Config struct {
 	ExplainSize int
 }
 
-// Half says which half of an evictor runs. The two can run apart, as in kube-controller-manager since 1.29, for those who
-// replace one of them (KEP-3902). A half that does not run decides, reports and counts nothing.
+// Half says which half of an evictor runs. The two can run apart, as in kube-controller-manager since 1.29 (KEP-3902),
+// for those who replace only one of them. A half that does not run decides, reports and counts nothing.
 type Half uint8
 
 // The halves.
@@ -107,13 +107,13 @@ const (
 	// Both is the whole evictor.
 	Both Half = iota
 	// Lifecycle is the half that watches nodes: verdicts, zones, conditions and taints. It marks the pods of silent
-	// nodes not Ready and, without TaintBasedEviction, deletes those of failed nodes. It evicts nothing because of
-	// taints; somebody else does that.
+	// nodes not Ready and, without TaintBasedEviction, deletes those of failed nodes. It evicts no pod because of a taint;
+	// somebody else does that.
 	Lifecycle
 	// TaintEviction is the half that evicts pods from nodes with NoExecute taints. It writes no nodes and reaches no
-	// verdicts. The taints not-ready and unreachable are then somebody else's, like all others, and are trusted as they
-	// stand: evictions because of them wait neither for a zone's rate nor for a grace period after a start. Permissions
-	// and pauses stop them.
+	// verdicts. It trusts the taints not-ready and unreachable as it finds them, because somebody else sets them:
+	// evictions because of them wait neither for a zone's rate nor for a grace period after a start. Permissions and
+	// pauses stop them.
 	TaintEviction
 )
 

@@ -17,7 +17,8 @@ import (
 // Kind says what was decided. The zero Kind is no decision.
 type Kind uint8
 
-// The kinds of decisions. Those marked (written) are reported after the write succeeded, the others when they are made.
+// The kinds of decisions. The evictor reports those marked (written) after the write has succeeded, the others when it
+// makes them.
 const (
 	// NodeVerdict: the observed readiness of a node changed.
 	NodeVerdict Kind = iota + 1
@@ -39,25 +40,25 @@ const (
 	LabelsWritten
 	// PodMarkedNotReady: a pod of an unreachable node had its Ready condition set to False (written).
 	PodMarkedNotReady
-	// EvictionArmed: a pod will be evicted at Deadline. For a node that is emptied, without taints, neither this nor
-	// the next two kinds are reported.
+	// EvictionArmed: a pod will be evicted at Deadline. When the evictor empties a node, without taints, it reports
+	// neither this nor the next two kinds.
 	EvictionArmed
 	// EvictionMoved: that deadline changed.
 	EvictionMoved
 	// EvictionCancelled: the pod will not be evicted; Reason says why.
 	EvictionCancelled
-	// EvictionDelayed: an eviction is due but held back; Reason says by what. It is reported again when that changes,
-	// and each time the API server refuses the eviction (DisruptionBudget, TooManyRequests). A refusal by
-	// Options.MayEvict is reported again only when its text changes.
+	// EvictionDelayed: an eviction is due, but Reason holds it back. It comes again when the reason changes, and each time
+	// the API server refuses the eviction (DisruptionBudget, TooManyRequests). A refusal by Options.MayEvict comes again
+	// only when its text changes.
 	EvictionDelayed
 	// PodEvicted: the pod was evicted (written).
 	PodEvicted
-	// PodSpared: a pod on a failed node is left alone; Reason says why.
+	// PodSpared: a pod on a failed node stays; Reason says why.
 	PodSpared
-	// WriteFailed: a write failed and will be tried again; Err says why.
+	// WriteFailed: a write failed, and the evictor will retry it; Err says why.
 	WriteFailed
-	// GateChanged: writes, or taints and evictions, are held back (Err says why) or go on again (Err is nil); Reason
-	// says which.
+	// GateChanged: a permission for writes, or for taints and evictions, closed (Err says why) or opened again (Err is
+	// nil); Reason says which.
 	GateChanged
 	// NodeRegistered: a node was seen for the first time.
 	NodeRegistered
@@ -65,27 +66,29 @@ const (
 	NodeRemoved
 	// NodeEmptied: the pods of a failed node were deleted, without taints (written).
 	NodeEmptied
-	// Awaiting: nothing is decided yet; Reason says what is missing. An empty Reason means that nothing is any more.
+	// Awaiting: the evictor decides nothing yet; Reason says what is missing. An empty Reason means that nothing is
+	// missing any more.
 	Awaiting
-	// DomainGateChanged is GateChanged for the failure domain Zone alone; Reason says what is held back or goes on. If Err
-	// is not nil, it says why: a pause, Options.MayHarmIn or the zone policy.
+	// DomainGateChanged is GateChanged for the failure domain Zone alone; Reason says what waits or goes on. If Err is not
+	// nil, it says why: a pause, Options.MayHarmIn or the zone policy.
 	DomainGateChanged
-	// TurnRefused: a failed node's turn has come, and Options.Budget refuses it; Err says which bound. It comes again only if
-	// another bound refuses. The node goes on waiting.
+	// TurnRefused: a failed node's turn has come, and Options.Budget refuses it; Err says which bound. The node keeps
+	// waiting. This kind comes again only if another bound refuses.
 	TurnRefused
-	// PendingChanged: Options.Exceeded has changed what becomes of evictions on a node that was acted on. Reason says what, and
-	// Err which bound is exceeded; nil means none any more.
+	// PendingChanged: Options.Exceeded has changed what becomes of the pending evictions on a node that the evictor has
+	// acted on. Reason says what, and Err which bound is exceeded; nil means none any more.
 	PendingChanged
-	// BoundsUnmatched: bounds of Options.Budget limit nothing, because there are nodes, but none is in a group of the bound's
-	// dimension (a misspelled label does that). Reason names them. An empty Reason means that there is none any more.
+	// BoundsUnmatched: bounds of Options.Budget limit nothing, because there are nodes, but none is in a group of the
+	// bound's dimension (a misspelled label does that). Reason names the bounds. An empty Reason means that there are none
+	// any more.
 	BoundsUnmatched
-	// SuspectAlive: Clients.Confirmer says that a node lives of which no heartbeat was seen for its grace period.
+	// SuspectAlive: Clients.Confirmer says that a node is alive that had sent no heartbeat for its grace period.
 	SuspectAlive
-	// SuspectUnanswered: Clients.Confirmer cannot say whether a silent node lives; Err says why. The node's verdict waits. It
-	// is reported once, and again if Err changes.
+	// SuspectUnanswered: Clients.Confirmer cannot say whether a silent node is alive; Err says why. The node's verdict
+	// waits. This kind comes once, and again if Err changes.
 	SuspectUnanswered
-	// MarkingWaits: the pods of a silent node stay Ready for now, because its zone has those of few nodes marked at once
-	// (Config.MaxMarkedNodes, zone.Ruling.MaxMarked).
+	// MarkingWaits: the pods of a silent node stay Ready for now, because in its zone the pods of only so many nodes are
+	// marked at once (Config.MaxMarkedNodes, zone.Ruling.MaxMarked).
 	MarkingWaits
 )
 
@@ -175,8 +178,8 @@ type Decision struct {
 	Last  time.Time
 }
 
-// Observer receives every decision, in order. It is called without any lock held and must not block; it may feed the
-// evictor.
+// Observer receives every decision, in order. The evictor calls it without any lock held. It must not block; it may
+// feed the evictor.
 type Observer interface {
 	Observe(Decision)
 }

@@ -54,7 +54,7 @@ func (o *Options) log(d Decision) {
 }
 
 // Explain returns the decisions about a node (by name) or a pod (by namespace/name), oldest first, as far back as
-// Config.ExplainSize reaches. Those about the node's zone and about all zones are included and, for a pod, those about
+// Config.ExplainSize reaches. It includes those about the node's zone and about all zones and, for a pod, those about
 // its node. A delay or a failure that repeats is one decision, see Decision.Times.
 func (e *Evictor) Explain(key string) []Decision {
 	namespace, name, _ := strings.Cut(key, "/")

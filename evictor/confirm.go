@@ -190,4 +190,4 @@ func (e *Evictor) confirmed(ctx context.Context, suspect Suspect, s *suspicion, 
 	return timedworker.Done()
 }
 
-var errUnanswered = errors.New("nobody knows whether it lives")
+var errUnanswered = errors.New("nobody knows whether it is alive")

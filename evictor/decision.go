@@ -224,8 +224,8 @@ func (d Decision) subject() string {
 
 // texts are what decisions say before their reason, if that is all they say.
 var texts = map[Kind]string{
-	AllZonesDown:      "every zone is fully disrupted, nothing is evicted for it",
-	AllZonesDownEnded: "no longer every zone is fully disrupted, heartbeat clocks start anew",
+	AllZonesDown:      "every zone is fully disrupted: no taints and evictions of ours until that ends",
+	AllZonesDownEnded: "some zone is no longer fully disrupted: heartbeat clocks restart",
 	NodeDequeued:      "no longer waits: ",
 	LabelsWritten:     "os and arch labels written",
 	EvictionCancelled: "eviction cancelled: ",
@@ -233,8 +233,8 @@ var texts = map[Kind]string{
 	PodSpared:         "spared: ",
 	NodeRegistered:    "seen for the first time",
 	NodeRemoved:       "gone: ",
-	Awaiting:          "nothing is decided, it waits for ",
-	BoundsUnmatched:   "no node is in a group to which these bounds apply: ",
+	Awaiting:          "no decisions yet, waiting for ",
+	BoundsUnmatched:   "these bounds apply to no node: ",
 }
 
 func (d Decision) text() string {
@@ -245,11 +245,11 @@ func (d Decision) text() string {
 		}
 		return fmt.Sprintf("Ready %s → %s", status(d.From), status(d.To))
 	case SuspectAlive:
-		return fmt.Sprintf("lives, though no heartbeat was seen for %s", d.Silence)
+		return fmt.Sprintf("alive, though no heartbeat was seen for %s", d.Silence)
 	case SuspectUnanswered:
-		return fmt.Sprintf("no heartbeat seen for %s (grace %s), its verdict waits because nobody can say whether it lives: %v", d.Silence, d.Grace, d.Err)
+		return fmt.Sprintf("no heartbeat seen for %s (grace %s), the verdict waits, because nobody can say whether it is alive: %v", d.Silence, d.Grace, d.Err)
 	case MarkingWaits:
-		return "its pods are marked not Ready later, " + gate.Name(d.Zone) + " has those of few nodes marked at once"
+		return "its pods stay Ready for now: " + gate.Name(d.Zone) + " marks the pods of only so many nodes at once"
 	case ConditionsWritten:
 		names := make([]string, len(d.Conditions))
 		for i, c := range d.Conditions {
@@ -279,15 +279,15 @@ func (d Decision) text() string {
 		}
 		return "its pods were deleted"
 	case WriteFailed:
-		return fmt.Sprintf("%s failed, will be tried again: %v", d.Reason, d.Err)
+		return fmt.Sprintf("%s failed, will be retried: %v", d.Reason, d.Err)
 	case ZoneChanged:
 		return fmt.Sprintf("%s → %s, %d of %d not ready, rate %g/s", d.FromState, d.State, d.Counts.Bad, d.Counts.Total, d.Rate)
 	case Awaiting:
 		if d.Reason == "" {
-			return "all is there, decisions begin"
+			return "nothing is missing any more: decisions begin"
 		}
 	case TurnRefused:
-		return fmt.Sprintf("may not be acted on: %v", d.Err)
+		return fmt.Sprintf("its turn is refused: %v", d.Err)
 	case BoundsUnmatched:
 		if d.Reason == "" {
 			return "each bound applies to some node now"

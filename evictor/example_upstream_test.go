@@ -66,13 +66,13 @@ func ExampleEvictor_AllZonesDown() {
 	// 00:00:55 node a-0: taint node.kubernetes.io/unreachable:NoSchedule added, taint node.kubernetes.io/unreachable:NoExecute added
 	// 00:00:55 node a-1: taint node.kubernetes.io/unreachable:NoSchedule added
 	// 00:01:05 node a-1: taint node.kubernetes.io/unreachable:NoExecute added
-	// 00:02:55 cluster: every zone is fully disrupted, nothing is evicted for it
+	// 00:02:55 cluster: every zone is fully disrupted: no taints and evictions of ours until that ends
 	// 00:02:55 node a-0: taint node.kubernetes.io/unreachable:NoExecute removed
 	// 00:02:55 node a-1: taint node.kubernetes.io/unreachable:NoExecute removed
 	// 00:02:55 node b-0: taint node.kubernetes.io/unreachable:NoSchedule added
 	// true false []
 	// 01:02:00 node b-0: taint node.kubernetes.io/unreachable:NoSchedule removed
-	// 01:02:05 cluster: no longer every zone is fully disrupted, heartbeat clocks start anew
+	// 01:02:05 cluster: some zone is no longer fully disrupted: heartbeat clocks restart
 	// 01:03:00 node a-0: taint node.kubernetes.io/unreachable:NoExecute added
 	// 01:03:10 node a-1: taint node.kubernetes.io/unreachable:NoExecute added
 	// false true
@@ -96,8 +96,8 @@ func ExamplePodWriter() {
 	cluster.Advance(2 * time.Minute)
 	// Output:
 	// 00:00:55 node a-0: no heartbeat seen for 55s (grace 50s), Ready True → Unknown
-	// 00:00:55 node a-0: marking pods not Ready failed, will be tried again: marking pods not Ready of node a-0: pod default/a-0-p0: the API server is busy
-	// 00:00:55 node a-0: marking pods not Ready failed, will be tried again: marking pods not Ready of node a-0: pod default/a-0-p0: the API server is busy
+	// 00:00:55 node a-0: marking pods not Ready failed, will be retried: marking pods not Ready of node a-0: pod default/a-0-p0: the API server is busy
+	// 00:00:55 node a-0: marking pods not Ready failed, will be retried: marking pods not Ready of node a-0: pod default/a-0-p0: the API server is busy
 	// 00:00:55 pod default/a-0-p0: marked not Ready, node a-0 is unreachable
 }
 

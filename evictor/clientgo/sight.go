@@ -24,7 +24,7 @@ type Part struct {
 func (c *Cluster) Parts() []Part {
 	lists := error(nil)
 	if what := c.Awaits(); what != "" {
-		lists = errors.New("nothing is decided while waiting for " + what)
+		lists = errors.New("no decisions yet, waiting for " + what)
 	}
 	return []Part{{"lists", lists}, {"watches", c.guard.health()}, {"passes", c.passes()}, {"writes", c.writes.ill()}}
 }

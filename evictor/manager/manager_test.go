@@ -107,7 +107,7 @@ func TestAManagerWatchesOnce(t *testing.T) {
 		require.Len(t, pods(t, a), 2)
 		renew(t, a, 90*time.Second, all[1:]...)
 		require.Equal(t, []string{"till"}, pods(t, a))
-		require.Contains(t, e.Explain("shop/cart")[0].String(), "nothing is decided")
+		require.Contains(t, e.Explain("shop/cart")[0].String(), "no decisions yet")
 		requests := a.requests()
 		for _, kind := range []string{"nodes", "pods", "leases"} {
 			require.Equal(t, 1, requests["watch "+kind]-requests["stream "+kind], kind)

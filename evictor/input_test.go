@@ -229,7 +229,7 @@ func TestWhatIsAwaitedIsToldOnce(t *testing.T) {
 	b.awaits = ""
 	_, err = e.Step(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(log.String(), "all is there"))
+	require.Equal(t, 1, strings.Count(log.String(), "nothing is missing any more"))
 	require.Len(t, e.Explain("shop/p"), 2)
 }
 

@@ -66,7 +66,8 @@ func (e *PermissionError) Error() string {
 	return "no permission to " + strings.Join(missing, ", ")
 }
 
-// Permissions returns what a Cluster with these options needs. A dry run needs only those to get, list and watch.
+// Permissions returns the permissions that a Cluster with these options needs. A dry run needs only those to get, list
+// and watch.
 func (o Options) Permissions() []Permission {
 	var all []Permission
 	add := func(p Permission, verbs ...string) {
@@ -106,9 +107,9 @@ func (o Options) Permissions() []Permission {
 
 // Check asks the API server for its version, and whether the account has each of the needed permissions;
 // Options.Permissions returns those that the Cluster needs. The error is a *ServerTooOldError, a *PermissionError that
-// names every missing permission, or that of a failed request. A version that cannot be parsed, such as that of a server
-// built without one, is only a warning in the log. Call Check before Run to fail early; a Cluster that lacks permissions
-// runs too, and each error then names the verb and the resource.
+// names every missing permission, or that of a failed request. A version that Check cannot parse, such as that of a
+// server built without one, is only a warning in the log. Call Check before Run to fail early; a Cluster that lacks
+// permissions runs too, and each error then names the verb and the resource.
 func (c *Cluster) Check(ctx context.Context, needed []Permission) error {
 	info, err := serverVersion(ctx, c.client)
 	if err != nil {

@@ -2,8 +2,8 @@
 // upstream's controllers too: with the same kubelets, the same events, and the same order within an instant.
 //
 // A Server is as much of an API server as those controllers need. Lists and watches show the cluster. Writes go to the
-// cluster through the simulator's Writer, which makes a line of the timeline from each. Play runs a scenario with it in
-// a testing/synctest bubble, where the controllers' own timers run in virtual time.
+// cluster through the simulator's Writer, which makes a line of the timeline from each. Main plays a scenario with it
+// in a testing/synctest bubble, where the controllers' own timers run in virtual time.
 //
 // It uses only what client-go has had since 0.18, because both oracles use it, each with the client-go of its
 // Kubernetes.

@@ -66,7 +66,7 @@ func newServer(mu *sync.Mutex, c *simulator.Cluster, w *simulator.Writer) *Serve
 }
 
 // Step does nothing: the controllers run by their own timers. If pods come back, the simulation must look from time to
-// time at what they did, before any pod can be back.
+// time at what the controllers did, before any pod can be back.
 func (s *Server) Step(context.Context) (next time.Time, err error) {
 	if s.look == 0 {
 		return time.Time{}, nil
@@ -123,14 +123,14 @@ func (s *Server) LeaseRenewed(name string, at time.Time) {
 	s.put(leases, name, s.lease(name, at))
 }
 
-// LeaseMissed shows a renewed lease to those who read it, and not to those who watch.
+// LeaseMissed shows a renewed lease to those who read it, but not to those who watch.
 func (s *Server) LeaseMissed(name string, at time.Time) {
 	lease := s.lease(name, at)
 	s.objects[leases][name] = lease
 	s.missed[name] = append(s.missed[name], lease)
 }
 
-// LeaseShown shows to those who watch a lease that they missed when it was renewed then.
+// LeaseShown shows those who watch a lease the renewal that they missed.
 func (s *Server) LeaseShown(name string, renewed time.Time) {
 	for i, lease := range s.missed[name] {
 		if lease.Spec.RenewTime.Time.Equal(renewed) {

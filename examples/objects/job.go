@@ -1,13 +1,13 @@
 package objects
 
-// Job is what of a Job decides whether its pods come back. Without a namespace it is in default.
+// Job is the part of a Job that decides whether its pods come back. Without a namespace it is in default.
 type Job struct {
 	Namespace, Name string
 	Spec            JobSpec
 	Status          JobStatus
 }
 
-// JobSpec is the part of a Job's spec that is read.
+// JobSpec is the part of a Job's spec that Stream reads.
 type JobSpec struct {
 	BackoffLimit         *int32    `json:"backoffLimit"`
 	BackoffLimitPerIndex *int32    `json:"backoffLimitPerIndex"`
@@ -16,7 +16,7 @@ type JobSpec struct {
 	Suspend              bool      `json:"suspend"`
 }
 
-// JobStatus is the part of a Job's status that is read.
+// JobStatus is the part of a Job's status that Stream reads.
 type JobStatus struct {
 	Failed                  int `json:"failed"`
 	UncountedTerminatedPods struct {
@@ -28,7 +28,7 @@ type JobStatus struct {
 	} `json:"conditions"`
 }
 
-// Ended is whether the Job is complete, has failed or is about to, or is suspended.
+// Ended reports whether the Job is complete, has failed or is about to, or is suspended.
 func (j *Job) Ended() bool {
 	for _, c := range j.Status.Conditions {
 		switch c.Type {

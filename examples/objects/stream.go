@@ -31,7 +31,7 @@ type Budget struct {
 	BudgetSpec
 }
 
-// BudgetSpec is the part of a budget's spec that is read.
+// BudgetSpec is the part of a budget's spec that Stream reads.
 type BudgetSpec struct {
 	MinAvailable               *intstr.IntOrString   `json:"minAvailable"`
 	MaxUnavailable             *intstr.IntOrString   `json:"maxUnavailable"`
@@ -55,14 +55,14 @@ func Stream(r io.Reader, name string, visit func(Object) error) error {
 }
 
 // StreamCount calls visit for every node, pod, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim and Job in r,
-// in order, and counts the rest. visit may keep what it is given. The text is read as JSON if its first character is a
-// brace, otherwise as YAML, in which anchors and aliases are refused.
+// in order, and counts the rest. visit may keep its objects. If the first character is a brace, the text is JSON,
+// otherwise YAML, in which StreamCount refuses anchors and aliases.
 //
 // These are errors: text that is neither JSON nor YAML, an object larger than MaxObject, an object of these kinds that
 // does not decode or has no name, an object without a kind, a list without a kind (kubectl prints it last, so the file
-// was cut off), a stream without any document, and an error of visit, which is wrapped. An error names the place: name,
-// the line (YAML) or byte (JSON), the number of the object from 1 and, if known, its name. The count covers what was
-// read until then.
+// was cut off), a stream without any document, and an error of visit, which StreamCount wraps. An error names the
+// place: name, the line (YAML) or byte (JSON), the number of the object from 1 and, if known, its name. The count
+// covers all objects up to there.
 func StreamCount(r io.Reader, name string, visit func(Object) error) (Count, error) {
 	s := &stream{visit: visit}
 	in := bufio.NewReaderSize(r, 64<<10)

@@ -147,7 +147,7 @@ func (j *job) spared(s *scenario.Scenario) error {
 	for _, in := range inputs {
 		for _, out := range j.outputs {
 			if same(in, out) {
-				return usage(fmt.Errorf("%s: writing %s would overwrite what is played", j.name, out))
+				return usage(fmt.Errorf("%s: writing %s would overwrite the input", j.name, out))
 			}
 		}
 	}

@@ -21,9 +21,9 @@ type Config struct {
 	OnPanic func(key, value any, stack []byte)
 }
 
-// Backoff says how long Retry waits: the duration Initial (0 means 100ms) after the first failed try, then Factor (0 means
-// 2, else it is finite and at least 1) times as long after each further one, at most the duration Max (0 means one
-// minute). Jitter, if not nil, is a func(time.Duration) time.Duration that changes each delay.
+// Backoff says how long Retry waits: the duration Initial (0 means 100ms) after the first failed try, then Factor times
+// as long after each further one (0 means 2; other factors are finite and at least 1), up to the duration Max (0 means
+// one minute). Jitter, a func(time.Duration) time.Duration, changes each delay if it is not nil.
 type Backoff = backoff.Backoff
 
 // Validate reports every fault at once.

@@ -210,7 +210,7 @@ const podsOfANode = 110
 func (c *Cluster) warn(config evictor.Config) {
 	evicts := config.Half != evictor.Lifecycle || !config.TaintBasedEviction
 	if needed := config.NodeEvictionRate * podsOfANode; evicts && c.evictionsPerSecond > 0 && float64(c.evictionsPerSecond) < needed {
-		c.opts.Logger.Warn("the rate limit of evictions is too low for the loss of a zone: pods will be evicted late",
+		c.opts.Logger.Warn("the rate limit of evictions is too low for the loss of a zone: evictions will be late",
 			"qps", c.evictionsPerSecond, "nodeEvictionRate", config.NodeEvictionRate, "podsPerSecondAndZone", needed)
 	}
 }

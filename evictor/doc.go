@@ -50,7 +50,7 @@
 //
 //	Alive        a heartbeat: the node lives on (SuspectAlive)
 //	Silent       its verdict becomes Unknown, in the Step that found it silent; under Run, when the answers have come
-//	Unanswered   it waits, and is asked about again with backoff (SuspectUnanswered)
+//	Unanswered   it waits, and the evictor asks again with backoff (SuspectUnanswered)
 //
 // The evictor never taints a suspect without an answer. So it makes unanswered questions visible: Suspects and
 // NodeStatus have the reason, Backlogs their number and age, and the log a warning. It asks only about silent nodes,

@@ -85,9 +85,9 @@ type Options struct {
 	MayEvict func(ctx context.Context, pod *v1.Pod, why Decision) error
 	// Together names the pods that must leave with a pod, in any order: the others of its gang (Volcano, PodGroup), the
 	// replicas of its JobSet or LeaderWorkerSet. It returns nil for a pod that leaves alone. The evictor asks it, after
-	// MayEvict, when a pod is about to leave that a taint or a failed node condemns. Those of the named pods leave with it
-	// that are bound to a node and were created before its deadline; so replacements stay. The relation is one step: the
-	// evictor does not ask who must leave with the named pods.
+	// MayEvict, when a pod is about to leave that a taint or a failed node condemns. Of the named pods, those leave with
+	// it that are bound to a node and were created before its deadline, so replacements stay. The relation is one step:
+	// the evictor does not ask who must leave with the named pods.
 	//
 	// First the evictor asks all permissions for every member: MayHarm and MayHarmIn for its domain, the holds of its
 	// node, MayEvict and, if Clients.PodWriter is an EvictionChecker, its disruption budgets. One refusal makes all of

@@ -108,8 +108,8 @@ type Lasting struct {
 //
 // A status has lasted since the LastTransitionTime that comes with it. That is a claim from another machine: it becomes
 // an age once, when it is first seen, and zero or a time in the future counts as now. A status has changed between two
-// observations if it differs, or if it comes with another transition time, earlier or later. Zero transition times do
-// not count as another; any other time is compared with the last one that was not zero, and counts as another if there
+// observations if it differs, or if it comes with another transition time, earlier or later. A zero transition time
+// never counts as a change; any other is compared with the last one that was not zero, and counts as a change if there
 // was none. A change happened after the previous observation, whatever the claim, so a wrong clock cannot make it older
 // than that. An unchanged status keeps its known start.
 //

@@ -25,7 +25,7 @@ type PolicyFunc func(Situation) Ruling
 // Decide calls the function.
 func (f PolicyFunc) Decide(s Situation) Ruling { return f(s) }
 
-// Situation is what a policy is asked about: one domain at one instant. An age starts at 0 with the evaluation that
+// Situation is what a policy decides about: one domain at one instant. An age starts at 0 with the evaluation that
 // first saw the thing it measures. Ages are elapsed time; the package comment says what setting the clock does.
 type Situation struct {
 	// Counts are the domain's. Total is 0 if all its members are excluded or it has none left.

@@ -28,7 +28,7 @@ type Config[D comparable] struct {
 
 // Member is what a tracker needs to know about one member. The zero Member is not ready.
 type Member struct {
-	// Ready: if false, the member counts as bad, whether it is known to be down or nothing is known about it.
+	// Ready: a member that is not ready counts as bad, whether it is down or its state is unknown.
 	Ready bool `json:"ready"`
 	// Excluded members belong to a zone and keep it alive, but count neither as good nor as bad.
 	Excluded bool `json:"excluded,omitempty"`

@@ -91,7 +91,7 @@
 //	the lease            the node
 //	newer than ours      lives on; Health returns a PartialError that names it, and everything else goes on
 //	the same, or gone    becomes Unknown
-//	cannot be read       waits, and is asked about again with backoff; Health returns a PartialError with the reason
+//	cannot be read       waits, and the evictor asks again with backoff; Health returns a PartialError with the reason
 //
 // It sends at most 200 such requests a second, apart from the limit of writes, and none for a node with heartbeats.
 // From 100 silent nodes on, one consistent list of kube-node-lease, in pages, answers for all. An evictor whose account

@@ -22,7 +22,7 @@ func tell(kinds ...evictor.Kind) evictor.Options {
 	})}
 }
 
-// The flags of kube-controller-manager are the fields. Every fault is reported.
+// The fields are kube-controller-manager's flags. Validate reports every fault.
 func ExampleConfig_Validate() {
 	config := evictor.DefaultConfig()
 	fmt.Println(config.NodeMonitorPeriod, config.NodeMonitorGracePeriod, config.NodeStartupGracePeriod)
@@ -50,7 +50,8 @@ func ExampleConfig_withoutTaints() {
 	// [node.kubernetes.io/unreachable:NoSchedule]
 }
 
-// Every node is silent: more likely we are cut off. Taints are lifted and nothing is evicted until a node is heard again.
+// Every node is silent, so more likely the evictor is cut off. It lifts its taints and evicts no pod until it hears a
+// node again.
 func ExampleEvictor_AllZonesDown() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 2), evictortest.Zone("b", 1), evictortest.PodsPerNode(1))
 	e := cluster.Start(evictor.DefaultConfig(), tell(evictor.AllZonesDown, evictor.AllZonesDownEnded, evictor.TaintsWritten))
@@ -78,7 +79,7 @@ func ExampleEvictor_AllZonesDown() {
 	// false true
 }
 
-// The pods of a silent node are marked not Ready. What cannot be written is tried again.
+// The evictor marks the pods of a silent node not Ready, and retries writes that fail.
 func ExamplePodWriter() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	cluster.Start(evictor.DefaultConfig(), tell(evictor.NodeVerdict, evictor.WriteFailed, evictor.PodMarkedNotReady))
@@ -168,7 +169,7 @@ type printEvents struct{}
 
 func (printEvents) Event(e evictor.Event) { fmt.Println(e.Type, e.Reason, e.Message) }
 
-// Only the second half: whatever taints a node, its pods leave as they tolerate it. Nodes are not written.
+// Only the second half: whoever taints a node, its pods leave as their tolerations end. The evictor writes no nodes.
 func ExampleHalf() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 2), evictortest.PodsPerNode(1))
 	config := evictor.DefaultConfig()

@@ -67,6 +67,6 @@
 //
 // A key that does not equal itself (NaN) can never be forgotten. A Deadlines that is asked less often than Next says
 // takes longer to see a silence. Durations cannot tell two objects with the same key apart. All types are safe for
-// concurrent use and start no goroutine. The cost of an operation grows with what it changes and returns; only Reset,
-// Thaw and Restart touch every key.
+// concurrent use and start no goroutine. The cost of an operation grows with what it changes and returns, except for
+// Reset, Thaw and Restart, which are O(n).
 package health

@@ -28,7 +28,7 @@
 //
 // Add, Remove and their like return the State in which they found the key. Remove works in any state, at any rate,
 // paused or not. The caller of Take holds the item until it ends it. If its key is removed meanwhile, it makes no
-// difference how the holder ends it, but nobody else gets the key before that. An entry added while its key is in
+// difference how the holder ends it, but nobody else gets the key before it does. An entry added while its key is in
 // flight waits for the holder: see Duplicate.
 //
 // Take hands out only items that are due, and only handing out spends a token. A queue saves up at most Burst tokens.

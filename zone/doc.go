@@ -19,16 +19,16 @@
 // its rate, what happens to its pending evictions (Pending), or for how many silent members the pods may be marked not
 // ready at once (MaxMarked). A domain appears with its first member and disappears with its last. NewTracker is for
 // Kubernetes zones; New is for any other kind of domain, such as node pools, racks or clusters, each of which may have
-// its own policy. Only one part of a program should evaluate and act, because each change is returned once; others look
+// its own policy. Evaluate returns each change once, so only one part of a program should evaluate and act; others look
 // at Zones.
 //
 // DisruptionPolicy does what kube-controller-manager does, with the same parameters and defaults (DefaultPolicy). The
 // first line that applies decides:
 //
 //	members of the domain               state              rate (members a second)                  pending
-//	every domain that counts is full    FullDisruption     0, whatever the policy says              Cancel
-//	none ready, at least one is not     FullDisruption     0.1, or FullDisruptionRate               GoOn
-//	more than 2, at least 55 % not      PartialDisruption  0.01 when more than 50 count, else 0     GoOn
+//	every domain that counts is down    FullDisruption     0, whatever the policy says              Cancel
+//	none ready, at least one not ready  FullDisruption     0.1, or FullDisruptionRate               GoOn
+//	over 2, at least 55 % not ready     PartialDisruption  0.01 when more than 50 count, else 0     GoOn
 //	otherwise, and with none that count Normal             0.1                                      GoOn
 //
 // A domain is Initial, at rate 0, until it is evaluated for the first time. Your own policy is one pure function from

@@ -22,10 +22,10 @@
 // always keep labels. Pods with the same labels, annotations, owners or tolerations share one copy for as long as a pod
 // has them. With the informer's store and index, a pod takes about 340 bytes, and a node with 15 labels 2.6 KiB.
 //
-// Limits keep a tenant or a kubelet from filling the memory, to some 60 KiB for each pod and 100 KiB for each node:
+// A tenant or a kubelet can make a Cluster keep at most some 60 KiB for each pod and 100 KiB for each node:
 //
-//   - Of more than 16 KiB of tolerations, the Cluster keeps only those for NoExecute; if these are still more, the pod
-//     counts as tolerating everything.
+//   - Of more than 16 KiB of tolerations, it keeps only those for NoExecute; if these are still more, the pod counts as
+//     tolerating everything.
 //   - Of more than 16 KiB of taints, it keeps only those that an evictor writes and the first NoExecute ones, and reads
 //     the others again when it writes the list.
 //   - Of more than 16 KiB (pods) or 64 KiB (nodes) of labels, it keeps those that fit, in the order of their keys, but
@@ -41,10 +41,10 @@
 //
 // # What it asks of the API server
 //
-// It opens one watch of each kind. If the API server serves watch-lists and client-go asks for them (by default from
-// 0.35 on), that watch first delivers the existing objects. Otherwise the Cluster lists them in pages of 500, and makes
-// each page small before it requests the next. A list never asks for resourceVersion 0, because the API server would
-// answer with everything at once, from a cache that may be old.
+// A Cluster opens one watch of each kind. If the API server serves watch-lists and client-go asks for them (by default
+// from 0.35 on), that watch first delivers the existing objects. Otherwise the Cluster lists them in pages of 500, and
+// makes each page small before it requests the next. A list never asks for resourceVersion 0, because the API server
+// would answer with everything at once, from a cache that may be old.
 //
 // A broken watch resumes where it was. While nobody answers, the Cluster tries again every second. If the API server
 // has forgotten that version meanwhile, the Cluster lists once more: the pages and one watch. Replicas lose their
@@ -93,9 +93,9 @@
 //	the same, or gone    becomes Unknown
 //	cannot be read       waits, and the evictor asks again with backoff; Health returns a PartialError with the reason
 //
-// It sends at most 200 such requests a second, apart from the limit of writes, and none for a node with heartbeats.
-// From 100 silent nodes on, one consistent list of kube-node-lease, in pages, answers for all. An evictor whose account
-// may not get and list leases there can declare no node Unknown, and reports that.
+// The Confirmer sends at most 200 such requests a second, apart from the limit of writes, and none for a node with
+// heartbeats. From 100 silent nodes on, one consistent list of kube-node-lease, in pages, answers for all. An evictor
+// whose account may not get and list leases there can declare no node Unknown, and reports that.
 //
 // # Leadership
 //
@@ -114,13 +114,13 @@
 // A process that is suspended (by SIGSTOP, or with its machine) between that check and the request may send the request
 // later, while another replica leads: at most one request for each worker. Such a late request can still:
 //
-//   - change the taints and conditions of a node, and lift taints, only if nobody, neither the next leader nor the
+//   - change the conditions of a node, or add and lift taints, but only if nobody, neither the next leader nor the
 //     kubelet, has written that node since (resourceVersion);
 //   - set the labels of a node's operating system and architecture, which never change, if it is the same node (UID);
 //   - set the condition of a pod and delete or evict it, if it is the same pod (UID): it spares a new pod of the same
 //     name, and evicts no pod twice, but it may evict a pod from a node that has since come back, which the next leader
 //     would have spared;
-//   - mark a pod not Ready, only if nobody has written that pod since (resourceVersion);
+//   - mark a pod not Ready, but only if nobody has written that pod since (resourceVersion);
 //   - record events of what it did.
 //
 // It cannot change the lease: a renewal conflicts with the next leader's.

@@ -17,10 +17,8 @@ type Matcher struct {
 	NumericOperators bool
 }
 
-// Tolerates reports whether the toleration matches the taint, exactly as ToleratesTaint of k8s.io/api does: the effect is
-// empty or equal, the key is empty or equal, and the operator holds. Exists always holds; Equal, the meaning of an
-// empty operator too, holds if the values are equal; for Lt and Gt see NumericOperators. An unknown operator matches
-// nothing.
+// Tolerates reports whether the toleration matches the taint, exactly as ToleratesTaint of k8s.io/api does: see
+// "Matching" in the package comment. An unknown operator matches nothing.
 //
 // Like k8s.io/api it does not validate. The API server admits an empty key only with Exists, and Exists only without a
 // value; here an empty key works with every operator, and Exists ignores the value.

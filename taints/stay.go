@@ -21,10 +21,9 @@ type Stay struct {
 	Toleration int
 }
 
-// Tolerate returns how long a pod with these tolerations may stay under the selected taints that evict (NoExecute). For
-// each taint, only the pod's first matching toleration counts. A taint without one ends the stay at once. Otherwise the
-// smallest tolerationSeconds of these tolerations decides; if none has any, the stay is for ever, as it is without
-// taints. Tolerate does not allocate.
+// Tolerate returns how long a pod with these tolerations may stay under the selected taints, by the rule in the package
+// comment. Taints that do not evict (NoExecute) do not count; without any that do, the stay is for ever. Tolerate does
+// not allocate.
 func (m Matcher) Tolerate(selection Selection, tolerations []v1.Toleration) Stay {
 	stay := Stay{Forever: true, Toleration: -1}
 	for i := range selection.taints {

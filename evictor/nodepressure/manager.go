@@ -14,7 +14,7 @@ import (
 )
 
 // Manager drives a Machine: it measures every MonitoringPeriod, reclaims, kills one pod at a time, and waits until that
-// pod has given back what it used. During a soft eviction, and while a Kill hangs, it goes on measuring, so that
+// pod has given back what it used. During a soft eviction, and while a Kill hangs, it still measures, so that
 // conditions and admission follow the node.
 //
 // Notify may be called from any goroutine at any time. Call Run and Step one at a time.

@@ -52,15 +52,15 @@ type Options struct {
 	// the node's labels (zone.KeyOf). A node that moves to another domain keeps its place in line. The evictor calls
 	// Domain whenever it reads the node.
 	Domain func(node *v1.Node) zone.Key
-	// Excluded says that a node does not count in its domain, neither as ready nor as not ready: NVSentinel counts only
-	// the nodes that it manages. The evictor still watches it and acts on it. Nil means the label
+	// Excluded says that a node does not count in its domain, neither as ready nor as not ready; NVSentinel, for example,
+	// counts only the nodes that it manages. The evictor still watches the node and acts on it. Nil means the label
 	// node.kubernetes.io/exclude-disruption (zone.Excluded). The evictor calls Excluded whenever it reads the node.
 	Excluded func(node *v1.Node) bool
 	// MayWrite permits each write and event; with several replicas, it says whether this one leads (package manager). An
 	// error stops all writes for as long as it lasts, and observers see it as the reason. A nil function means yes.
 	MayWrite func() error
-	// MayHarm permits each new taint and eviction; lifting and cancelling need no permission. Use it for an external
-	// breaker, such as Gardener's dependency-watchdog. A nil function means yes.
+	// MayHarm permits each new taint and eviction, or stops it with an error; lifting and cancelling need no permission.
+	// Use it for an external breaker, such as Gardener's dependency-watchdog. A nil function means yes.
 	MayHarm func() error
 	// MayHarmIn is MayHarm for one failure domain, such as an edge site that is cut off (openyurt#1197). The evictor asks
 	// it after MayHarm has said yes: before each taint and eviction in the domain, and in every Step while failed nodes
@@ -113,7 +113,7 @@ type Options struct {
 	// panics, which is logged.
 	Prefer func(key zone.Key, waiting []string) (node string)
 	// Budget, if not nil, permits each turn of a failed node. It can hold the bounds of NVSentinel's breaker, Karpenter's
-	// node repair or Medik8s. If it refuses, the turn costs the domain no token, the evictor reports the bound once
+	// node repair or Medik8s. If it refuses, the turn costs the domain no token; the evictor reports the bound once
 	// (TurnRefused), and asks again after Config.GateInterval. The program makes the Budget, on the evictor's clock, and
 	// may share it with others that act on nodes. The evictor Sets every node that has a verdict. A node counts as acted
 	// on from its taint until the taint is lifted; without TaintBasedEviction, from its first eviction until it is ready.
@@ -130,9 +130,10 @@ type Options struct {
 	// more careful and never less. In Half Lifecycle it counts as having left when the taint was written.
 	Budget *budget.Budget[string, Member]
 	// Exceeded says what becomes of pending evictions on a node that the evictor has acted on while a bound of Budget is
-	// exceeded: Medik8s stops in a storm. The answers mean the same as in zone.Ruling.Pending. A nil function means that
-	// the evictions go on. The evictor calls it in each monitor pass. If NodeMonitorPeriod is 0, it calls it in each Step
-	// and, while it acts on a node, once in each Config.GateInterval, because others may share the budget.
+	// exceeded, for example to stop in a storm, as Medik8s does. The answers mean the same as in zone.Ruling.Pending. A
+	// nil function means that the evictions go on. The evictor calls it in each monitor pass. If NodeMonitorPeriod is 0,
+	// it calls it in each Step and, while it acts on a node, once in each Config.GateInterval, because others may share
+	// the budget.
 	Exceeded func(bound *budget.Refusal) zone.Pending
 	// OnPass, if not nil, gets the duration of each monitor pass by the evictor's clock: reading changes, verdicts, zones
 	// and what follows from them, without the writes. clientgo/metrics has such a function. It must be fast.

@@ -1,6 +1,6 @@
 // Package evictkit is the eviction machinery of Kubernetes as a library: what kube-controller-manager does when nodes
-// fail, and what the kubelet does when its node runs short of resources. It comes in small packages that can be used
-// one by one, without k8s.io/kubernetes.
+// fail, and what the kubelet does when its node runs short of resources. It comes in small packages that you import one
+// by one, without k8s.io/kubernetes.
 //
 //	leases, node status -> health -- who is alive --> zone -- state, rate per zone -+
 //	                         |                                                      v
@@ -17,18 +17,18 @@
 //   - ratelimitqueue: what is due next, no faster than a rate that may change at any moment?
 //   - timedworker: how do I run one piece of work per key when it is due, and know whether a cancel was in time?
 //   - taints: which taints should this node have, and how long does this pod tolerate them?
-//   - evictor: all of it together, behind small interfaces. DIFFERENCES.md lists what it does differently from
-//     upstream, each with its reason and its test.
+//   - evictor: all of it together, behind small interfaces. DIFFERENCES.md lists each difference from upstream, with
+//     its reason and its test.
 //   - evictor/clientgo, a separate module: how does it run on a real cluster, with client-go?
 //   - evictor/manager, a separate module: how does it run beside reconcilers, with controller-runtime?
 //   - evictor/budget: may I act on one more, within any number of bounds over pools, racks or zones?
 //   - evictor/compat, a separate module: upstream's names for its queues and timed workers, for forks that migrate.
 //   - evictor/nodepressure: is this node short of memory, disk or process IDs, and which pod goes first? Its packages
-//     summary and cgroup measure for it.
+//     summary and cgroup provide the measurements.
 //   - evictor/evictortest: how do I test my controller in virtual time?
 //   - evictor/simulation: what would my cluster do, with these settings, another policy, or my controller?
 //
 // zone, health, ratelimitqueue and taints start no goroutine, do no I/O and log nothing. timedworker, evictor and the
-// Manager of evictor/nodepressure start goroutines only inside Run. All of them read time only from the clock they are
-// given.
+// Manager of evictor/nodepressure start goroutines only inside Run. All of them read time only from the clock that you
+// give them.
 package evictkit

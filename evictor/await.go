@@ -21,7 +21,7 @@ func (e *Evictor) missing() string {
 	if e.clients.Nodes.Synced() {
 		if e.clients.Source == nil && !e.inbox.Fed() {
 			for range e.clients.Nodes.Nodes {
-				return "the program to feed it: NodeChanged, PodChanged and LeaseRenewed, or a Source"
+				return "the program to call NodeChanged, PodChanged and LeaseRenewed, or for a Source"
 			}
 		}
 		return ""

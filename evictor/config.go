@@ -16,29 +16,28 @@ import (
 
 // Config holds what an operator may tune. The names follow kube-controller-manager's flags. Start from DefaultConfig
 // and change what differs: the zero Config is invalid, because an unset grace period or threshold has no safe meaning.
-// A Config is plain data and may be copied freely. The comment of a field that is no such flag says whose need it is,
-// or what of our own work it bounds.
+// A Config is plain data and may be copied freely.
 type Config struct {
-	// NodeMonitorPeriod is the time between two monitor passes. As upstream, a heartbeat counts from the pass that
-	// follows it, and verdicts are reached only at passes. 0 is exact mode: a heartbeat counts on arrival, and a
-	// verdict is reached at its deadline, as Cluster API's health checks have it.
+	// NodeMonitorPeriod is the time between two monitor passes. As upstream, a heartbeat counts from the pass that follows
+	// it, and verdicts come only at passes. 0 is exact mode: a heartbeat counts on arrival, and a verdict comes at its
+	// deadline, as in Cluster API's health checks.
 	NodeMonitorPeriod time.Duration
 	// NodeMonitorGracePeriod is how long a node that has reported may stay silent before its verdict is Unknown. The
 	// default of 50s exceeds the 45s that a kubelet may need to notice a dead HTTP/2 connection (30s idle, 15s for the
 	// ping); upstream had 40s before 1.32.
 	NodeMonitorGracePeriod time.Duration
-	// NodeStartupGracePeriod is the same for a node that has never reported, counted from its creation, or from our
-	// start if it was there before.
+	// NodeStartupGracePeriod is the same for a node that has never reported, counted from its creation or, if the node is
+	// older than the evictor, from the evictor's start.
 	NodeStartupGracePeriod time.Duration
 
 	// Half selects one of the evictor's two halves, or both, which is the zero value.
 	Half Half
 
 	// NodeEvictionRate is how many nodes a second are tainted (or emptied) in each zone while the zone is healthy, and
-	// while it is fully disrupted but some other zone is not. 0 stops new taints; those there are stay.
+	// while it is fully disrupted but some other zone is not. 0 stops new taints; existing ones stay.
 	NodeEvictionRate float64
-	// SecondaryNodeEvictionRate replaces it in a partially disrupted zone of more than LargeClusterSizeThreshold
-	// nodes. In a zone that is not larger the rate is then 0.
+	// SecondaryNodeEvictionRate replaces it in a partially disrupted zone of more than LargeClusterSizeThreshold nodes. A
+	// smaller zone stops: its rate is 0.
 	SecondaryNodeEvictionRate float64
 	// LargeClusterSizeThreshold counts the nodes of one zone, in spite of its name.
 	LargeClusterSizeThreshold int
@@ -57,7 +56,7 @@ type Config struct {
 	// leave as their tolerations end. If false, its pods are deleted after PodEvictionTimeout, at the zone's rate, as
 	// v1.16 did without taints and Katalyst still does. NoExecute taints that others set evict pods in both cases.
 	TaintBasedEviction bool
-	// PodEvictionTimeout is used only without TaintBasedEviction.
+	// PodEvictionTimeout applies only without TaintBasedEviction.
 	PodEvictionTimeout time.Duration
 	// NumericTolerations enables the toleration operators Lt and Gt, as Karpenter does.
 	NumericTolerations bool
@@ -68,33 +67,34 @@ type Config struct {
 	// and not recovered, as maxUnhealthy does in Cluster API and Medik8s; 0 means no cap.
 	MaxFailedNodes int
 
-	// FalseAlarmWithin is for the trials of Options.Budget (budget.Unproven): a node that is ready again that soon after its
-	// first pod left was acted on for nothing, and the trial fails. 0 means NodeMonitorGracePeriod.
+	// FalseAlarmWithin is for the trials of Options.Budget (budget.Unproven): a node that is ready again this soon after
+	// its first pod left was a false alarm, and fails the trial. 0 means NodeMonitorGracePeriod.
 	FalseAlarmWithin time.Duration
 
-	// MaxAnnounced is for how long we believe a node whose conditions announce maintenance, as KEP-5683 has them since
-	// Kubernetes 1.37: MaintenancePlanned, MaintenanceInProgress, DrainInProgress, Drained or
-	// GracefulNodeShutdownInProgress is True. For that long after we first saw one of them, until none is left, the node
-	// counts in its domain neither as ready nor as not ready. It gets no NoExecute taint, one of ours is lifted, and it is
-	// not emptied. Its conditions and NoSchedule taints say all the same that it is silent, and its pods are marked. A condition carries no end, which is why this has one; a restart begins it anew. 0 means
-	// that announcements are ignored, as upstream does.
+	// MaxAnnounced is how long the evictor spares a node whose conditions announce maintenance, as KEP-5683 defines them
+	// since Kubernetes 1.37: MaintenancePlanned, MaintenanceInProgress, DrainInProgress, Drained or
+	// GracefulNodeShutdownInProgress is True. For that long after it first saw one of them, or until none is left, the
+	// evictor counts the node in its domain neither as ready nor as not ready, does not taint it NoExecute, lifts such a
+	// taint of ours, and does not empty it. It still writes the conditions and NoSchedule taints of a silent node, and
+	// marks its pods. A condition names no end, hence this limit; a restart begins it anew. 0 means that the evictor
+	// ignores announcements, as upstream does.
 	MaxAnnounced time.Duration
 
-	// NodeWorkers and PodWorkers bound the writes that Run has in flight. NodeWorkers write nodes and mark their pods;
-	// as many others ask Clients.Confirmer about silent nodes, and two more lift taints, so that hanging writes cannot
-	// delay recovery. PodWorkers evict. Evictions that the API server has refused get workers of their own: an eighth
-	// of PodWorkers, at least one. Step ignores both. The client's own rate limit protects the API server; too few
-	// workers only make nodes and pods wait for each other when it is slow.
+	// NodeWorkers and PodWorkers bound the writes that Run has in flight. NodeWorkers write nodes and mark their pods; as
+	// many others ask Clients.Confirmer about silent nodes, and two more lift taints, so that hanging writes cannot delay
+	// recovery. PodWorkers evict. Evictions that the API server has refused get workers of their own: an eighth of
+	// PodWorkers, at least one. Step ignores both. The client's own rate limit protects the API server; too few workers
+	// only make nodes and pods wait for each other when the API server is slow.
 	NodeWorkers, PodWorkers int
 	// RetryInitial and RetryMax bound the exponential backoff of failed writes.
 	RetryInitial, RetryMax time.Duration
-	// GateInterval is how long the evictor waits before it asks again about what may change without anybody telling it: a
-	// closed permission (Options.MayWrite, MayHarm, MayHarmIn; Kick asks at once), a Budget that refuses a turn or has a
-	// bound exceeded, and a store that is not complete or does not show a node as it was last seen. It is also the first
-	// delay after an eviction that the API server refuses for now without naming a time; these delays grow up to RetryMax.
+	// GateInterval is how long the evictor waits before it asks again about something that may change without an event: a
+	// closed permission (Options.MayWrite, MayHarm, MayHarmIn; Kick asks at once), a Budget that refuses a turn or exceeds
+	// a bound, and a store that is not complete or does not show a node as it was last seen. It is also the first delay
+	// after an eviction that the API server refuses for now without naming a time; these delays grow up to RetryMax.
 	GateInterval time.Duration
-	// ExplainSize is how many decisions Explain remembers for the whole evictor, from 0 to 1048576, for an operator who
-	// asks why something happened. Each takes about half a KiB.
+	// ExplainSize is how many decisions Explain remembers for the whole evictor, from 0 to 1048576. Each takes about half
+	// a KiB.
 	ExplainSize int
 }
 
@@ -108,13 +108,13 @@ const (
 	// Both is the whole evictor.
 	Both Half = iota
 	// Lifecycle is the half that watches nodes: verdicts, zones, conditions and taints. It marks the pods of silent
-	// nodes not Ready and, without TaintBasedEviction, deletes those of failed nodes. It evicts nothing because of
-	// taints; somebody else does that.
+	// nodes not Ready and, without TaintBasedEviction, deletes those of failed nodes. It evicts no pod because of a taint;
+	// somebody else does that.
 	Lifecycle
 	// TaintEviction is the half that evicts pods from nodes with NoExecute taints. It writes no nodes and reaches no
-	// verdicts. The taints not-ready and unreachable are then somebody else's, like all others, and are trusted as they
-	// stand: evictions because of them wait neither for a zone's rate nor for a grace period after a start. Permissions
-	// and pauses stop them.
+	// verdicts. It trusts the taints not-ready and unreachable as it finds them, because somebody else sets them:
+	// evictions because of them wait neither for a zone's rate nor for a grace period after a start. Permissions and
+	// pauses stop them.
 	TaintEviction
 )
 

@@ -14,12 +14,13 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// Confirmer is asked whether a silent node lives, before its verdict becomes Unknown: heartbeats may have got lost on
-// their way to us. Package clientgo reads the node's lease from the API server. Others may ask a BMC or a hypervisor.
+// Confirmer says whether a silent node is alive, before its verdict becomes Unknown: heartbeats may have got lost on
+// their way. The Confirmer of package clientgo reads the node's lease from the API server. Others may ask a BMC or a
+// hypervisor.
 type Confirmer interface {
-	// Confirm answers for one node. It is called with nothing locked, and under Run by up to Config.NodeWorkers goroutines
-	// at once, in the order in which the nodes' grace periods ended. An error counts as Unanswered and says why. Confirm
-	// must return when the context ends, and should give up before a grace period has passed.
+	// Confirm answers for one node. The evictor calls it with nothing locked, and under Run from up to Config.NodeWorkers
+	// goroutines at once, in the order in which the nodes' grace periods ended. An error counts as Unanswered and says
+	// why. Confirm must return when the context ends, and should give up before a grace period has passed.
 	Confirm(ctx context.Context, suspect Suspect) (Answer, error)
 }
 
@@ -37,11 +38,11 @@ type Suspect struct {
 	UID  types.UID
 	// Due is when its grace period ended, by the evictor's clock.
 	Due time.Time
-	// Waiting is how many suspects wait for an answer now, this one included. If they are many, one question about all of
+	// Waiting is how many suspects wait for an answer now, this one included. If there are many, one question about all of
 	// them may be cheaper.
 	Waiting int
-	// Lease notes a lease of the node that was read just now, as LeaseObserved does, and returns the answer that follows
-	// from it: Alive if it is a sign of life, Silent if the evictor knew that lease.
+	// Lease takes the node's lease as the Confirmer has just read it, notes it as LeaseObserved does, and returns the
+	// answer that follows: Alive if the lease is a sign of life, Silent if the evictor knew it already.
 	Lease func(renewTime time.Time, resourceVersion string) Answer
 }
 
@@ -50,11 +51,11 @@ type Answer uint8
 
 // The answers.
 const (
-	// Unanswered: nobody knows. The node stays a suspect, and is asked about again with backoff, from
-	// Config.RetryInitial to Config.RetryMax, or once the API server answers if it was the API server that did not. Until
-	// then it counts in its domain and in the budget as before.
+	// Unanswered: nobody knows. The node stays a suspect, which counts in its domain and in the budget as before. The
+	// evictor asks again with backoff, from Config.RetryInitial to Config.RetryMax, or as soon as the API server answers
+	// again if the API server had not answered.
 	Unanswered Answer = iota
-	// Alive: it lives on, as if a heartbeat had been seen now.
+	// Alive: it counts as a heartbeat now.
 	Alive
 	// Silent: its verdict becomes Unknown.
 	Silent
@@ -189,4 +190,4 @@ func (e *Evictor) confirmed(ctx context.Context, suspect Suspect, s *suspicion, 
 	return timedworker.Done()
 }
 
-var errUnanswered = errors.New("nobody knows whether it lives")
+var errUnanswered = errors.New("nobody knows whether it is alive")

@@ -26,7 +26,8 @@ import (
 //   - the evictor itself: [Awaiting], [GateChanged], [DomainGateChanged], [BoundsUnmatched], [WriteFailed]
 type Kind uint8
 
-// The kinds of decisions. Those marked (written) are reported after the write succeeded, the others when they are made.
+// The kinds of decisions. The evictor reports those marked (written) after the write has succeeded, the others when it
+// makes them.
 const (
 	// NodeVerdict: the observed readiness of a node changed.
 	NodeVerdict Kind = iota + 1
@@ -48,25 +49,25 @@ const (
 	LabelsWritten
 	// PodMarkedNotReady: a pod of an unreachable node had its Ready condition set to False (written).
 	PodMarkedNotReady
-	// EvictionArmed: a pod will be evicted at Deadline. For a node that is emptied, without taints, neither this nor
-	// the next two kinds are reported.
+	// EvictionArmed: a pod will be evicted at Deadline. When the evictor empties a node, without taints, it reports
+	// neither this nor the next two kinds.
 	EvictionArmed
 	// EvictionMoved: that deadline changed.
 	EvictionMoved
 	// EvictionCancelled: the pod will not be evicted; Reason says why.
 	EvictionCancelled
-	// EvictionDelayed: an eviction is due but held back; Reason says by what. It is reported again when that changes,
-	// and each time the API server refuses the eviction (DisruptionBudget, TooManyRequests). A refusal by
-	// Options.MayEvict is reported again only when its text changes.
+	// EvictionDelayed: an eviction is due, but Reason holds it back. It comes again when the reason changes, and each time
+	// the API server refuses the eviction (DisruptionBudget, TooManyRequests). A refusal by Options.MayEvict comes again
+	// only when its text changes.
 	EvictionDelayed
 	// PodEvicted: the pod was evicted (written).
 	PodEvicted
-	// PodSpared: a pod on a failed node is left alone; Reason says why.
+	// PodSpared: a pod on a failed node stays; Reason says why.
 	PodSpared
-	// WriteFailed: a write failed and will be tried again; Err says why.
+	// WriteFailed: a write failed, and the evictor will retry it; Err says why.
 	WriteFailed
-	// GateChanged: writes, or taints and evictions, are held back (Err says why) or go on again (Err is nil); Reason
-	// says which.
+	// GateChanged: a permission for writes, or for taints and evictions, closed (Err says why) or opened again (Err is
+	// nil); Reason says which.
 	GateChanged
 	// NodeRegistered: a node was seen for the first time.
 	NodeRegistered
@@ -74,27 +75,29 @@ const (
 	NodeRemoved
 	// NodeEmptied: the pods of a failed node were deleted, without taints (written).
 	NodeEmptied
-	// Awaiting: nothing is decided yet; Reason says what is missing. An empty Reason means that nothing is any more.
+	// Awaiting: the evictor decides nothing yet; Reason says what is missing. An empty Reason means that nothing is
+	// missing any more.
 	Awaiting
-	// DomainGateChanged is GateChanged for the failure domain Zone alone; Reason says what is held back or goes on. If Err
-	// is not nil, it says why: a pause, Options.MayHarmIn or the zone policy.
+	// DomainGateChanged is GateChanged for the failure domain Zone alone; Reason says what waits or goes on. If Err is not
+	// nil, it says why: a pause, Options.MayHarmIn or the zone policy.
 	DomainGateChanged
-	// TurnRefused: a failed node's turn has come, and Options.Budget refuses it; Err says which bound. It comes again only if
-	// another bound refuses. The node goes on waiting.
+	// TurnRefused: a failed node's turn has come, and Options.Budget refuses it; Err says which bound. The node keeps
+	// waiting. This kind comes again only if another bound refuses.
 	TurnRefused
-	// PendingChanged: Options.Exceeded has changed what becomes of evictions on a node that was acted on. Reason says what, and
-	// Err which bound is exceeded; nil means none any more.
+	// PendingChanged: Options.Exceeded has changed what becomes of the pending evictions on a node that the evictor has
+	// acted on. Reason says what, and Err which bound is exceeded; nil means none any more.
 	PendingChanged
-	// BoundsUnmatched: bounds of Options.Budget limit nothing, because there are nodes, but none is in a group of the bound's
-	// dimension (a misspelled label does that). Reason names them. An empty Reason means that there is none any more.
+	// BoundsUnmatched: bounds of Options.Budget limit nothing, because there are nodes, but none is in a group of the
+	// bound's dimension (a misspelled label does that). Reason names the bounds. An empty Reason means that there are none
+	// any more.
 	BoundsUnmatched
-	// SuspectAlive: Clients.Confirmer says that a node lives of which no heartbeat was seen for its grace period.
+	// SuspectAlive: Clients.Confirmer says that a node is alive that had sent no heartbeat for its grace period.
 	SuspectAlive
-	// SuspectUnanswered: Clients.Confirmer cannot say whether a silent node lives; Err says why. The node's verdict waits. It
-	// is reported once, and again if Err changes.
+	// SuspectUnanswered: Clients.Confirmer cannot say whether a silent node is alive; Err says why. The node's verdict
+	// waits. This kind comes once, and again if Err changes.
 	SuspectUnanswered
-	// MarkingWaits: the pods of a silent node stay Ready for now, because its zone has those of few nodes marked at once
-	// (Config.MaxMarkedNodes, zone.Ruling.MaxMarked).
+	// MarkingWaits: the pods of a silent node stay Ready for now, because in its zone the pods of only so many nodes are
+	// marked at once (Config.MaxMarkedNodes, zone.Ruling.MaxMarked).
 	MarkingWaits
 )
 
@@ -119,8 +122,8 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Decision is one thing the evictor decided, with what it was decided from. Kind says which fields are set. It is a
-// value and may be kept.
+// Decision is one thing that the evictor decided, with its grounds. Kind says which fields are set. It is a value, and
+// you may keep it.
 type Decision struct {
 	Time time.Time
 	Kind Kind
@@ -128,14 +131,14 @@ type Decision struct {
 	// NodeUID is set for the kinds that may lead to a Kubernetes event about the node.
 	NodeUID types.UID
 	Pod     PodRef
-	// With is the pod because of which this one is evicted, if it is not condemned itself but goes with that one
-	// (Options.Together). Taint, Toleration and Deadline are then that pod's.
+	// With names the condemned pod if this pod is not condemned itself but leaves with that one (Options.Together). Taint,
+	// Toleration and Deadline are then those of the condemned pod.
 	With PodRef
 
 	// From and To are the readiness before and after (NodeVerdict); empty means no Ready condition.
 	From, To v1.ConditionStatus
-	// Silence is how long no heartbeat had been seen at the time of the verdict, or of the answer about a suspect, and
-	// Grace how long that may last.
+	// Silence is how long the evictor had seen no heartbeat at the time of the verdict, or of the answer about a suspect;
+	// Grace is how long that may last.
 	Silence, Grace time.Duration
 	Conditions     []v1.NodeCondition // ConditionsWritten
 
@@ -150,8 +153,8 @@ type Decision struct {
 	// Added and Removed are the taints written.
 	Added, Removed []v1.Taint
 
-	// Taint is the taint that decides the eviction. Toleration is the index in the pod's spec.tolerations of the one
-	// used for it (-1: none), Tolerated how long that one tolerates the taint, and Deadline when that time ends.
+	// Taint is the taint that decides the eviction. Toleration is the index in the pod's spec.tolerations of the one that
+	// matches it (-1: none), Tolerated how long that toleration lasts, and Deadline when it ends.
 	Taint      *v1.Taint
 	Toleration int
 	Tolerated  time.Duration
@@ -159,17 +162,17 @@ type Decision struct {
 
 	// Reason is a short stable text.
 	//
-	// Why a node no longer waits, or a pod is not evicted: NodeReady (by its verdict, or it has reported so since the
-	// pass); NotFailed (the node has lost its Ready condition); Tainted (the node already has our taint, from another
-	// replica, say); AllZonesDown; ZonePolicy (zone.Cancel); TaintRemoved; Tolerated; Completed; MirrorPod; DaemonSet; or
-	// the reason of a hold.
+	// Why a node no longer waits, or a pod is not evicted: NodeReady (by its verdict, or by a report since the pass);
+	// NotFailed (the node has lost its Ready condition); Tainted (the node already has our taint, perhaps from another
+	// replica); AllZonesDown; ZonePolicy (zone.Cancel); TaintRemoved; Tolerated; Completed; MirrorPod; DaemonSet; or the
+	// reason of a hold.
 	//
-	// What an eviction waits for: NotSettled (we have not yet watched the node for a whole grace period, or it has
-	// reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait), MayEvict, Together (a pod that goes with it
-	// may not leave), DisruptionBudget, TooManyRequests.
+	// What an eviction waits for: NotSettled (the evictor has not yet watched the node for a whole grace period, or the
+	// node has reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait), MayEvict, Together (a pod that
+	// must leave with it may not leave), DisruptionBudget, TooManyRequests.
 	//
-	// Without taints, a pod is evicted because of PodEvictionTimeout, and NoPods means that the node had none. For the
-	// other kinds it is text for people.
+	// Without taints, PodEvictionTimeout is why a pod was evicted, and NoPods means that the node had none. For the other
+	// kinds, Reason is text for people.
 	Reason string
 	// Err is what failed (WriteFailed, SuspectUnanswered), or why a permission is closed (GateChanged, DomainGateChanged,
 	// EvictionDelayed). For MayEvict it is that function's own error, for Together it names the pod.
@@ -177,15 +180,15 @@ type Decision struct {
 	// DryRun marks the decisions of a dry run: nothing was written.
 	DryRun bool
 
-	// Times and Last are set by Explain, which returns a delay or a failure that repeats as one decision. Times is how
-	// often it was decided in a row, 0 if only once. Time is then the first time and Last the last; the other fields are
-	// as of the last time.
+	// Explain sets Times and Last when it returns a delay or a failure that repeats as one decision. Times is how often in
+	// a row it was decided, 0 if only once. Time is then the first time and Last the last; the other fields are as of the
+	// last time.
 	Times int
 	Last  time.Time
 }
 
-// Observer receives every decision, in order. It is called without any lock held and must not block; it may feed the
-// evictor.
+// Observer receives every decision, in order. The evictor calls it without any lock held. It must not block; it may
+// feed the evictor.
 type Observer interface {
 	Observe(Decision)
 }
@@ -196,7 +199,7 @@ type ObserverFunc func(Decision)
 // Observe calls f.
 func (f ObserverFunc) Observe(d Decision) { f(d) }
 
-// String describes the decision in one line, which begins with the time of day in UTC.
+// String describes the decision in one line that begins with the time of day in UTC.
 func (d Decision) String() string {
 	dry, times := "", ""
 	if d.DryRun {
@@ -230,8 +233,8 @@ func (d Decision) subject() string {
 
 // texts are what decisions say before their reason, if that is all they say.
 var texts = map[Kind]string{
-	AllZonesDown:      "every zone is fully disrupted, nothing is evicted for it",
-	AllZonesDownEnded: "no longer every zone is fully disrupted, heartbeat clocks start anew",
+	AllZonesDown:      "every zone is fully disrupted: no taints and evictions of ours until that ends",
+	AllZonesDownEnded: "some zone is no longer fully disrupted: heartbeat clocks restart",
 	NodeDequeued:      "no longer waits: ",
 	LabelsWritten:     "os and arch labels written",
 	EvictionCancelled: "eviction cancelled: ",
@@ -239,8 +242,8 @@ var texts = map[Kind]string{
 	PodSpared:         "spared: ",
 	NodeRegistered:    "seen for the first time",
 	NodeRemoved:       "gone: ",
-	Awaiting:          "nothing is decided, it waits for ",
-	BoundsUnmatched:   "no node is in a group to which these bounds apply: ",
+	Awaiting:          "no decisions yet, waiting for ",
+	BoundsUnmatched:   "these bounds apply to no node: ",
 }
 
 func (d Decision) text() string {
@@ -251,11 +254,11 @@ func (d Decision) text() string {
 		}
 		return fmt.Sprintf("Ready %s → %s", status(d.From), status(d.To))
 	case SuspectAlive:
-		return fmt.Sprintf("lives, though no heartbeat was seen for %s", d.Silence)
+		return fmt.Sprintf("alive, though no heartbeat was seen for %s", d.Silence)
 	case SuspectUnanswered:
-		return fmt.Sprintf("no heartbeat seen for %s (grace %s), its verdict waits because nobody can say whether it lives: %v", d.Silence, d.Grace, d.Err)
+		return fmt.Sprintf("no heartbeat seen for %s (grace %s), the verdict waits, because nobody can say whether it is alive: %v", d.Silence, d.Grace, d.Err)
 	case MarkingWaits:
-		return "its pods are marked not Ready later, " + gate.Name(d.Zone) + " has those of few nodes marked at once"
+		return "its pods stay Ready for now: " + gate.Name(d.Zone) + " marks the pods of only so many nodes at once"
 	case ConditionsWritten:
 		names := make([]string, len(d.Conditions))
 		for i, c := range d.Conditions {
@@ -285,15 +288,15 @@ func (d Decision) text() string {
 		}
 		return "its pods were deleted"
 	case WriteFailed:
-		return fmt.Sprintf("%s failed, will be tried again: %v", d.Reason, d.Err)
+		return fmt.Sprintf("%s failed, will be retried: %v", d.Reason, d.Err)
 	case ZoneChanged:
 		return fmt.Sprintf("%s → %s, %d of %d not ready, rate %g/s", d.FromState, d.State, d.Counts.Bad, d.Counts.Total, d.Rate)
 	case Awaiting:
 		if d.Reason == "" {
-			return "all is there, decisions begin"
+			return "nothing is missing any more: decisions begin"
 		}
 	case TurnRefused:
-		return fmt.Sprintf("may not be acted on: %v", d.Err)
+		return fmt.Sprintf("its turn is refused: %v", d.Err)
 	case BoundsUnmatched:
 		if d.Reason == "" {
 			return "each bound applies to some node now"

@@ -31,7 +31,7 @@ func play(options func(*evictortest.Cluster) evictor.Options, fail ...string) {
 
 func notReady(m evictor.Member) bool { return !m.Ready }
 
-// Karpenter's rule for the evictor: no node is tainted while more than a fifth of its zone, rounded up, is not ready.
+// Karpenter's rule for the evictor: taint no node while more than a fifth of its zone, rounded up, is not ready.
 func ExampleOptions_budgetLikeKarpenter() {
 	play(func(c *evictortest.Cluster) evictor.Options {
 		b, _ := budget.New(budget.Config[string, evictor.Member]{
@@ -51,7 +51,7 @@ func ExampleOptions_budgetLikeKarpenter() {
 	// b-2 tainted: false, budget "a fifth" allows at most 2 in zone "b": 3 is too many
 }
 
-// Cluster API's unhealthyRange [1-3] for the whole cluster: a larger failure is left to people.
+// Cluster API's unhealthyRange [1-3] for the whole cluster: leave a larger failure to people.
 func ExampleOptions_budgetLikeClusterAPI() {
 	play(func(c *evictortest.Cluster) evictor.Options {
 		b, _ := budget.New(budget.Config[string, evictor.Member]{

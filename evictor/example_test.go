@@ -54,7 +54,7 @@ func ExampleEvictor_Explain() {
 	// 00:02:05 node a-0: taint node.kubernetes.io/unreachable:NoSchedule removed, taint node.kubernetes.io/unreachable:NoExecute removed
 }
 
-// A dry run decides and explains and writes nothing.
+// A dry run decides and explains, but writes nothing.
 func ExampleOptions_dryRun() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	cluster.Start(evictor.DefaultConfig(), evictor.Options{DryRun: true, Observer: evictor.ObserverFunc(func(d evictor.Decision) {

@@ -22,7 +22,7 @@ func tell(kinds ...evictor.Kind) evictor.Options {
 	})}
 }
 
-// The flags of kube-controller-manager are the fields. Every fault is reported.
+// The fields are kube-controller-manager's flags. Validate reports every fault.
 func ExampleConfig_Validate() {
 	config := evictor.DefaultConfig()
 	fmt.Println(config.NodeMonitorPeriod, config.NodeMonitorGracePeriod, config.NodeStartupGracePeriod)
@@ -50,7 +50,8 @@ func ExampleConfig_withoutTaints() {
 	// [node.kubernetes.io/unreachable:NoSchedule]
 }
 
-// Every node is silent: more likely we are cut off. Taints are lifted and nothing is evicted until a node is heard again.
+// Every node is silent, so more likely the evictor is cut off. It lifts its taints and evicts no pod until it hears a
+// node again.
 func ExampleEvictor_AllZonesDown() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 2), evictortest.Zone("b", 1), evictortest.PodsPerNode(1))
 	e := cluster.Start(evictor.DefaultConfig(), tell(evictor.AllZonesDown, evictor.AllZonesDownEnded, evictor.TaintsWritten))
@@ -66,19 +67,19 @@ func ExampleEvictor_AllZonesDown() {
 	// 00:00:55 node a-0: taint node.kubernetes.io/unreachable:NoSchedule added, taint node.kubernetes.io/unreachable:NoExecute added
 	// 00:00:55 node a-1: taint node.kubernetes.io/unreachable:NoSchedule added
 	// 00:01:05 node a-1: taint node.kubernetes.io/unreachable:NoExecute added
-	// 00:02:55 cluster: every zone is fully disrupted, nothing is evicted for it
+	// 00:02:55 cluster: every zone is fully disrupted: no taints and evictions of ours until that ends
 	// 00:02:55 node a-0: taint node.kubernetes.io/unreachable:NoExecute removed
 	// 00:02:55 node a-1: taint node.kubernetes.io/unreachable:NoExecute removed
 	// 00:02:55 node b-0: taint node.kubernetes.io/unreachable:NoSchedule added
 	// true false []
 	// 01:02:00 node b-0: taint node.kubernetes.io/unreachable:NoSchedule removed
-	// 01:02:05 cluster: no longer every zone is fully disrupted, heartbeat clocks start anew
+	// 01:02:05 cluster: some zone is no longer fully disrupted: heartbeat clocks restart
 	// 01:03:00 node a-0: taint node.kubernetes.io/unreachable:NoExecute added
 	// 01:03:10 node a-1: taint node.kubernetes.io/unreachable:NoExecute added
 	// false true
 }
 
-// The pods of a silent node are marked not Ready. What cannot be written is tried again.
+// The evictor marks the pods of a silent node not Ready, and retries writes that fail.
 func ExamplePodWriter() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	cluster.Start(evictor.DefaultConfig(), tell(evictor.NodeVerdict, evictor.WriteFailed, evictor.PodMarkedNotReady))
@@ -96,8 +97,8 @@ func ExamplePodWriter() {
 	cluster.Advance(2 * time.Minute)
 	// Output:
 	// 00:00:55 node a-0: no heartbeat seen for 55s (grace 50s), Ready True → Unknown
-	// 00:00:55 node a-0: marking pods not Ready failed, will be tried again: marking pods not Ready of node a-0: pod default/a-0-p0: the API server is busy
-	// 00:00:55 node a-0: marking pods not Ready failed, will be tried again: marking pods not Ready of node a-0: pod default/a-0-p0: the API server is busy
+	// 00:00:55 node a-0: marking pods not Ready failed, will be retried: marking pods not Ready of node a-0: pod default/a-0-p0: the API server is busy
+	// 00:00:55 node a-0: marking pods not Ready failed, will be retried: marking pods not Ready of node a-0: pod default/a-0-p0: the API server is busy
 	// 00:00:55 pod default/a-0-p0: marked not Ready, node a-0 is unreachable
 }
 
@@ -168,7 +169,7 @@ type printEvents struct{}
 
 func (printEvents) Event(e evictor.Event) { fmt.Println(e.Type, e.Reason, e.Message) }
 
-// Only the second half: whatever taints a node, its pods leave as they tolerate it. Nodes are not written.
+// Only the second half: whoever taints a node, its pods leave as their tolerations end. The evictor writes no nodes.
 func ExampleHalf() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 2), evictortest.PodsPerNode(1))
 	config := evictor.DefaultConfig()

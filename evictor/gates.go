@@ -4,13 +4,13 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/gate"
 )
 
-// ErrPaused is wrapped by the Decision.Err of evictions that Pause holds back.
+// ErrPaused is what the Decision.Err of an eviction wraps while Pause holds it back.
 var ErrPaused = gate.ErrPaused
 
 // Pause stops new taints and evictions until Resume is called with the same reason. Several pauses, each with its own
-// reason, may be in force at once. Lifting and cancelling go on, and deadlines are still armed and run on; no tokens
-// accrue. When the last pause ends, pods that became due by taints of others leave at once. Those that became due by our
-// own are checked again, and leave node by node at the zone's rate.
+// reason, may be in force at once. Meanwhile the evictor still lifts taints, cancels evictions and arms new ones;
+// deadlines run on, but no tokens accrue. When the last pause ends, pods that became due by taints of others leave at
+// once. The evictor checks those that became due by our own taints again; they leave node by node at the zone's rate.
 func (e *Evictor) Pause(reason string) {
 	e.change(func(g *gate.Gates) { g.Pause(reason) })
 }
@@ -28,8 +28,8 @@ func (e *Evictor) Paused() (reasons []string) {
 	return e.gates.Paused()
 }
 
-// Kick wakes Run and has closed permissions asked for again, and Options.MayEvict about every pod whose eviction it refuses,
-// whatever time it named. Its cost grows with what is refused, not with the cluster.
+// Kick wakes Run, and makes the evictor ask all closed permissions again, and Options.MayEvict about every pod that it
+// refuses, whatever time it named. Its cost grows with the number of refusals, not with the cluster.
 func (e *Evictor) Kick() {
 	e.change(func(*gate.Gates) {
 		e.tick()
@@ -47,8 +47,8 @@ func (e *Evictor) change(gates func(*gate.Gates)) {
 	e.inbox.Kick()
 }
 
-// SetObserverHealth says whether the evictor itself can see the cluster; err says why not. While err is not nil,
-// verdicts are frozen, nothing is tainted or evicted, and pending work is kept. When it becomes nil again, all heartbeat
+// SetObserverHealth says whether the evictor itself can see the cluster; err says why not. While err is not nil, the
+// evictor freezes verdicts, taints and evicts nothing, and keeps pending work. When it becomes nil again, all heartbeat
 // clocks restart.
 func (e *Evictor) SetObserverHealth(err error) {
 	const reason = "observer"

@@ -6,26 +6,26 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/inbox"
 )
 
-// NodeChanged says that a node was added, changed or deleted. The node is read from the store when the evictor next
-// acts, so calls may come late, twice and out of order. It never blocks and may be called from anywhere, from a client's
-// callback too.
+// NodeChanged says that a node was added, changed or deleted. The evictor reads the node from the store when it next
+// acts, so calls may come late, twice and out of order. NodeChanged never blocks, and you may call it from anywhere,
+// even from a client's callback.
 func (e *Evictor) NodeChanged(name string) { e.inbox.Node(name) }
 
 // PodChanged is NodeChanged for a pod.
 func (e *Evictor) PodChanged(key PodKey) { e.inbox.Pod(key) }
 
-// LeaseRenewed reports the renewTime of a node's lease; call it whenever the lease is seen. A renewTime that differs
-// from the last one, in either direction, is a heartbeat at the time of the call by our own clock; it is compared with
-// nothing else. A call costs O(1), allocates nothing, and is ignored for a node that the evictor has not seen yet. Calls
-// before the first Step count at that Step.
+// LeaseRenewed reports the renewTime of a node's lease; call it whenever you see the lease. A renewTime that differs
+// from the last one, in either direction, is a heartbeat at the time of the call by our own clock; the evictor compares
+// it with nothing else. A call costs O(1), allocates nothing, and does nothing for a node that the evictor has not seen
+// yet. Calls before the first Step count at that Step.
 func (e *Evictor) LeaseRenewed(node string, renewTime time.Time) {
 	if !e.inbox.Early(node, inbox.Lease{RenewTime: renewTime}) && e.monitor.ObserveRenewal(node, renewTime) {
 		e.heard(node)
 	}
 }
 
-// LeaseObserved is LeaseRenewed with the lease's resourceVersion: a version older than the last one seen, which a relist
-// from a stale cache may bring, is ignored.
+// LeaseObserved is LeaseRenewed with the lease's resourceVersion: it ignores a version older than the last one seen,
+// which a relist from a stale cache may bring.
 func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersion string) {
 	lease := inbox.Lease{RenewTime: renewTime, ResourceVersion: resourceVersion}
 	if !e.inbox.Early(node, lease) && e.monitor.ObserveLease(node, renewTime, resourceVersion) {

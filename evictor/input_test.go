@@ -192,12 +192,12 @@ func TestAnEvictorThatIsNotFedHarmsNobody(t *testing.T) {
 	require.Empty(t, b.wrote)
 	told := e.Explain("n")
 	require.Len(t, told, 1, "once")
-	require.Equal(t, "00:00:00 cluster: nothing is decided, it waits for the program to feed it: NodeChanged, PodChanged and LeaseRenewed, or a Source", told[0].String())
+	require.Equal(t, "00:00:00 cluster: no decisions yet, waiting for the program to call NodeChanged, PodChanged and LeaseRenewed, or for a Source", told[0].String())
 
 	e.LeaseRenewed("n", evictortest.Epoch)
 	_, err := e.Step(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, "00:08:20 cluster: all is there, decisions begin", e.Explain("n")[1].String())
+	require.Equal(t, "00:08:20 cluster: nothing is missing any more: decisions begin", e.Explain("n")[1].String())
 	_, known := e.Node("n")
 	require.True(t, known)
 }
@@ -224,12 +224,12 @@ func TestWhatIsAwaitedIsToldOnce(t *testing.T) {
 		_, err := e.Step(context.Background())
 		require.NoError(t, err)
 	}
-	require.Equal(t, 1, strings.Count(log.String(), "nothing is decided, it waits for the first list of pods"))
-	require.Contains(t, e.Explain("shop/p")[0].String(), "waits for the first list of pods")
+	require.Equal(t, 1, strings.Count(log.String(), "no decisions yet, waiting for the first list of pods"))
+	require.Contains(t, e.Explain("shop/p")[0].String(), "waiting for the first list of pods")
 	b.awaits = ""
 	_, err = e.Step(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(log.String(), "all is there"))
+	require.Equal(t, 1, strings.Count(log.String(), "nothing is missing any more"))
 	require.Len(t, e.Explain("shop/p"), 2)
 }
 

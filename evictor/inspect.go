@@ -18,23 +18,22 @@ func (e *Evictor) Zones() []zone.Status[zone.Key] { return e.zones.Zones() }
 // AllZonesDown reports whether every zone with a counted node was fully disrupted at the last monitor pass.
 func (e *Evictor) AllZonesDown() bool { return e.zones.AllDown() }
 
-// NodeStatus is a copy of what the evictor knows of a node.
+// NodeStatus is a copy of what the evictor knows about a node.
 type NodeStatus struct {
 	Verdict health.Verdict
 	Zone    zone.Key
-	// Held is why the node is held, or the condition that announces maintenance of it (Config.MaxAnnounced); empty means
+	// Held is why the node is held, or the condition that announces its maintenance (Config.MaxAnnounced); empty means
 	// neither.
 	Held string
-	// HeldBack is why our taints on it, and evictions by them, are held back: a pause, a permission, the zone policy, or an
-	// exceeded bound of Options.Budget, which holds back only evictions. Nil means that they are not.
+	// HeldBack is what holds back our taints on the node and evictions by them: a pause, a permission, the zone policy, or
+	// an exceeded bound of Options.Budget, which holds back only evictions. Nil means nothing.
 	HeldBack error
 	// Waiting says that the node is in its zone's queue.
 	Waiting bool
-	// Evictions is how many of its pods have an eviction armed, and Refused how many of these Options.MayEvict refuses, or
-	// somebody on behalf of a pod that goes with it (Options.Together).
+	// Evictions is how many of its pods have an eviction armed. Refused is how many of these wait because Options.MayEvict
+	// refuses them, or because a pod that must leave with them was refused (Options.Together).
 	Evictions, Refused int
-	// Unanswered is why Clients.Confirmer cannot say whether the node lives, if it is a suspect (Verdict.Suspect) and was
-	// asked about.
+	// Unanswered is why Clients.Confirmer could not say whether the node, a suspect (Verdict.Suspect), is alive.
 	Unanswered error
 }
 
@@ -77,15 +76,15 @@ func (e *engine) status(rec *record) NodeStatus {
 	return status
 }
 
-// Eviction is an eviction that is armed: the pod is to leave, and has not yet.
+// Eviction is an armed eviction: the pod has to leave, and has not yet.
 type Eviction struct {
 	Pod PodRef
-	// Due is when it is tried next: at its deadline, or later if it was held back or failed.
+	// Due is when the evictor tries it next: at its deadline, or later if something held it back or it failed.
 	Due time.Time
 	// Attempt is how many tries have failed so far.
 	Attempt int
-	// Refused is the error with which Options.MayEvict refuses it, or with which somebody refuses a pod that goes with it,
-	// nil if that is not what holds it back. It is asked again at Due.
+	// Refused is the error with which Options.MayEvict refuses it, or with which a pod that must leave with it was
+	// refused; nil if neither holds it back. The evictor asks again at Due.
 	Refused error
 	// Why is the decision that armed or last moved it, with the taint, the toleration and the deadline.
 	Why Decision
@@ -111,15 +110,15 @@ func (e *Evictor) Evictions() []Eviction {
 // atOnce is how many items are looked at under one holding of the lock.
 const atOnce = 128
 
-// Waiting is a failed node that waits for its turn: to be tainted or emptied or, after a time in which no harm was
-// permitted, to release its overdue pods.
+// Waiting is a failed node that waits for its turn: to be tainted or emptied or, after a time without permission to
+// evict, to release its overdue pods.
 type Waiting struct {
 	Node string
 	Zone zone.Key
 	// Since is when it began to wait.
 	Since time.Time
-	// Turn is when its turn comes if nothing changes: its place in the queue divided by the zone's rate. It is zero while
-	// the rate is 0 or taints are held back.
+	// Turn is when its turn comes if nothing changes, by its place in the queue and the zone's rate. It is zero while the
+	// rate is 0 or something holds taints back.
 	Turn time.Time
 }
 
@@ -136,10 +135,10 @@ func (e *Evictor) Waiting() []Waiting {
 	return waiting
 }
 
-// Backlog is how much work of one sort there is.
+// Backlog is the work of one sort that waits.
 type Backlog struct {
 	// Name is "nodes" (failed nodes that wait for their turn), "evictions" (armed ones), "writes" (nodes to write),
-	// "lifts" (nodes whose taints are to be lifted) or "suspects" (silent nodes of which nobody has said whether they live).
+	// "lifts" (nodes with taints to lift) or "suspects" (silent nodes that nobody has answered for).
 	Name string
 	Len  int
 	// Oldest is how long the first of them has waited: a node for its turn, an eviction since its deadline, a write
@@ -147,8 +146,8 @@ type Backlog struct {
 	Oldest time.Duration
 }
 
-// Backlogs returns a Backlog of each sort. Its cost grows with the suspects, but not with the cluster, so it may be called
-// often.
+// Backlogs returns a Backlog of each sort. Its cost grows with the number of suspects, but not with the cluster, so you
+// may call it often.
 func (e *Evictor) Backlogs() []Backlog {
 	nodes, evictions := Backlog{Name: "nodes"}, Backlog{Name: "evictions", Len: e.armed.Len()}
 	e.mu.Lock()

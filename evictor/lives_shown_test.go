@@ -154,7 +154,7 @@ func (m *livesMind) knowTaints(known *livesNode, node *v1.Node) {
 		case there && is.added.Equal(was.added):
 			is.start, is.late = was.start, was.late
 		case there && !is.added.IsZero() && !was.added.IsZero():
-			is.start = livesLater(was.start, plausible) // row "a taint that went and came back while nobody looked counts anew"
+			is.start = livesLater(was.start, plausible) // row "a taint that went and came back unseen counts anew"
 		case there: // what the new TimeAdded means is not said
 			is.start = was.start
 		}
@@ -229,7 +229,7 @@ func (m *livesMind) hears() time.Duration {
 
 func (m *livesMind) silence(known *livesNode) time.Duration { return m.hears() - known.heard }
 
-// isSilent: NodeStartupGracePeriod counts from the creation of a node that has never reported; row "who begins to watch
+// isSilent: NodeStartupGracePeriod counts from the creation of a node that has never reported; row "an evictor that begins to watch
 // waits …".
 func (m *livesMind) isSilent(known *livesNode) bool {
 	age := min(m.process.wall().Sub(known.object.CreationTimestamp.Time), m.world.now.Sub(m.came))

@@ -61,7 +61,7 @@ func TestFewNodesAreMarkedInAPartialDisruption(t *testing.T) {
 			c.Advance(time.Minute)
 			require.Equal(t, []string{"a-0", "a-1"}, marked(c, 6))
 			require.Len(t, waits, 2)
-			require.Contains(t, waits[0], "its pods are marked not Ready later, zone :a has those of few nodes marked at once")
+			require.Contains(t, waits[0], "its pods stay Ready for now: zone :a marks the pods of only so many nodes at once")
 			row.then(c)
 			c.Advance(70 * time.Second)
 			require.Equal(t, row.want, marked(c, 6), "%s, period %v", name, period)

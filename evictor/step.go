@@ -11,12 +11,11 @@ import (
 // few; what is left after the last one is due in the next Step.
 const maxLaps = 16
 
-// Step does everything that is due now, in line and in order: heartbeats and verdicts, for which it asks
-// Clients.Confirmer, zones and rates, lifting, then
-// the turns of the zones' queues, then evictions. It returns the instant at which to call it again; the zero time means
-// not before the evictor is fed again. An item is tried at most once in a Step: if it fails, it is due again after its
-// backoff. While the stores are not synced, or nobody has fed the evictor, nothing is decided, and Step asks to be
-// called again after Config.GateInterval.
+// Step does everything that is due now, in line and in order: heartbeats and verdicts (for which it asks
+// Clients.Confirmer), zones and rates, lifting, then the turns of the zones' queues, then evictions. It returns the
+// instant at which to call it again; the zero time means not before the evictor is fed again. Step tries an item at
+// most once: if that fails, the item is due again after its backoff. While the stores are not synced, or nobody has fed
+// the evictor, Step decides nothing and asks to be called again after Config.GateInterval.
 //
 // The error is ErrRunning if another Step or Run is active, or else the context's; a nil context is one, too.
 func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {

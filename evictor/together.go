@@ -15,10 +15,10 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 )
 
-// EvictionChecker may be implemented by a PodWriter whose Evict respects disruption budgets.
+// EvictionChecker is an optional interface of a PodWriter whose Evict respects disruption budgets.
 type EvictionChecker interface {
-	// CheckEviction returns the error with which Evict would be refused now, and evicts nothing. It is called before the
-	// first of several pods that go together (Options.Together) is evicted, for each of them.
+	// CheckEviction returns the error that Evict would return now, and evicts nothing. The evictor calls it for each of
+	// several pods that leave together (Options.Together), before it evicts the first.
 	CheckEviction(ctx context.Context, pod PodRef, why Decision) error
 }
 

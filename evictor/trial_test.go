@@ -97,7 +97,7 @@ func TestAFalseAlarm(t *testing.T) {
 			refused = "a-2"
 		}
 		told := toldOf(l.e, refused, evictor.TurnRefused)
-		require.Contains(t, told[len(told)-1], `may not be acted on: budget "one first"`)
+		require.Contains(t, told[len(told)-1], `its turn is refused: budget "one first"`)
 		l.Advance(10 * time.Minute)
 		require.Len(t, l.Evicted(), 2, "one, as at the beginning")
 	}

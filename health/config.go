@@ -11,16 +11,16 @@ import (
 
 // Config configures a Monitor. The zero Config is not valid; start from DefaultConfig.
 type Config struct {
-	// NodeMonitorPeriod is the time between the passes at which heartbeats are noted and verdicts change; 0 means
-	// exact mode. See the package comment. It may be longer than the graces.
+	// NodeMonitorPeriod is the time between the passes at which the Monitor notes heartbeats and changes verdicts; 0 means
+	// exact mode. See the package comment. It may be longer than the grace periods.
 	NodeMonitorPeriod time.Duration
 	// NodeMonitorGracePeriod is how long a node that has reported may stay silent.
 	NodeMonitorGracePeriod time.Duration
-	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation, or after
-	// the first Pass if it was there before.
+	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation or, if it
+	// existed before the first Pass, after that Pass.
 	NodeStartupGracePeriod time.Duration
-	// Confirm: a node that has been silent for a whole grace period becomes a suspect, and its verdict stays what it was
-	// until Monitor.Confirm. Without it the node is Unknown at once.
+	// Confirm makes a node that has been silent for a whole grace period a suspect, whose verdict stays as it was until
+	// Monitor.Confirm. If false, such a node is Unknown at once.
 	Confirm bool
 	// Clock is the real clock if nil.
 	Clock clock.PassiveClock

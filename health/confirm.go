@@ -2,9 +2,9 @@ package health
 
 import "time"
 
-// Confirm makes a suspect Unknown and returns its verdict, which the next Pass does not return again. suspect is a
-// verdict of the node that calls it a suspect. It returns false, and changes nothing, if that silence has ended since: by
-// a sign of life, because all clocks restarted, or because the node was forgotten. It also does so while the monitor is
+// Confirm makes a suspect Unknown and returns its verdict, which the next Pass does not return again. Pass it the
+// verdict that calls the node a suspect. It returns false and changes nothing if that silence has ended since: by a
+// sign of life, by a restart of all clocks, or because the node was forgotten. It does the same while the monitor is
 // frozen.
 func (m *Monitor) Confirm(suspect Verdict) (Verdict, bool) {
 	return m.ConfirmAt(suspect, m.now())

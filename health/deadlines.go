@@ -37,11 +37,12 @@ func (c DeadlinesConfig) Validate() error {
 // counts from the moment it is made, by the given clock. A key's deadline is its last beat plus its grace; from that
 // instant on it is late.
 //
-// Silence counts only while somebody listens: calls any method but Get, Len, Forget and SetGrace. The time between two
-// such calls counts whole if it is at most a quarter of the configured grace, or at most a fifth longer than it was until
-// Next, or if Next was false. A longer gap counts for nothing; but if another one began less than two graces of counted
-// time before it, for a quarter of the grace. So a process that was suspended, or whose clock jumps from 1970 to 2026,
-// condemns nobody. Call Expired when Next says, or more often than four times in a grace.
+// Silence counts only while the program listens, that is, calls any method but Get, Len, Forget and SetGrace. The time
+// between two such calls counts in full if it is at most a quarter of the configured grace period, or at most a fifth
+// longer than it was until Next, or if Next was false. A longer gap counts for nothing, or for a quarter of the grace
+// period if another such gap began less than two grace periods of counted time before. So a process that was suspended,
+// or whose clock jumps from 1970 to 2026, condemns nobody. Call Expired when Next says, or more than four times in a
+// grace period.
 //
 // All methods are safe for concurrent use. Memory is bounded by the tracked keys, and shrinks as they are forgotten. A key
 // that cannot be hashed, or does not equal itself (NaN), panics and changes nothing.
@@ -100,7 +101,8 @@ func clockOr(c clock.PassiveClock) clock.PassiveClock {
 type Noted struct {
 	// Late is how long after the key's deadline the beat came; 0 if it came in time.
 	Late time.Duration
-	// HandedOut: Expired had yielded the key since its previous beat. Whoever acted on that can undo it now.
+	// HandedOut: Expired had yielded the key since its previous beat, so what was done about its silence can now be
+	// undone.
 	HandedOut bool
 }
 
@@ -129,9 +131,9 @@ func (d *Deadlines[K]) track(key K, beat, grace int64) *entry[K] {
 	return e
 }
 
-// Track tracks an unknown key, with a first beat in the past, such as the time when an object was created, or last seen
-// by somebody else. The instant may come from another machine: it becomes an age here, and zero or a time in the future
-// counts as now. It does nothing for a tracked key.
+// Track tracks an unknown key, with a first beat in the past: the time at which its object was created, for example, or
+// at which somebody else last saw it. The instant may come from another machine: it becomes an age here, and zero or a
+// time in the future counts as now. Track does nothing for a tracked key.
 func (d *Deadlines[K]) Track(key K, since time.Time) {
 	now := d.lock()
 	defer d.mu.Unlock()
@@ -165,8 +167,8 @@ func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) bool {
 }
 
 // Expired yields each key whose deadline has passed, in the order of the deadlines, and each once until its next beat.
-// Each loop over it reads the clock once, at its start. No lock is held while the loop body runs, so it may call any method. It costs what
-// expired, and O(log n) for each key once in a grace period.
+// Each loop over it reads the clock once, at its start. No lock is held while the loop body runs, so it may call any
+// method. Its cost grows with what expired, plus O(log n) for each key once in a grace period.
 func (d *Deadlines[K]) Expired() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		now := d.lock()
@@ -193,8 +195,8 @@ func (d *Deadlines[K]) expire(at int64) (key K, ok bool) {
 	return e.of, true
 }
 
-// Next returns the earliest deadline of the keys that Expired has not yielded since their last beat; false if there is
-// none, or while it is frozen. It may lie in the past.
+// Next returns the earliest deadline of the keys that Expired has not yielded since their last beat. It returns false
+// if there is none, or during a Freeze. The deadline may lie in the past.
 func (d *Deadlines[K]) Next() (time.Time, bool) {
 	d.lock()
 	defer d.mu.Unlock()
@@ -205,14 +207,15 @@ func (d *Deadlines[K]) Next() (time.Time, bool) {
 	return d.listens.instant(e.due), true
 }
 
-// Freeze lets nobody expire until Thaw, for an observer that knows that it hears nothing. Beats still count.
+// Freeze keeps all keys from expiring until Thaw. It is for an observer that knows that it hears nothing. Beats still
+// count.
 func (d *Deadlines[K]) Freeze() {
 	d.lock()
 	defer d.mu.Unlock()
 	d.frozen = true
 }
 
-// Thaw ends Freeze, and starts the clocks again, as Reset does. It does nothing if nothing is frozen.
+// Thaw ends Freeze and restarts the clocks, as Reset does. Without a Freeze it does nothing.
 func (d *Deadlines[K]) Thaw() {
 	now := d.lock()
 	defer d.mu.Unlock()
@@ -222,8 +225,8 @@ func (d *Deadlines[K]) Thaw() {
 	}
 }
 
-// Reset is for an observer that could not hear: it starts the clocks again, as if each key had a beat now. Keys that
-// Expired has yielded are left out: they stay late, and are not yielded again before they beat. O(n).
+// Reset restarts the clocks, as if each key had a beat now. It is for an observer that could not hear. Keys that
+// Expired has yielded stay late, and are not yielded again before their next beat. O(n).
 func (d *Deadlines[K]) Reset() {
 	now := d.lock()
 	defer d.mu.Unlock()
@@ -258,7 +261,7 @@ func (d *Deadlines[K]) Len() int {
 	return d.entries.Len()
 }
 
-// Status is what is known about one key. Instants are given as the clock showed them when it was last read.
+// Status is what is known about one key. Instants are what the clock showed then, as of its last reading.
 type Status struct {
 	LastBeat, Deadline time.Time
 	Grace              time.Duration

@@ -15,8 +15,8 @@ func age(now, then int64) time.Duration { return time.Duration(steady.Sub(now, t
 // snapshotVersion is the version of every kind of snapshot.
 const snapshotVersion = 1
 
-// DeadlinesSnapshot is what a tracker knows. It encodes to JSON if the keys do. It holds ages, not instants, so the
-// time until it is restored does not count, and it may be restored on another clock.
+// DeadlinesSnapshot is what a Deadlines knows. It encodes to JSON if the keys do. It holds ages, not instants: the time
+// until Restore does not count, and another clock may restore it.
 type DeadlinesSnapshot[K comparable] struct {
 	// Version is 1.
 	Version int `json:"version"`
@@ -34,7 +34,7 @@ type KeySnapshot[K comparable] struct {
 	HandedOut bool `json:"handedOut,omitempty"`
 }
 
-// Snapshot returns every key. That it is frozen is not in it.
+// Snapshot returns every key. It leaves out whether the tracker is frozen.
 func (d *Deadlines[K]) Snapshot() DeadlinesSnapshot[K] {
 	s := DeadlinesSnapshot[K]{Version: snapshotVersion, Keys: d.keys()}
 	slices.SortStableFunc(s.Keys, func(a, b KeySnapshot[K]) int { return cmp.Compare(b.Silent, a.Silent) })
@@ -51,10 +51,10 @@ func (d *Deadlines[K]) keys() []KeySnapshot[K] {
 	return all
 }
 
-// Restore tracks the keys of a snapshot, each silent for as long as when the snapshot was taken. From then on the tracker
-// answers as the original would have if its clock had stood still in between, but knows of no gap before. Whether it is frozen stays as it was. It is an error, and nothing has changed,
-// if something is tracked already, if the version is unknown, or if a key is there twice, has a grace that is not
-// positive or a negative silence.
+// Restore tracks the keys of a snapshot, each silent for as long as when the snapshot was taken. From then on the
+// tracker answers as the original would have if its clock had stood still in between, but it knows of no earlier gap. A
+// Freeze stays in force. Restore returns an error and changes nothing if a key is tracked already, if the version is
+// unknown, or if a key appears twice, has a grace period that is not positive, or a negative silence.
 func (d *Deadlines[K]) Restore(s DeadlinesSnapshot[K]) error {
 	if s.Version != snapshotVersion {
 		return fmt.Errorf("health: cannot restore a snapshot of version %d, only of version %d", s.Version, snapshotVersion)

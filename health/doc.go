@@ -1,4 +1,5 @@
-// Package health says who is alive, judged by signs of life seen on our own clock, and when that next changes.
+// Package health says who is alive and when that next changes. It judges by the signs of life that it sees, on its own
+// clock.
 //
 //	beats, err := health.NewDeadlines[string](health.DeadlinesConfig{Grace: 40 * time.Second})
 //	beats.Beat(id)                   // when a message comes
@@ -21,29 +22,31 @@
 //	alive            True or False      less than grace, 50s    what it reports
 //	silent           any                monitor grace           Unknown, NodeStatusUnknown
 //
-// With a NodeMonitorPeriod, 5s by default, it works on a grid, as kube-controller-manager does: a heartbeat is dated
-// at the next slot unless it comes exactly on one, a verdict at the slot of its Pass. A slot ends a grace that ends by
-// then, if the Pass comes later than the end, however little. With a period of 0 it is exact. With Config.Confirm a
-// silent node is a suspect first, until Confirm, Revive or a heartbeat.
+// With a NodeMonitorPeriod (5s by default), a Monitor works on a grid of slots, as kube-controller-manager does. It
+// dates a heartbeat at the next slot unless the heartbeat comes exactly on one, and a verdict at the slot of its Pass.
+// A Pass finds expired every grace period that ended before its slot and, if it comes later than the slot, however
+// little, also one that ended exactly at the slot. With a period of 0 all of this is exact. With Config.Confirm, a
+// silent node is first a suspect, until Confirm, Revive or a heartbeat.
 //
 // # Whose time
 //
-// A node's clock may be wrong. So a time that another machine wrote is compared only with the one it wrote before: if
-// the two differ, in either direction, that is a sign of life, and it happened when we saw it. Only creations,
-// transitions of conditions and the start given to Track count as instants. Each becomes an age once, when it is first
-// seen, and one in the future has none. Of our own clock, elapsed time counts: setting the wall clock moves no
-// deadline if readings have a monotonic part. Without it, forward is time passed and back is no time passed.
+// A node's clock may be wrong. So the package compares a time that another machine wrote only with the one that it
+// wrote before: if the two differ, in either direction, that is a sign of life, and it happened when we saw it. Only
+// the creation of an object, the transition of a condition and the start given to Track count as instants. Each becomes
+// an age once, when it is first seen; one in the future becomes age 0. On our own clock, only elapsed time counts:
+// setting the wall clock moves no deadline if readings have a monotonic part. Without one, a step forward counts as
+// time passed, and a step back as no time.
 //
 // # Listening
 //
-// Who slept heard nobody, which says nothing about the others. So silence counts only while somebody listens, that is
-// calls: on the Monitor's grid at most one period from Pass to Pass, elsewhere as Deadlines says. All clocks of a
-// Monitor start with its first Pass, and again at the Pass after a gap that does not count and is longer than the
-// NodeMonitorGracePeriod, on the grid by more than a period; at most once in twice the longer grace. A single gap
-// condemns nobody, whatever its length.
+// A process that was asleep heard nobody, which says nothing about the nodes. So silence counts only while the program
+// listens, that is, while it keeps calling: on the Monitor's grid at most one period from one Pass to the next,
+// elsewhere as Deadlines says. All clocks of a Monitor start with its first Pass. They restart at the Pass after a gap
+// that does not count and is longer than the NodeMonitorGracePeriod (on the grid, longer by more than a period), but at
+// most once in twice the longer grace period. A single gap condemns nobody, however long it is.
 //
-// A test on a fake clock stumbles over that: one jump of ten minutes says nothing. Let time pass as it will in
-// production, from one Next to the next:
+// Mind this in tests on a fake clock: one jump of ten minutes condemns nobody. Let time pass as it will in production,
+// from one Next to the next:
 //
 //	for next, ok := beats.Next(); ok && !next.After(end); next, ok = beats.Next() {
 //		clock.SetTime(next)
@@ -51,18 +54,19 @@
 //
 // # Old objects seen again
 //
-// A relist from a stale cache must not revive a dead node. So an object is ignored if its resourceVersion is older
-// than the newest one seen under its name, unless it shows a later stamp (heartbeat or renewTime) than ever, which no
-// old cache can hold. If two objects of a kind show that, etcd was restored from a backup, and the versions of all
-// objects seen before no longer count, unless one of them shows a newer one first. The first version that an object
-// shows, ever or after that, is taken; its stamp is a sign of life only if it is later than all before. An object
-// without a version is never ignored. A name's versions are known until Forget. Under another UID an older one is
-// ignored in any case.
+// A relist from a stale cache must not revive a dead node. So a Monitor ignores an object whose resourceVersion is
+// older than the newest one seen under its name. There is one exception: no old cache can hold a stamp (heartbeat or
+// renewTime) later than all seen before, so an object with such a stamp is believed. Once two objects of a kind have
+// shown a later stamp with an older version, and neither has shown a newer version since, etcd must have been restored
+// from a backup: the versions seen until then no longer count. The first version that an object shows, ever or after
+// such a restore, is accepted; its stamp is a sign of life only if it is later than all before. An object without a
+// version is never ignored. The Monitor knows a name's versions until Forget. It always ignores an older version under
+// another UID.
 //
 // # What goes wrong
 //
 // A key that does not equal itself (NaN) can never be forgotten. A Deadlines that is asked less often than Next says
-// takes longer to see a silence. Durations cannot tell two objects with one key apart. All types are safe for
-// concurrent use and start no goroutine. No operation is linear in what it neither changes nor returns, but Reset,
-// Thaw and Restart.
+// takes longer to see a silence. Durations cannot tell two objects with the same key apart. All types are safe for
+// concurrent use and start no goroutine. The cost of an operation grows with what it changes and returns, except for
+// Reset, Thaw and Restart, which are O(n).
 package health

@@ -60,8 +60,8 @@ func (c DurationsConfig) Validate() error {
 // come true. It is for reconcilers, which are called for one key, [Durations.Observe] it, act, and requeue it after
 // the smallest Left; [Durations.Forget] is for a key that is gone.
 //
-// What was observed last holds until something else is observed. Durations believes what it is shown, even an old object;
-// a Monitor's Observation.Stale detects those. It cannot tell two objects with the same key apart: put the UID into the
+// The last observation holds until the next. Durations believes every object that it is shown, even an old one; a
+// Monitor's Observation.Stale detects those. It cannot tell two objects with the same key apart: put the UID into the
 // key, or call Forget.
 //
 // All methods are safe for concurrent use. Memory is bounded by the keys that are not forgotten. A key that cannot be
@@ -104,19 +104,19 @@ type Lasting struct {
 	Left time.Duration
 }
 
-// Observe notes the conditions that a key has now, and returns the rules whose status it has, in the order of
-// DurationsConfig.Rules: none for a healthy key. Pass all conditions: a missing one no longer has a status. Of several of
-// one type the first counts.
+// Observe notes the conditions that a key has now, and returns the rules whose status they have, in the order of
+// DurationsConfig.Rules: none for a healthy key. Pass all conditions: a missing one no longer has a status. Of several
+// with the same type, the first counts.
 //
 // A status has lasted since the LastTransitionTime that comes with it. That is a claim from another machine: it becomes
 // an age once, when it is first seen, and zero or a time in the future counts as now. A status has changed between two
-// observations if it differs, or if its transition time differs from the last one, earlier or later; a zero transition
-// time is no difference, and any other is compared with the last that was not zero, of which it differs if there was none.
-// A change happened after the previous observation, whatever is claimed, so a wrong clock cannot
-// make it older than that. An unchanged status keeps its known start.
+// observations if it differs, or if it comes with another transition time, earlier or later. A zero transition time
+// never counts as a change; any other is compared with the last one that was not zero, and counts as a change if there
+// was none. A change happened after the previous observation, whatever the claim, so a wrong clock cannot make it older
+// than that. An unchanged status keeps its known start.
 //
-// Only Type, Status and LastTransitionTime are read, so conditions of objects that are not nodes can be passed in the
-// same form.
+// Observe reads only Type, Status and LastTransitionTime, so you can pass the conditions of other objects than nodes in
+// the same form.
 func (d *Durations[K]) Observe(key K, conditions []v1.NodeCondition) (lasting []Lasting) {
 	now := d.guard.Read()
 	defer d.guard.Unlock()

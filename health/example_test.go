@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/health"
 )
 
-// Is it alive, without Kubernetes objects.
+// Which clusters are alive, without Kubernetes objects?
 func ExampleDeadlines() {
 	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	beats, err := health.NewDeadlines[string](health.DeadlinesConfig{Grace: 40 * time.Second, Clock: clk})
@@ -33,7 +33,7 @@ func ExampleDeadlines() {
 	// blue is silent
 }
 
-// Which nodes to repair, by a list of conditions with timeouts, as every repair controller has.
+// Which nodes to repair, by a list of conditions with timeouts, as repair controllers have.
 func ExampleDurations() {
 	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	repairs, err := health.NewDurations[string](health.DurationsConfig{Clock: clk, Rules: []health.Rule{

@@ -8,13 +8,13 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Observation says what an observation showed.
+// Observation says what ObserveNode saw.
 type Observation struct {
 	// New: the node was not known, or not with this UID.
 	New bool
 	// Heartbeat: it is a sign of life.
 	Heartbeat bool
-	// Stale: the object is older than one seen before, and was ignored as a whole.
+	// Stale: the object is older than one seen before, so the monitor ignored all of it.
 	Stale bool
 }
 
@@ -149,8 +149,9 @@ func (m *Monitor) beat(e *monitored, at int64) {
 	m.beats.put(e, m.listening.note(at))
 }
 
-// ObserveRenewal notes the renewTime of a node's lease. It reports whether that was a sign of life: whether it differs
-// from the last one, earlier or later; a zero time is one like any other. An unknown node is ignored. O(1), without allocation.
+// ObserveRenewal notes the renewTime of a node's lease, and reports whether it was a sign of life: whether it differs
+// from the last one, earlier or later. A zero time is a time like any other. ObserveRenewal ignores an unknown node.
+// O(1), without allocation.
 func (m *Monitor) ObserveRenewal(node string, renewTime time.Time) bool {
 	return m.observeRenewalAt(node, renewTime, m.now())
 }
@@ -168,8 +169,8 @@ func (m *Monitor) observeRenewalAt(node string, renewTime, now time.Time) bool {
 	return m.renew(e, stamp, stamp != e.of.renewal, at)
 }
 
-// ObserveLease is ObserveRenewal with the lease's resourceVersion. A lease older than one seen before, such as a relist
-// from a stale cache may show, is ignored; "Old objects seen again" in the package comment has the exact rule.
+// ObserveLease is ObserveRenewal with the lease's resourceVersion. It ignores a lease older than one seen before, as a
+// relist from a stale cache may show it; "Old objects seen again" in the package comment has the exact rule.
 func (m *Monitor) ObserveLease(node string, renewTime time.Time, resourceVersion string) bool {
 	return m.ObserveLeaseAt(node, renewTime, resourceVersion, m.now())
 }

@@ -39,9 +39,9 @@ func (m *Monitor) settles(e *monitored) (at int64, ok bool) {
 	return 0, false
 }
 
-// Settles returns until when a node must be watched to be Settled, if nothing changes; false for one whose verdict is
-// neither False nor, found by a Pass or confirmed since all clocks last started, Unknown. It may lie in the past. The
-// instant is given as the clock showed it when it was last read.
+// Settles returns when the node becomes Settled if nothing changes, as the clock showed it when it was last read. That
+// may lie in the past. It returns false unless the verdict is False, or is Unknown and was found by a Pass or confirmed
+// since all clocks last started.
 func (m *Monitor) Settles(node string) (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,7 +62,7 @@ func (m *Monitor) restarts(at int64) bool {
 	return m.lossAt == math.MinInt64 || at-m.lossAt >= 2*max(m.grace, m.startup)
 }
 
-// Restart starts the clocks of all nodes again, as if each had given a sign of life now. Call it when the observer can
+// Restart restarts the clocks of all nodes, as if each had given a sign of life now. Call it when the observer can
 // see again. A node that was Unknown stays Unknown at least until its next sign of life, and is not Settled before one
 // more grace period. O(n).
 func (m *Monitor) Restart() { m.RestartAt(m.now()) }
@@ -87,8 +87,8 @@ func (m *Monitor) restart(at int64) {
 	}
 }
 
-// Freeze stops verdicts until Thaw is called with the same reason. Several reasons may be in force; the same one twice is
-// one. Observations are still noted.
+// Freeze stops verdicts until Thaw is called with the same reason. Several reasons may be in force; the same one twice
+// counts once. The monitor still notes observations.
 func (m *Monitor) Freeze(reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,8 +121,8 @@ func (m *Monitor) ThawAt(reason string, now time.Time) bool {
 	return true
 }
 
-// Blind returns how often a Pass found that nobody had listened for more than a grace period, and started all clocks
-// again, as by Restart.
+// Blind returns how often a Pass found that nobody had listened for more than a grace period, and restarted all clocks,
+// as Restart does.
 func (m *Monitor) Blind() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

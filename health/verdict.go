@@ -15,16 +15,17 @@ type Verdict struct {
 	// for too long, else the same as Observed. Empty means that there is no Ready condition, which counts as not
 	// ready.
 	Observed, Ready v1.ConditionStatus
-	// Expired: no heartbeat was seen for a whole grace period; UnknownConditions returns what to write.
+	// Expired: the monitor saw no heartbeat for a whole grace period; UnknownConditions returns what to write.
 	Expired bool
-	// Suspect: no heartbeat was seen for a whole grace period, which Monitor.Confirm has yet to be told; see
-	// Config.Confirm. Ready is what it would be without that: Unknown, with Expired, only if it was before.
+	// Suspect: the monitor saw no heartbeat for a whole grace period, and waits for Monitor.Confirm; see Config.Confirm.
+	// Until then the silence does not change Ready and Expired: Ready is Unknown, with Expired, only if it was before.
 	Suspect bool
 	// Since is the Pass at which Ready last changed, or which found that it had changed meanwhile: its LastTransitionTime
-	// was another one, with a heartbeat or a change to True or False. LastBeat is when the last sign of life was noted, on
-	// the grid up to a period ahead. Both are by our own clock, and not before all clocks last started. A new node starts
-	// with both when it is first seen or, without a Ready condition, with its creation, but not before the last Pass. Time
-	// in which nobody listened moves both forward, so that LastBeat plus Grace is the deadline.
+	// was another one, with a heartbeat or a change to True or False. LastBeat is when the monitor noted the last sign of
+	// life; on the grid that is up to a period ahead. Both are by our own clock, and never before all clocks last started.
+	// For a new node, both are the time at which the monitor first saw it or, without a Ready condition, its creation, but
+	// not before the last Pass. Time in which nobody listened moves both forward, so that LastBeat plus Grace is the
+	// deadline.
 	Since, LastBeat time.Time
 	Grace           time.Duration
 
@@ -72,8 +73,8 @@ func (m *Monitor) verdict(e *monitored) Verdict {
 	return v
 }
 
-// Verdict returns the node's verdict; false if no Pass has given one yet. Ready and Since are as of the last Pass or
-// restart; the other fields may be newer. Instants are given as the clock showed them when it was last read.
+// Verdict returns the node's verdict, or false if no Pass has reached one yet. Ready and Since are as of the last Pass
+// or restart; the other fields may be newer. Instants are what the clock showed then, as of its last reading.
 func (m *Monitor) Verdict(node string) (Verdict, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/internal/backoff"
 )
 
-// Special rates, which are not a number of items a second. Both can be encoded in JSON.
+// Special rates, which are not numbers of items a second. Both can be encoded in JSON.
 const (
 	// Unlimited hands out whatever is due.
 	Unlimited float64 = math.MaxFloat64
@@ -18,15 +18,15 @@ const (
 	Stopped float64 = -1
 )
 
-// Backoff says how long Retry waits: the duration Initial (0 means 100ms) after the first failed try, then Factor (0 means
-// 2, else it is finite and at least 1) times as long after each further one, at most the duration Max (0 means one
-// minute). Jitter, if not nil, is a func(time.Duration) time.Duration that changes each delay.
+// Backoff says how long Retry waits: the duration Initial (0 means 100ms) after the first failed try, then Factor times
+// as long after each further one (0 means 2; other factors are finite and at least 1), up to the duration Max (0 means
+// one minute). Jitter, a func(time.Duration) time.Duration, changes each delay if it is not nil.
 type Backoff = backoff.Backoff
 
 // Config configures a Queue. Only Rate is required.
 type Config struct {
-	// Rate is in items a second, or Unlimited, or Stopped. 0 is an error, because a forgotten rate would silently hand
-	// out nothing.
+	// Rate is in items a second, or Unlimited, or Stopped. 0 is an error: a queue whose rate was forgotten would silently
+	// hand out nothing.
 	Rate float64
 	// Burst is how many tokens an idle queue saves up, and how many it starts with; 0 means 1.
 	Burst int
@@ -34,8 +34,8 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Backoff is how long to wait after a failed try.
 	Backoff Backoff
-	// OnPanic, if not nil, is called after a panic in the function given to Run, which counts as a failed try, and after
-	// one in a function of the configuration.
+	// OnPanic, if not nil, is called after a panic in the function given to Run, which counts as a failed try, and after a
+	// panic in a function of the configuration.
 	OnPanic func(key, value any, stack []byte)
 }
 

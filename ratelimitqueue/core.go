@@ -128,11 +128,12 @@ func (c *core[K, V]) lineOfKey(key K) *line[K, V] {
 }
 
 // Remove forgets the key in any state, at any rate, paused or not, and returns the state that it was in. If it was in
-// flight, how its holder ends has no effect.
+// flight, it makes no difference how its holder ends it.
 func (c *core[K, V]) Remove(key K) State { return c.RemoveIdentity(key, "") }
 
 // RemoveIdentity is Remove for one identity only, so that a late event about a deleted object cannot remove its
-// successor with the same key: then it returns OtherIdentity, and nothing has changed. An empty identity matches any.
+// successor with the same key. For another identity it returns OtherIdentity and changes nothing. An empty identity
+// matches any.
 func (c *core[K, V]) RemoveIdentity(key K, identity string) State {
 	c.table.Lock()
 	defer c.table.Unlock()
@@ -140,7 +141,7 @@ func (c *core[K, V]) RemoveIdentity(key K, identity string) State {
 	return State(c.table.Remove(key, identity))
 }
 
-// Clear forgets every key. How holders end afterwards has no effect. Rates, tokens and pauses stay.
+// Clear forgets every key. Holders that end their items afterwards change nothing. Rates, tokens and pauses stay.
 func (c *core[K, V]) Clear() {
 	c.table.Lock()
 	defer c.table.Unlock()
@@ -160,8 +161,8 @@ func (c *core[K, V]) Len() int {
 	return c.table.Count(slots.Waiting)
 }
 
-// Waiting returns the waiting keys in the order in which they are due, and of equal due times in that in which they were
-// added; Get says more about each. It sorts them: O(n log n).
+// Waiting returns the waiting keys in the order in which they are due; keys with equal due times are in the order in
+// which they were added. Get says more about each. O(n log n), because it sorts them.
 func (c *core[K, V]) Waiting() []K {
 	c.table.Lock()
 	defer c.table.Unlock()
@@ -187,7 +188,7 @@ func (c *core[K, V]) status(s *slots.Slot[K, V, *line[K, V]]) Status[V] {
 }
 
 // Pause stops handing out until Resume is called with the same reason. Several reasons may be in force; the same one
-// twice is one. Unlike at rate 0, tokens are kept, but none accrue. Adding and removing go on.
+// twice counts once. Unlike at rate 0, the bucket keeps its tokens, but gains none. Adding and removing go on.
 func (c *core[K, V]) Pause(reason string) {
 	now := c.table.Read()
 	defer c.table.Unlock()
@@ -256,7 +257,7 @@ func (c *core[K, V]) next(now int64) (at int64, ok bool) {
 	return c.cap.next(at)
 }
 
-// Wait returns how long it is until Next, for reconcilers to use as RequeueAfter. It is at least one nanosecond if Take
+// Wait returns how long it is until Next, for reconcilers to use as RequeueAfter: at least one nanosecond if Take
 // succeeds now or later, and 0 if it cannot succeed before something is added or changed. RequeueAfter 0 means "do not
 // come back", which is right then, because whatever changes the queue causes its own reconcile.
 func (c *core[K, V]) Wait() time.Duration {

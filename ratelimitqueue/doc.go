@@ -14,8 +14,8 @@
 //	}
 //	return reconcile.Result{RequeueAfter: queue.Wait()}, nil // or Run(ctx, fn), a ready-made loop
 //
-// A Group has a queue for each domain (a zone, a tenant, a cluster) with its own rate, and limits over all of them. A
-// Limiter is a rate without a queue, for those who have one.
+// A Group has a queue with its own rate for each domain (a zone, a tenant, a cluster), and limits over all of them. A
+// Limiter is a rate for a queue that you already have.
 //
 // # Model
 //
@@ -27,24 +27,24 @@
 //	   +----------------------------------------+------------------+
 //
 // Add, Remove and their like return the State in which they found the key. Remove works in any state, at any rate,
-// paused or not. Who takes an item is its holder until he ends it; if its key is removed meanwhile, how he ends it has
-// no effect, and nobody else gets the key before that. What is added while its key is in flight waits for the holder:
-// see Duplicate.
+// paused or not. The caller of Take holds the item until it ends it. If its key is removed meanwhile, it makes no
+// difference how the holder ends it, but nobody else gets the key before it does. An entry added while its key is in
+// flight waits for the holder: see Duplicate.
 //
-// Only an item that is due is handed out, and only handing out spends a token. A queue saves up at most Burst tokens.
+// Take hands out only items that are due, and only handing out spends a token. A queue saves up at most Burst tokens.
 // SetRate keeps whole tokens but no fractions; after a stop the bucket is empty. Next is the exact instant at which
-// Take succeeds. A pause differs from rate 0: it has reasons, and its end finds the tokens that its beginning left.
+// Take succeeds. A pause differs from rate 0: it has reasons, and the bucket keeps its tokens.
 //
 // Time is elapsed time. Setting the wall clock moves no due time and makes no token, if the clock's readings have a
-// monotonic part; without it, going back counts as no time passed. Nothing is stored: after a restart, add again what
+// monotonic part; without one, a step back counts as no time. A queue stores nothing: after a restart, add again what
 // the objects say.
 //
 // # What goes wrong
 //
-// An item that is taken and never ended keeps its key in flight for ever: outside of Run, end it in a defer. A panic in
-// the function given to Run is a failed try. A panic in a function of Config counts in Stats and goes to OnPanic. No
-// lock is held while your functions run, except GroupConfig.Compare. A key that cannot be hashed, or does not equal
-// itself (NaN), panics in its caller and changes nothing.
+// An item that nobody ends keeps its key in flight for ever: outside of Run, end it in a defer. A panic in the function
+// given to Run is a failed try. A panic in a function of Config counts in Stats and goes to OnPanic. Your functions run
+// without any lock held, except GroupConfig.Compare. A key that cannot be hashed, or does not equal itself (NaN),
+// panics in its caller and changes nothing.
 //
 // # Coming from nodelifecycle/scheduler
 //

@@ -10,16 +10,15 @@ import (
 type Entry[K comparable, V any] struct {
 	Key   K
 	Value V
-	// Due is when it may be handed out. The zero time means now; with Replace, for a key that is known already, it means as
-	// before.
+	// Due is when the item may be handed out. The zero time means now or, with Replace and a known key, as before.
 	Due time.Time
-	// Identity tells objects apart that have the same key one after the other, such as a UID. An empty one matches any.
-	// One that is learned late is adopted, and an empty one does not erase it.
+	// Identity, such as a UID, tells objects apart that have the same key one after the other. An empty one matches any.
+	// An item without an identity adopts the first one that it gets, and an empty one does not erase it.
 	Identity string
 	// OnDuplicate says what happens if the key waits or is in flight already.
 	OnDuplicate Duplicate
-	// Exempt items go before the other due items of their queue or domain, and cost the same tokens. In a Group they are
-	// handed out even if MaxInFlight is reached, and do not count towards it.
+	// Exempt items go before the other due items of their queue or domain, and cost the same tokens. A Group hands them
+	// out even if MaxInFlight is reached, and does not count them towards it.
 	Exempt bool
 }
 
@@ -31,14 +30,14 @@ type Duplicate uint8
 
 // The policies.
 const (
-	// Replace takes the new value, and the new due time if the entry names one; a retry that names none goes on waiting.
-	// The place among equal due times is kept. It is the zero value, and what Add does.
+	// Replace takes the new value, and the new due time if the entry names one; without one, an item that waits for a
+	// retry goes on waiting. The item keeps its place among equal due times. Replace is the zero value, and what Add does.
 	Replace Duplicate = iota
-	// KeepEarliest takes due time and value of the entry that asked for the earlier time. The time that was asked for
-	// counts, not the one to which a failed try has put it off: adding the key again for the same time or a later one
-	// does not bring the retry forward.
+	// KeepEarliest takes due time and value of the entry that asked for the earlier time. What counts is the time that an
+	// entry asked for, not the one to which a failed try has put it off: adding the key again for the same time or a later
+	// one does not bring the retry forward.
 	KeepEarliest
-	// KeepFirst changes nothing, also of an item in flight, except that an identity that is learned late is adopted.
+	// KeepFirst changes nothing, even for an item in flight, except that it adopts an identity learned late.
 	KeepFirst
 )
 
@@ -51,34 +50,34 @@ const (
 	Unknown State = iota
 	// Waiting: it waits to be due, and for a token.
 	Waiting
-	// InFlight: it was handed out, and its holder has not ended it.
+	// InFlight: Take has handed it out, and its holder has not ended it.
 	InFlight
 	// OtherIdentity is only an answer of AddEntry and RemoveIdentity: the key is known with another identity.
 	OtherIdentity
-	// Finished: its holder ended it with Done, and the key is known until it is removed.
+	// Finished: its holder ended it with Done; the key is known until Remove.
 	Finished
 )
 
 // String returns the name of the constant.
 func (s State) String() string { return slots.State(s).String() }
 
-// Status is a copy of what is known about one key.
+// Status is a copy of what the queue knows about one key.
 type Status[V any] struct {
 	State      State
 	Value      V
 	Identity   string
 	Added, Due time.Time
-	// Attempts is how many tries failed. LastError is what the last of them gave to Retry, or its panic; nil if there was
-	// none.
+	// Attempts is how many tries have failed. LastError is what the last of them gave to Retry, or its panic; nil if there
+	// was none.
 	Attempts  int
 	LastError error
 }
 
 // Stats is what a queue or a group holds now.
 type Stats struct {
-	// Waiting and Finished are how many keys are in these states. InFlight is how many holders have not ended, including
+	// Waiting and Finished are how many keys are in these states. InFlight is how many items have not ended, including
 	// those whose key was removed.
 	Waiting, InFlight, Finished int
-	// Panicked counts the panics of your functions that were survived; Config.OnPanic has more about each.
+	// Panicked counts the panics in your functions that it has recovered from; Config.OnPanic gets each.
 	Panicked uint64
 }

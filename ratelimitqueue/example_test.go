@@ -52,7 +52,7 @@ func ExampleQueue_SetRate() {
 	// 1s
 }
 
-// One queue and one rate for each zone. A node whose zone label changes moves, and keeps its place.
+// One queue and one rate for each zone. A node whose zone label changes moves to the other queue, and keeps its place.
 func ExampleGroup() {
 	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	group, err := ratelimitqueue.NewGroup[string, string, string](ratelimitqueue.GroupConfig[string, string]{

@@ -20,14 +20,14 @@ type GroupConfig[D, K comparable] struct {
 	// MaxInFlight limits how many items, not counting exempt ones, are in flight at once; 0 means no limit. See
 	// SetMaxInFlight.
 	MaxInFlight int
-	// Prefer, if not nil, chooses which due key of a domain is handed out next. It gets the due keys in their order; if
-	// it returns another key or panics, the first of them is handed out. It is called, with no lock held, when it is
-	// the domain's turn and more than one key is due that is not exempt. A Take that asks is O(n log n) in the number of due keys.
+	// Prefer, if not nil, chooses which due key of a domain goes next. It gets the due keys in their order; if it returns
+	// any other key or panics, the first of them goes. Take calls it, with no lock held, when it is the domain's turn and
+	// more than one key is due that is not exempt. Such a Take is O(n log n) in the number of due keys.
 	Prefer func(domain D, due []K) K
-	// Compare, if not nil, replaces the turns: of the domains that can hand out, the first in this order does. It
-	// compares as for slices.SortFunc. Without limits over all domains it only decides who comes first at one instant;
-	// with them, the last domains may get nothing. It is called when a domain is made, with the group locked, so it must
-	// not use the group; making a domain is then O(n) in the number of domains.
+	// Compare, if not nil, replaces the turns: of the domains that can hand out, the first in this order does. It compares
+	// as for slices.SortFunc. Without limits over all domains it only decides who comes first at one instant; with them,
+	// the last domains may get nothing. The group calls it when it makes a domain, with its lock held, so Compare must not
+	// use the group. Making a domain is then O(n) in the number of domains.
 	Compare func(a, b D) int
 }
 
@@ -49,9 +49,10 @@ func (c GroupConfig[D, K]) Validate() error {
 // first (but see GroupConfig.Compare). Within a domain, the item that is due first comes first, and of equal due times
 // the one that was added first.
 //
-// A domain is made when it is first named, which counts as its last turn. A domain without keys and without a rate or pause
-// of its own is forgotten once its bucket is full, by the next call that reads the clock, so leaving and coming back earns
-// no token, and memory is bounded by the known keys and the domains with settings. A stopped domain has nothing to fill.
+// A Group makes a domain when it is first named, which counts as the domain's last turn. Once the bucket of a domain
+// without keys, rate or pause of its own is full, the next call that reads the clock forgets the domain; a stopped
+// domain has no bucket to fill. So leaving and coming back earns no token, and memory is bounded by the known keys and
+// the domains with settings.
 //
 // All methods are safe for concurrent use. A Group must be made by NewGroup and not be copied.
 type Group[D, K comparable, V any] struct {
@@ -81,7 +82,7 @@ func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V]
 	return g, nil
 }
 
-// DomainStatus is a copy of what is known about a domain.
+// DomainStatus is a copy of what the group knows about a domain.
 type DomainStatus struct {
 	// Rate is 0 if the domain is stopped.
 	Rate float64
@@ -90,7 +91,7 @@ type DomainStatus struct {
 	// Paused holds the reasons given to PauseDomain for this domain, oldest first.
 	Paused []string
 	// Next is when the domain next has a due item and a token for it, apart from the limits of the whole group. It may lie
-	// in the past. It is zero if that never happens unless something changes, as in a pause.
+	// in the past. It is zero if that cannot happen before something changes, as in a pause.
 	Next time.Time
 }
 
@@ -99,7 +100,8 @@ func (g *Group[D, K, V]) Add(domain D, key K, value V) State {
 	return g.AddEntry(domain, Entry[K, V]{Key: key, Value: value})
 }
 
-// AddEntry is Queue.AddEntry for a domain. A known key of the same identity stays in the domain where it is; use Move.
+// AddEntry is Queue.AddEntry for a domain. A known key with the same identity stays in its domain; to move it, use
+// Move.
 func (g *Group[D, K, V]) AddEntry(domain D, e Entry[K, V]) State {
 	now := g.read()
 	defer g.table.Unlock()
@@ -221,7 +223,7 @@ func (g *Group[D, K, V]) SetRate(domain D, rate float64) error {
 	return nil
 }
 
-// PauseDomain is Pause for one domain: none of its items is handed out, and no tokens accrue for it.
+// PauseDomain is Pause for one domain: the group hands out none of its items, and its bucket gains no tokens.
 func (g *Group[D, K, V]) PauseDomain(domain D, reason string) {
 	now := g.read()
 	defer g.table.Unlock()
@@ -246,9 +248,9 @@ func (g *Group[D, K, V]) ResumeDomain(domain D, reason string) bool {
 	return true
 }
 
-// ForgetDomain drops the rate and the pauses that were set for a domain, once it has no keys and its bucket is full. From
-// then on GroupConfig applies to it again. If keys come back before, the domain is as it was, except that a domain
-// without keys loses its pauses and its stop at once. A later SetRate or PauseDomain undoes ForgetDomain.
+// ForgetDomain drops the rate and the pauses that were set for a domain, once it has no keys and its bucket is full.
+// From then on GroupConfig applies to it again. A domain without keys loses its pauses and its stop at once; all else
+// stays if keys come back earlier. A later SetRate or PauseDomain undoes ForgetDomain.
 func (g *Group[D, K, V]) ForgetDomain(domain D) {
 	g.table.Lock()
 	defer g.table.Unlock()
@@ -258,8 +260,8 @@ func (g *Group[D, K, V]) ForgetDomain(domain D) {
 	}
 }
 
-// SetMaxInFlight changes the limit of GroupConfig.MaxInFlight. A negative n means no limit; at 0 only exempt items are
-// handed out. If other things should count towards your limit too, subtract them from n.
+// SetMaxInFlight changes the limit of GroupConfig.MaxInFlight. A negative n means no limit; at 0 the group hands out
+// only exempt items. If other things should count towards your limit too, subtract them from n.
 func (g *Group[D, K, V]) SetMaxInFlight(n int) {
 	g.table.Lock()
 	defer g.table.Unlock()
@@ -267,7 +269,7 @@ func (g *Group[D, K, V]) SetMaxInFlight(n int) {
 	g.kick()
 }
 
-// Get returns what is known about the key, and its domain; false if it is not known.
+// Get returns the key's domain and status, or false if it is not known.
 func (g *Group[D, K, V]) Get(key K) (domain D, status Status[V], ok bool) {
 	g.table.Lock()
 	defer g.table.Unlock()
@@ -278,7 +280,7 @@ func (g *Group[D, K, V]) Get(key K) (domain D, status Status[V], ok bool) {
 	return unboxed[D](r.Line.domain), g.status(r), true
 }
 
-// Domain returns what is known about the domain, and false if there is none of that name.
+// Domain returns the status of the domain, or false if there is none of that name.
 func (g *Group[D, K, V]) Domain(domain D) (DomainStatus, bool) {
 	g.table.Lock()
 	defer g.table.Unlock()
@@ -296,7 +298,7 @@ func (g *Group[D, K, V]) Domain(domain D) (DomainStatus, bool) {
 	return status, true
 }
 
-// Run is as Queue.Run.
+// Run is Queue.Run for a group.
 func (g *Group[D, K, V]) Run(ctx context.Context, fn func(context.Context, D, Item[K, V])) error {
 	return g.run(ctx, fn != nil, func() (Item[K, V], func(), bool) {
 		domain, it, ok := g.Take()

@@ -28,15 +28,16 @@ type Item[K comparable, V any] struct {
 // item has ended.
 func (it Item[K, V]) Held() bool { return it.hold.Held() }
 
-// Done ends the item as finished. Its key stays known until Remove: adding it again does nothing, so a caller who adds a
-// key at every event does not have it handed out twice. An entry added meanwhile is dropped. Value, attempts and error are not kept.
+// Done ends the item as finished. Its key stays known until Remove: adding it again does nothing, so a caller that adds
+// a key at every event does not get it twice. Done drops an entry added meanwhile, and the item's value, attempts and
+// error.
 func (it Item[K, V]) Done() { it.end(slots.Ending{Kind: slots.Done}) }
 
-// Forget ends the item, and its key is unknown. An entry added meanwhile gets its turn.
+// Forget ends the item and forgets its key. An entry added meanwhile gets its turn.
 func (it Item[K, V]) Forget() { it.end(slots.Ending{}) }
 
-// Retry ends a failed try: the item waits again, as long as Config.Backoff says. It keeps its place among items that are
-// due at the same time. The next try costs a token too. Status shows the error, which may be nil.
+// Retry ends a failed try: the item waits again for as long as Config.Backoff says. It keeps its place among items that
+// are due at the same time. The next try costs a token too. Status shows the error, which may be nil.
 func (it Item[K, V]) Retry(err error) { it.end(slots.Ending{Kind: slots.Retry, Err: err}) }
 
 // RetryAfter is Retry after d instead of the backoff, without an error. A negative d counts as 0.
@@ -44,10 +45,10 @@ func (it Item[K, V]) RetryAfter(d time.Duration) {
 	it.end(slots.Ending{Kind: slots.RetryAfter, After: max(d, 0)})
 }
 
-// Blocked ends a try that was not permitted yet: the item waits again for d, and its tokens are given back, so the next in
-// line is handed out at once. If the key was removed or moved to another domain meanwhile, that of MaxRate is, too, and that
-// of the domain is not. It is no failure: attempts and backoff do not grow. If d is 0 or less, the item is due again at
-// once, and its tokens are spent.
+// Blocked ends a try that was not permitted yet. The item waits again for d, and the queue takes its tokens back, so it
+// can hand out the next in line at once. If the key was removed or moved to another domain meanwhile, only the token of
+// MaxRate comes back, not the domain's. Blocked is no failure: attempts and backoff do not grow. If d is 0 or less, the
+// item is due again at once, and its tokens are spent.
 func (it Item[K, V]) Blocked(d time.Duration) {
 	it.end(slots.Ending{Kind: slots.Blocked, After: max(d, 0)})
 }

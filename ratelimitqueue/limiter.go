@@ -25,11 +25,11 @@ const askAgain = 10 * time.Second
 //	}
 //	queue.Done(item)
 //
-// However many workers ask, no more items go than the rate allows. AddRateLimited alone does not hold a rate that falls,
-// because it asks once, when the item is put off, and not when it comes back.
+// However many workers ask, no more items go than the rate allows. AddRateLimited alone does not keep to a rate that
+// falls: it asks once, when it puts the item off, and not again when the item comes back.
 //
-// Items that were told to wait keep their place in line until they go or are forgotten: an item that does not come back
-// costs a token, so forget it. All methods are safe for concurrent use. A Limiter must be made by NewLimiter.
+// An item that was told to wait keeps its place in line until it goes or you Forget it. So forget an item that will not
+// come back: it would cost a token. All methods are safe for concurrent use. A Limiter must be made by NewLimiter.
 type Limiter[T comparable] struct {
 	steady  steady.Guard // guards the rest
 	bucket  bucket
@@ -45,8 +45,8 @@ type ticket struct {
 	asked  int
 }
 
-// NewLimiter returns a Limiter with a full bucket, or an error with all faults of the configuration, of which it uses Rate,
-// Burst and Clock. It starts no goroutine.
+// NewLimiter returns a Limiter with a full bucket, or an error with all faults of the configuration. It uses only Rate,
+// Burst and Clock of it, and starts no goroutine.
 func NewLimiter[T comparable](config Config) (*Limiter[T], error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("ratelimitqueue: %w", err)
@@ -61,8 +61,8 @@ func NewLimiter[T comparable](config Config) (*Limiter[T], error) {
 	return l, nil
 }
 
-// When returns 0 if the item may go now, which spends a token. Otherwise it returns for how long to wait before asking
-// again: until its turn comes, but at most 10 seconds, and always that long while the rate is 0.
+// When returns 0 if the item may go now, which spends a token. Otherwise it returns how long to wait before asking
+// again: until the item's turn, but at most 10 seconds, and always 10 seconds while the rate is 0.
 func (l *Limiter[T]) When(item T) time.Duration {
 	now := l.steady.Read()
 	defer l.steady.Unlock()
@@ -131,7 +131,7 @@ func (l *Limiter[T]) NumRequeues(item T) int {
 	return 0
 }
 
-// SetRate is as Queue.SetRate.
+// SetRate changes the rate, like Queue.SetRate.
 func (l *Limiter[T]) SetRate(rate float64) error {
 	if err := checkRate(rate); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (l *Limiter[T]) SetRate(rate float64) error {
 	return nil
 }
 
-// Rate is as Queue.Rate.
+// Rate returns the current rate, like Queue.Rate.
 func (l *Limiter[T]) Rate() float64 {
 	l.steady.Lock()
 	defer l.steady.Unlock()

@@ -37,8 +37,9 @@ func (q *Queue[K, V]) Add(key K, value V) State {
 //
 //   - Unknown: the item is added.
 //   - Waiting or InFlight: the entry's OnDuplicate decides.
-//   - Finished: nothing has changed. Remove the key first if it is to be handed out again.
-//   - OtherIdentity: the item takes the key over; an earlier holder of the key ends first, without effect.
+//   - Finished: nothing changes. Remove the key first if you want it handed out again.
+//   - OtherIdentity: the item takes the key over. If the key is in flight, the new item waits until the earlier holder
+//     has ended, without effect.
 func (q *Queue[K, V]) AddEntry(e Entry[K, V]) State {
 	now := q.table.Read()
 	defer q.table.Unlock()
@@ -84,7 +85,7 @@ func (q *Queue[K, V]) Rate() float64 {
 	return q.only.bucket.rate
 }
 
-// Get returns what is known about the key, and false if it is not known.
+// Get returns the status of the key, or false if it is not known.
 func (q *Queue[K, V]) Get(key K) (Status[V], bool) {
 	q.table.Lock()
 	defer q.table.Unlock()

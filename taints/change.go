@@ -18,11 +18,11 @@ type Change struct {
 // Empty reports whether there is nothing to change, and so nothing to write.
 func (c Change) Empty() bool { return len(c.Add) == 0 && len(c.Remove) == 0 }
 
-// Diff returns the change that gives a node with the taints have all of want, and no other managed taints. Taints that are
-// neither wanted nor managed are left alone; if managed is nil, all are managed. Taints are compared by key and effect.
-// If the value differs, the wanted taint is added, which replaces the old one. TimeAdded is not compared, so a taint that
-// is still wanted keeps its time. If want has a key and effect more than once, the first counts. Without a change, nothing
-// is allocated.
+// Diff returns the change after which a node with the taints have has all of want and no other managed taints. It
+// leaves taints alone that are neither wanted nor managed; if managed is nil, all are managed. It compares taints by
+// key and effect. If the value differs, it adds the wanted taint, which replaces the old one. It does not compare
+// TimeAdded, so a taint that is still wanted keeps its time. If want has a key and effect more than once, the first
+// counts. Without a change, Diff allocates nothing.
 func Diff(have, want []v1.Taint, managed func(*v1.Taint) bool) Change {
 	var c Change
 	for i := range want {

@@ -12,9 +12,9 @@ type Begun struct {
 	Start time.Time
 }
 
-// PlausibleStart returns when a taint that is first seen now began: at its TimeAdded if that is plausible, else now. A
-// TimeAdded is not plausible if it is missing, after now, or before created, the creation time of the node. A zero created
-// is not checked.
+// PlausibleStart returns when a taint that you see for the first time now began: at its TimeAdded if that is plausible,
+// else now. A TimeAdded is not plausible if it is missing, after now, or before created, the creation time of the node,
+// unless created is zero.
 //
 // Use it if you did not watch the node before, for example after a restart. If you saw the taint appear, you know its
 // start.
@@ -31,23 +31,23 @@ type Deadline struct {
 	Forever bool
 	// At is when the stay ends. It may have passed.
 	At time.Time
-	// For is how long the toleration used lasts, 0 if none matches. At is For after the taint's start or the pod's
+	// For is how long the matching toleration lasts, 0 if none matches. At is For after the taint's start or the pod's
 	// binding, whichever is later.
 	For time.Duration
 	// Taint is the taint that decides, the first of them if several end the stay at the same time. It points into the
 	// slice given to DeadlineOf.
 	Taint *v1.Taint
-	// Toleration is the index of the toleration used for Taint, -1 if none matches it.
+	// Toleration is the index of the toleration that matches Taint, -1 if none does.
 	Toleration int
 }
 
 // DeadlineOf returns when a pod with these tolerations, bound at that time, has to leave a node whose taints began at
-// different times. Under each NoExecute taint, the pod may stay as long as the toleration used lasts (the first in the
-// pod's order that matches), counted from the taint's start or the pod's binding, whichever is later. If none matches, it
-// may not stay at all. The earliest of these ends is the deadline.
+// different times. Under each NoExecute taint, the pod may stay as long as its first matching toleration lasts, counted
+// from the taint's start or the pod's binding, whichever is later. If none matches, it may not stay at all. The
+// earliest of these ends is the deadline.
 //
-// Taints with other effects do not count, nor do those for which counts returns false. If counts is nil, all count. counts
-// must not keep the taint. DeadlineOf reads no clock and does not allocate.
+// Taints with other effects do not count, nor do those for which counts returns false. A nil counts means that all
+// count. counts must not keep the taint. DeadlineOf reads no clock and does not allocate.
 func (m Matcher) DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Toleration, counts func(*v1.Taint) bool) Deadline {
 	deadline := Deadline{Forever: true, Toleration: -1}
 	for i := range begun {

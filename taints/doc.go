@@ -1,7 +1,7 @@
 // Package taints says what taints and tolerations mean together, and which taints a node should have.
 //
-// Everything here is a pure function of its arguments: it reads no clock, calls no client and keeps nothing. Functions
-// are safe for concurrent use as long as nobody changes their arguments meanwhile.
+// Everything here is a pure function of its arguments: it reads no clock, calls no client and keeps nothing. All
+// functions are safe for concurrent use as long as nobody changes their arguments meanwhile.
 //
 // # May a pod go there, and would it stay?
 //
@@ -18,31 +18,31 @@
 //	default: // evicted at once
 //	}
 //
-// For each taint, the first toleration in the pod's order that matches it is used, and no other. A taint that none
-// matches ends the stay at once. Otherwise the smallest tolerationSeconds of the tolerations used decides; zero or
-// less means at once. If none of them has tolerationSeconds, the stay is for ever. This is what the taint eviction
-// controller of Kubernetes does.
+// For each taint, only the pod's first matching toleration counts. A taint without a matching toleration ends the stay
+// at once. Otherwise the smallest tolerationSeconds of the tolerations that count decides; zero or less means at once.
+// If none of them has tolerationSeconds, the stay is for ever. The taint eviction controller of Kubernetes does the
+// same.
 //
 // # When does it have to leave?
 //
-// The taints of a node seldom begin at the same time. Keep each with its start, as [Begun]. [DeadlineOf] returns the
-// pod's deadline, and the taint and toleration that decide. For a pod bound after a taint began, the toleration counts
-// from the binding.
+// The taints of a node seldom begin at the same time. Keep each with its start, as a [Begun]. [DeadlineOf] returns the
+// pod's deadline, and the taint and toleration that decide. If a pod was bound after a taint began, its toleration
+// counts from the binding.
 //
 //	deadline := taints.DeadlineOf(begun, bound, pod.Spec.Tolerations, nil)
 //	if !deadline.Forever {
 //		evictAt(pod, deadline.At) // because of deadline.Taint
 //	}
 //
-// [PlausibleStart] returns the start of a taint that was there before you watched. The last argument of DeadlineOf can
-// leave taints out: your own on a node that has just reported Ready, for example.
+// [PlausibleStart] returns the start of a taint that was there before you began to watch. The last argument of
+// DeadlineOf can leave taints out: your own on a node that has just reported Ready, for example.
 //
 // # Matching
 //
 // A toleration matches a taint if its key is empty or equal, its effect is empty or equal, and its operator holds.
-// Exists always holds; Equal, which an empty operator also means, holds if the values are equal; Lt and Gt compare
-// numbers, if [Matcher.NumericOperators] is on. The results are those of k8s.io/api. This package cannot call the
-// method there, because its signature changed in 0.35 and it logs. Nothing on this path allocates.
+// Exists always holds; Equal, the meaning of an empty operator too, holds if the values are equal; Lt and Gt compare
+// numbers if [Matcher.NumericOperators] is on. The results are those of k8s.io/api. This package cannot call the method
+// there, because it logs and its signature changed in 0.35. Nothing on this path allocates.
 //
 // # Which taints a node should have
 //
@@ -55,13 +55,13 @@
 //	spec.unschedulable    node.kubernetes.io/unschedulable        NoSchedule
 //
 // [ForConditions] returns the NoSchedule taints, [ForReady] the NoExecute taint, which is either not-ready or
-// unreachable. [OwnNoSchedule] and [OwnNoExecute] recognise these taints, so that those of others are left alone.
+// unreachable. [OwnNoSchedule] and [OwnNoExecute] recognise these taints, so that you can leave all others alone.
 //
 // # Changing them
 //
 // [Diff] says what to add and remove; an empty [Change] needs no write. [Change.Apply] applies it to a list,
 // [Change.Patch] makes it one write. A swap between not-ready and unreachable is one outage and keeps TimeAdded.
-// kube-controller-manager sets a new TimeAdded, and writes twice, so that for a moment both taints are there.
+// kube-controller-manager sets a new TimeAdded and writes twice, so that for a moment the node has both taints.
 //
 //	change := taints.Diff(node.Spec.Taints, want, taints.OwnNoSchedule)
 //	if !change.Empty() {

@@ -111,7 +111,7 @@ func ExampleDeadlineOf() {
 	// 12:18 example.com/maintenance toleration 0 of 10m0s
 }
 
-// The NoSchedule taints follow from the conditions and the cordon. Those of others are left alone.
+// The NoSchedule taints follow from the conditions and the cordon. Taints of others stay.
 func ExampleForConditions() {
 	have := []v1.Taint{
 		{Key: "example.com/batch", Effect: v1.TaintEffectNoSchedule},
@@ -131,7 +131,7 @@ func ExampleForConditions() {
 	// node.kubernetes.io/unschedulable:NoSchedule
 }
 
-// Lt and Gt are behind a switch, as they are in Kubernetes.
+// Lt and Gt are behind a switch, as in Kubernetes.
 func ExampleMatcher() {
 	taint := v1.Taint{Key: "example.com/failure-rate", Value: "7", Effect: v1.TaintEffectNoExecute}
 	toleration := v1.Toleration{Key: taint.Key, Operator: "Lt", Value: "10"}
@@ -142,7 +142,7 @@ func ExampleMatcher() {
 	// true
 }
 
-// The first matching toleration in the pod's order is used, even if a later one would last longer.
+// The pod's first matching toleration counts, even if a later one would last longer.
 func ExampleUsing() {
 	minute := int64(60)
 	taint := v1.Taint{Key: "node.kubernetes.io/not-ready", Effect: v1.TaintEffectNoExecute}
@@ -155,7 +155,7 @@ func ExampleUsing() {
 	// Output: 0 60
 }
 
-// How long a pod stays is the shortest of the tolerations that are used. A taint without one ends it at once.
+// The shortest of the tolerations that count decides how long a pod stays. A taint without one ends the stay at once.
 func ExampleTolerate() {
 	minute, hour := int64(60), int64(3600)
 	tolerations := []v1.Toleration{

@@ -14,14 +14,13 @@ const (
 // allocate and do not keep their arguments.
 type Matcher struct {
 	// NumericOperators turns on the operators Lt and Gt: the taint's value must be less, or greater, than the
-	// toleration's. Both are read as decimal int64 without plus sign or leading zeros. If this is off, or a value is not
-	// such a number, these operators match nothing. Clusters before 1.35 do not know them.
+	// toleration's. Both must be decimal int64 without plus sign or leading zeros. If NumericOperators is off, or a value
+	// is not such a number, these operators match nothing. Clusters before 1.35 do not know them.
 	NumericOperators bool
 }
 
-// Tolerates reports whether the toleration matches the taint, exactly as ToleratesTaint of k8s.io/api does: the effect is
-// empty or equal, the key is empty or equal, and the operator holds. Exists always holds; Equal, which an empty operator
-// also means, holds if the values are equal; for Lt and Gt see NumericOperators. An unknown operator matches nothing.
+// Tolerates reports whether the toleration matches the taint, exactly as ToleratesTaint of k8s.io/api does: see
+// "Matching" in the package comment. An unknown operator matches nothing.
 //
 // Like k8s.io/api it does not validate. The API server admits an empty key only with Exists, and Exists only without a
 // value; here an empty key works with every operator, and Exists ignores the value.
@@ -52,7 +51,7 @@ func (m Matcher) matches(toleration *v1.Toleration, taint *v1.Taint) bool {
 	return false
 }
 
-// Using returns the index of the toleration that is used for the taint: the first in the pod's order that matches, or -1.
+// Using returns the index of the first toleration that matches the taint, or -1: the one that counts.
 func (m Matcher) Using(taint *v1.Taint, tolerations []v1.Toleration) int {
 	for i := range tolerations {
 		if m.Tolerates(&tolerations[i], taint) {

@@ -10,10 +10,10 @@ import (
 )
 
 // Patch returns the body of a JSON merge patch (types.MergePatchType) for the Node: the whole list of taints after the
-// change, as Apply makes it from have. uid and resourceVersion, if not empty, are preconditions. The API server refuses a
-// resourceVersion that is not the newest with Conflict, and the uid of another node with Invalid, because it sees an
-// attempt to change that field; after either, read the node again. Because the patch replaces the whole list, without
-// resourceVersion it undoes what others wrote to it in between.
+// change, as Apply makes it from have. uid and resourceVersion, if not empty, are preconditions. The API server refuses
+// a resourceVersion that is not the newest with Conflict, and the uid of another node with Invalid, because it sees an
+// attempt to change that field; after either, read the node again. The patch replaces the whole list: without
+// resourceVersion, it undoes what others have written to it since.
 func (c Change) Patch(have []v1.Taint, uid types.UID, resourceVersion string, now time.Time) ([]byte, error) {
 	type metadata struct {
 		UID             types.UID `json:"uid,omitempty"`

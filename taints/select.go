@@ -29,8 +29,8 @@ func effectOf(effect v1.TaintEffect) Effects {
 	return 0
 }
 
-// Selection is a view of the taints in a slice that Tolerate is to look at. Making one copies and allocates nothing;
-// later changes of the slice show. The zero Selection is empty.
+// Selection is a view of the taints in a slice that Tolerate looks at. Making one copies and allocates nothing, so it
+// shows later changes of the slice. The zero Selection is empty.
 type Selection struct {
 	taints []v1.Taint
 }

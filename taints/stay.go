@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Stay is how long a set of taints is tolerated, and why no longer. The zero Stay means "not at all".
+// Stay is how long a pod tolerates a set of taints, and why no longer. The zero Stay means "not at all".
 type Stay struct {
 	// Forever: nothing ends the stay. For is 0, Taint nil and Toleration -1.
 	Forever bool
@@ -17,14 +17,13 @@ type Stay struct {
 	// Taint is the taint that decides, the first of them if several end the stay at the same time. It points into the
 	// slice of the Selection.
 	Taint *v1.Taint
-	// Toleration is the index of the toleration used for Taint, -1 if none matches it.
+	// Toleration is the index of the toleration that matches Taint, -1 if none does.
 	Toleration int
 }
 
-// Tolerate returns how long a pod with these tolerations may stay under the selected taints that evict (NoExecute). For
-// each taint, the first toleration in the pod's order that matches is used. A taint that none matches ends the stay at
-// once. Otherwise the smallest tolerationSeconds of the tolerations used decides; if none has any, the stay is for ever,
-// as it is without taints. It does not allocate.
+// Tolerate returns how long a pod with these tolerations may stay under the selected taints, by the rule in the package
+// comment. Taints that do not evict (NoExecute) do not count; without any that do, the stay is for ever. Tolerate does
+// not allocate.
 func (m Matcher) Tolerate(selection Selection, tolerations []v1.Toleration) Stay {
 	stay := Stay{Forever: true, Toleration: -1}
 	for i := range selection.taints {

@@ -17,14 +17,14 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Backoff is how long to wait after a failed try.
 	Backoff Backoff
-	// OnPanic, if not nil, is called after every panic in the work and in Jitter, with what the panic was called with as
-	// value. A panic of its own is counted, and goes no further.
+	// OnPanic, if not nil, is called after every panic in the work and in Jitter, with the panic's value. A panic in
+	// OnPanic counts in Stats and goes no further.
 	OnPanic func(key, value any, stack []byte)
 }
 
-// Backoff says how long Retry waits: the duration Initial (0 means 100ms) after the first failed try, then Factor (0 means
-// 2, else it is finite and at least 1) times as long after each further one, at most the duration Max (0 means one
-// minute). Jitter, if not nil, is a func(time.Duration) time.Duration that changes each delay.
+// Backoff says how long Retry waits: the duration Initial (0 means 100ms) after the first failed try, then Factor times
+// as long after each further one (0 means 2; other factors are finite and at least 1), up to the duration Max (0 means
+// one minute). Jitter, a func(time.Duration) time.Duration, changes each delay if it is not nil.
 type Backoff = backoff.Backoff
 
 // Validate reports every fault at once.

@@ -15,7 +15,7 @@
 //	}
 //	err = evictions.Run(ctx) // or Step, or RequeueAfter: evictions.Wait()
 //
-// One heap and one timer serve all of it: there is no goroutine and no runtime timer per item.
+// One heap and one timer serve all work: no item has a goroutine or a runtime timer of its own.
 //
 // # Model
 //
@@ -29,22 +29,23 @@
 //	   |                     Done                   |
 //	   +--------------------------------------------+
 //
-// Work is claimed only at the moment it starts. So once Cancel has returned, it has either started already or never
-// will. Schedule, Cancel and their like return the State in which they found the key. Two pieces of work with the same
-// key never run at the same time: what is scheduled while its key's work runs waits for the end, see Duplicate. Held
-// tells running work whether it is still wanted. An Identity, such as a UID, tells objects apart that have the same key
-// one after the other: work of an old one never runs for the new one, and CancelIdentity for the old one does not touch
-// the new one's.
+// A worker claims work only at the moment it starts. So once Cancel has returned, the work has either started already
+// or never will. Schedule, Cancel and their like return the State in which they found the key. Two pieces of work with
+// the same key never run at the same time: an entry scheduled while its key's work runs waits for the end, see
+// Duplicate. Held tells running work whether it is still wanted. An Identity, such as a UID, tells objects apart that
+// have the same key one after the other: work for an old object never runs for the new one, and CancelIdentity for the
+// old one does not touch the work of the new one.
 //
 // Run has a timer and workers. Step runs what is due now in the caller's goroutine, for tests, simulations and
-// reconcilers. They cannot be active at the same time. All other methods may be called from any goroutine, also by the
-// work itself. A Snapshot lets another process go on.
+// reconcilers. Only one Run or Step can be active at a time. All other methods may be called from any goroutine, also
+// by the work itself. With a Snapshot, another process can continue.
 //
-// These words mean the same in package ratelimitqueue, which hands items out at a rate. One differs: its Done keeps a
-// key known until it is removed, because there the events of its object go on coming; here it ends with its work.
+// These words mean the same in package ratelimitqueue, which hands items out at a rate, except for one: its Done keeps
+// the key known until Remove, because events about the key's object keep coming. Here Done forgets the key.
 //
 // Time is elapsed time. Setting the wall clock moves no due time, if the clock's readings have a monotonic part;
-// without it, going back counts as no time passed. A due time is compared with the clock once, when it is scheduled.
+// without one, a step back counts as no time. A Set compares a due time with the clock once, when the work is
+// scheduled.
 //
 // # What goes wrong
 //

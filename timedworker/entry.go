@@ -10,11 +10,11 @@ import (
 type Entry[K comparable, V any] struct {
 	Key   K
 	Value V
-	// Due is when to run it: at once if that has passed. The zero time means now; with Replace, for a key that is known
-	// already, it means as before.
+	// Due is when to run the work: at once if that has passed. The zero time means now or, with Replace and a known key,
+	// as before.
 	Due time.Time
-	// Identity tells objects apart that have the same key one after the other, such as a UID. An empty one matches any.
-	// One that is learned late is adopted, and an empty one does not erase it.
+	// Identity, such as a UID, tells objects apart that have the same key one after the other. An empty one matches any.
+	// Work without an identity adopts the first one that it gets, and an empty one does not erase it.
 	Identity string
 	// OnDuplicate says what happens if the key waits or is in flight already.
 	OnDuplicate Duplicate
@@ -28,14 +28,14 @@ type Duplicate uint8
 
 // The policies.
 const (
-	// Replace takes the new value, and the new due time if the entry names one; a retry that names none goes on waiting.
-	// The place among equal due times is kept. It is the zero value, and what Schedule does.
+	// Replace takes the new value, and the new due time if the entry names one; without one, work that waits for a retry
+	// goes on waiting. The work keeps its place among equal due times. Replace is the zero value, and what Schedule does.
 	Replace Duplicate = iota
-	// KeepEarliest takes due time and value of the entry that asked for the earlier time. The time that was asked for
-	// counts, not the one to which a failed try has put the work off: scheduling it again for the same time or a later
-	// one does not bring the retry forward.
+	// KeepEarliest takes due time and value of the entry that asked for the earlier time. What counts is the time that an
+	// entry asked for, not the one to which a failed try has put the work off: scheduling it again for the same time or a
+	// later one does not bring the retry forward.
 	KeepEarliest
-	// KeepFirst changes nothing, also of work in flight, except that an identity that is learned late is adopted.
+	// KeepFirst changes nothing, even for work in flight, except that it adopts an identity learned late.
 	KeepFirst
 )
 
@@ -46,9 +46,9 @@ type State uint8
 const (
 	// Unknown: there is none.
 	Unknown State = iota
-	// Waiting: it waits to be due, and for a worker.
+	// Waiting: it waits until it is due, and for a worker.
 	Waiting
-	// InFlight: the function has been called with it, and has not returned.
+	// InFlight: the function is running with it.
 	InFlight
 	// OtherIdentity is only an answer of ScheduleEntry and CancelIdentity: the key is known with another identity.
 	OtherIdentity
@@ -57,26 +57,26 @@ const (
 // String returns the name of the constant.
 func (s State) String() string { return slots.State(s).String() }
 
-// Status is a copy of what is known about one key.
+// Status is a copy of what the Set knows about one key.
 type Status[V any] struct {
 	State    State
 	Value    V
 	Identity string
 	// Added is when it was first scheduled, Due when it is due, or was.
 	Added, Due time.Time
-	// Attempts is how many tries failed. LastError is what the last of them gave to Retry, or its panic; nil if there was
-	// none.
+	// Attempts is how many tries have failed. LastError is what the last of them gave to Retry, or its panic; nil if there
+	// was none.
 	Attempts  int
 	LastError error
 }
 
 // Stats is what a Set holds now.
 type Stats struct {
-	// Waiting is how many keys wait. InFlight is how many tries run, including those of work that was cancelled.
+	// Waiting is how many keys wait. InFlight is how many tries are running, including those of cancelled work.
 	Waiting, InFlight int
-	// Overdue is how long the earliest waiting work has been due, by the last reading of the clock, even if a pause
+	// Overdue is how long the earliest waiting work has been due, as of the last reading of the clock, even if a pause
 	// keeps it from starting; 0 if nothing is due.
 	Overdue time.Duration
-	// Panicked counts the panics of your functions that were survived; Config.OnPanic has more about each.
+	// Panicked counts the panics in your functions that it has recovered from; Config.OnPanic gets each.
 	Panicked uint64
 }

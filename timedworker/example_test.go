@@ -12,7 +12,7 @@ import (
 
 type podKey struct{ Namespace, Name string }
 
-// One piece of work per key, at its time.
+// One piece of work per key, when it is due.
 func Example() {
 	clk := testingclock.NewFakeClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	evictions, err := timedworker.New(func(ctx context.Context, w timedworker.Work[podKey, string]) timedworker.Result {

@@ -10,11 +10,11 @@ import (
 // Done. It has no effect if the work was cancelled or another identity has taken its key.
 type Result struct{ ending slots.Ending }
 
-// Done ends the work, because it is finished or no longer wanted, and its key is unknown. An entry scheduled meanwhile gets
-// its turn.
+// Done ends the work, because it is finished or no longer wanted, and forgets its key. An entry scheduled meanwhile
+// gets its turn.
 func Done() Result { return Result{} }
 
-// Retry ends a failed try: the work is tried again, as long from now as Config.Backoff says. It keeps its place among work
+// Retry ends a failed try: the work is tried again after as long as Config.Backoff says. It keeps its place among work
 // that is due at the same time. Status shows the error, which may be nil.
 func Retry(err error) Result { return Result{slots.Ending{Kind: slots.Retry, Err: err}} }
 
@@ -23,8 +23,8 @@ func RetryAfter(d time.Duration) Result {
 	return Result{slots.Ending{Kind: slots.RetryAfter, After: max(d, 0)}}
 }
 
-// Blocked tries again after d, because something does not permit the work yet. It is no failure: attempts and backoff do
-// not grow. A negative d counts as 0, which means at once, but not in the same Step.
+// Blocked tries again after d, because something does not permit the work yet. It is no failure: attempts and backoff
+// do not grow. A negative d counts as 0: at once, but not in the same Step.
 func Blocked(d time.Duration) Result {
 	return Result{slots.Ending{Kind: slots.Blocked, After: max(d, 0)}}
 }

@@ -107,7 +107,8 @@ func (s *Set[K, V]) Schedule(key K, value V, due time.Time) State {
 //
 //   - Unknown: the work is scheduled.
 //   - Waiting or InFlight: the entry's OnDuplicate decides.
-//   - OtherIdentity: the work takes the key over; earlier work of the key that runs ends first, without effect.
+//   - OtherIdentity: the work takes the key over. If earlier work of the key is running, the new work waits until that
+//     has ended, without effect.
 func (s *Set[K, V]) ScheduleEntry(e Entry[K, V]) State {
 	now := s.table.Read()
 	defer s.table.Unlock()
@@ -116,19 +117,20 @@ func (s *Set[K, V]) ScheduleEntry(e Entry[K, V]) State {
 	}, false, now))
 }
 
-// Cancel forgets the key and returns the state that it was in. If that is InFlight, the work has started and will not be
-// tried again; otherwise it never will start.
+// Cancel forgets the key and returns the state that it was in. If that is InFlight, the work has started and will not
+// be tried again; otherwise it will never start.
 func (s *Set[K, V]) Cancel(key K) State { return s.CancelIdentity(key, "") }
 
 // CancelIdentity is Cancel for one identity only, so that a late event about a deleted object cannot cancel the work of
-// its successor with the same key: then it returns OtherIdentity, and nothing has changed. An empty identity matches any.
+// its successor with the same key. For another identity it returns OtherIdentity and changes nothing. An empty identity
+// matches any.
 func (s *Set[K, V]) CancelIdentity(key K, identity string) State {
 	s.table.Lock()
 	defer s.table.Unlock()
 	return State(s.table.Remove(key, identity))
 }
 
-// Clear forgets everything: nothing that waits will run, and what runs is not tried again. Pauses and Stats stay.
+// Clear forgets all work: waiting work will not run, and running work is not tried again. Pauses and Stats stay.
 func (s *Set[K, V]) Clear() {
 	s.table.Lock()
 	defer s.table.Unlock()
@@ -136,7 +138,7 @@ func (s *Set[K, V]) Clear() {
 	s.table.Clear()
 }
 
-// Get returns what is known about the key, and false if it is not known.
+// Get returns the status of the key, or false if it is not known.
 func (s *Set[K, V]) Get(key K) (Status[V], bool) {
 	s.table.Lock()
 	defer s.table.Unlock()
@@ -167,7 +169,7 @@ func (s *Set[K, V]) Stats() Stats {
 }
 
 // Pause lets nothing start until Resume is called with the same reason. Several reasons may be in force; the same one
-// twice is one. Running work goes on, and so do scheduling and cancelling; due times stay.
+// twice counts once. Running work goes on, and so do scheduling and cancelling; due times stay.
 func (s *Set[K, V]) Pause(reason string) {
 	s.table.Lock()
 	defer s.table.Unlock()
@@ -193,7 +195,7 @@ func (s *Set[K, V]) Paused() []string {
 // or resumed, or work that runs has ended.
 func (s *Set[K, V]) Next() (time.Time, bool) { return s.NextAt(s.table.Now()) }
 
-// NextAt is Next at that reading of the clock. If the reading is older than the last one, the clock is read again.
+// NextAt is Next at that reading of the clock. If the reading is older than the last one, NextAt reads the clock again.
 func (s *Set[K, V]) NextAt(now time.Time) (time.Time, bool) {
 	at := s.table.ReadAt(now)
 	defer s.table.Unlock()
@@ -221,7 +223,7 @@ func (s *Set[K, V]) firstDue() (int64, bool) {
 	return due, ok
 }
 
-// Wait returns how long it is until Next, for reconcilers to use as RequeueAfter: at least one nanosecond if something is
+// Wait returns how long it is until Next, for reconcilers to use as RequeueAfter: at least one nanosecond if work is
 // due now or later, and 0 if nothing will start before something is scheduled or resumed.
 func (s *Set[K, V]) Wait() time.Duration {
 	now := s.table.Read()

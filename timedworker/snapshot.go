@@ -13,8 +13,8 @@ import (
 // snapshotVersion is the version that Snapshot writes and Restore reads.
 const snapshotVersion = 1
 
-// Snapshot is all unfinished work, for another process to go on with. It holds remaining times, not instants, and
-// encodes to JSON if K and V do.
+// Snapshot is all unfinished work, for another process to continue. It holds remaining times, not instants, and encodes
+// to JSON if K and V do.
 type Snapshot[K comparable, V any] struct {
 	// Version is 1.
 	Version int `json:"version"`
@@ -31,17 +31,17 @@ type SnapshotItem[K comparable, V any] struct {
 	Value    V      `json:"value"`
 	// In is how long it is until the work is due, negative if it is overdue.
 	In time.Duration `json:"in"`
-	// Place orders items that are due at the same time, now or after a retry: lower ones go first. It counts from 1. If
-	// Items are in the order of their places anyway, it is left out.
+	// Place orders items that are due at the same time, now or after a retry: lower places go first. It counts from 1, and
+	// is left out if the Items are in the order of their places anyway.
 	Place int `json:"place,omitempty"`
-	// PutOff is by how much tries have put the work off since it was scheduled; Attempts is how many tries failed.
+	// PutOff is by how much tries have put the work off since it was scheduled; Attempts is how many tries have failed.
 	PutOff   time.Duration `json:"putOff,omitempty"`
 	Attempts int           `json:"attempts,omitempty"`
 }
 
-// Snapshot returns what another Set needs to go on in place of this one. Running work is in it as if it had just ended
-// with Blocked(0), because that is what happens to it when its process ends. So work that was cancelled while it runs is
-// not in it, and an entry that was scheduled meanwhile is if it would take the running work's place.
+// Snapshot returns what another Set needs to go on in place of this one. It shows running work as if that had just
+// ended with Blocked(0), because that is what happens to it when its process ends. So it leaves out work that was
+// cancelled while it runs, and includes an entry scheduled meanwhile if that would take the running work's place.
 func (s *Set[K, V]) Snapshot() Snapshot[K, V] {
 	now := s.table.Read()
 	copies, pauses := s.table.Copies(now), slices.Clone(s.table.Pauses)
@@ -62,9 +62,9 @@ func (s *Set[K, V]) Snapshot() Snapshot[K, V] {
 	return Snapshot[K, V]{Version: snapshotVersion, Items: items, Pauses: pauses}
 }
 
-// Restore loads the work and the pauses of a snapshot into an empty Set, with the remaining times counted from now. It is
-// an error, and nothing has changed, if any key is known, if the version is unknown, if a key or a reason appears twice,
-// if a key does not equal itself (NaN), or if a PutOff or Attempts is negative.
+// Restore loads the work and the pauses of a snapshot into an empty Set, with the remaining times counted from now. It
+// returns an error and changes nothing if the Set knows any key, if the version is unknown, if a key or a reason
+// appears twice, if a key does not equal itself (NaN), or if a PutOff or Attempts is negative.
 func (s *Set[K, V]) Restore(snapshot Snapshot[K, V]) error {
 	if err := snapshot.validate(); err != nil {
 		return fmt.Errorf("timedworker: cannot restore: %w", err)

@@ -21,8 +21,8 @@ type Work[K comparable, V any] struct {
 	hold slots.Hold[K, V, bool]
 }
 
-// Held reports whether the work is still wanted, and so whether its Result will take effect: false once it was cancelled
-// or another identity has taken its key, and after its end. The zero Work is not held.
+// Held reports whether the work is still wanted, so that its Result will take effect. It is false once the work was
+// cancelled, another identity has taken its key, or the work has ended. The zero Work is not held.
 func (w Work[K, V]) Held() bool { return w.hold.Held() }
 
 // try is the current work of a Step or of one of Run's workers, which reuses it for the next. It belongs to the goroutine

@@ -13,15 +13,15 @@ type DisruptionPolicy struct {
 	// EvictionRate applies in Normal, and in FullDisruption unless FullDisruptionRate is set. It is in members a
 	// second; 0 stops. kube-controller-manager's flag is --node-eviction-rate.
 	EvictionRate float64 `json:"evictionRate"`
-	// SecondaryEvictionRate applies in PartialDisruption to zones with more than LargeZoneThreshold counted members;
-	// smaller zones stop. kube-controller-manager's flag is --secondary-node-eviction-rate.
+	// SecondaryEvictionRate applies in PartialDisruption to zones with more than LargeZoneThreshold counted members; the
+	// rate of other zones is 0 then. kube-controller-manager's flag is --secondary-node-eviction-rate.
 	SecondaryEvictionRate float64 `json:"secondaryEvictionRate"`
-	// LargeZoneThreshold is the size up to which a zone counts as small. It is compared with the size of one zone, not
-	// of the cluster; so does kube-controller-manager, in spite of its flag's name, --large-cluster-size-threshold.
+	// LargeZoneThreshold is the largest size of a small zone. It limits the size of one zone, not of the cluster, as in
+	// kube-controller-manager, in spite of its flag's name, --large-cluster-size-threshold.
 	LargeZoneThreshold int `json:"largeZoneThreshold"`
 	// UnhealthyThreshold, in (0,1], is the share of bad members at which a zone with more than two bad members is
-	// partially disrupted. kube-controller-manager's flag is --unhealthy-zone-threshold. As there, both sides are
-	// compared as float32, so that 11 of 20 reaches 0.55.
+	// partially disrupted. kube-controller-manager's flag is --unhealthy-zone-threshold. As there, both sides are float32
+	// when they are compared, so that 11 of 20 reaches 0.55.
 	UnhealthyThreshold float64 `json:"unhealthyThreshold"`
 	// FullDisruptionRate, if not nil, is the rate of a zone that is fully down while another zone is not.
 	// kube-controller-manager has no such parameter and evicts at EvictionRate.
@@ -70,9 +70,10 @@ func (p DisruptionPolicy) Validate() error {
 	return errs.ToAggregate()
 }
 
-// Decide looks at the domain's Counts and, for MarkAllAfter, at the age of its state. The state is FullDisruption when some are bad and none is good,
-// PartialDisruption when more than two are bad and they reach UnhealthyThreshold, else Normal, also without any
-// member. The rate follows from state and size. What is pending goes on.
+// Decide looks at the domain's Counts and, for MarkAllAfter, at the age of its state. The state is FullDisruption when
+// some members are bad and none is good, PartialDisruption when more than two are bad and they reach
+// UnhealthyThreshold, and otherwise Normal, also without any member. The rate follows from state and size. Pending
+// evictions go on.
 func (p DisruptionPolicy) Decide(s Situation) Ruling {
 	r := Ruling{State: p.state(s.Counts)}
 	r.Rate = p.rate(r.State, s.Counts.Total)

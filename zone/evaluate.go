@@ -33,11 +33,12 @@ func (ds *domains[D]) take(r *reading) {
 }
 
 // Evaluate returns the domains whose State, rate, Pending or MaxMarked changed since the last call, in order; nil if there are
-// none. It returns at once if nothing was Set or Removed that could change a count, and no policy is due to be asked
-// again. On entering or leaving the state in which every zone is down it returns all domains. Each change is returned
+// none. It returns at once if no Set or Remove could have changed a count, and no policy has to be asked again. When
+// the cluster enters or leaves the state in which every zone is down, it returns all domains. It returns each change
 // once, so only one caller should act on them. Concurrent calls are safe, but each gets only some of the changes.
 //
-// Evaluate judges the counts of one instant. Except for Evaluate, no method has to wait while a policy is asked. If the policy panics, nothing has changed and the next call starts over.
+// Evaluate judges the counts of one instant. While it asks a policy, only other calls of Evaluate wait. If the policy
+// panics, nothing has changed and the next call starts over.
 func (t *Tracker[K, D]) Evaluate() []Change[D] { return t.domains.evaluate(reading{}) }
 
 // EvaluateAt is Evaluate at a reading of the clock.

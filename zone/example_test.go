@@ -61,8 +61,8 @@ func Example() {
 	//   r1:b: FullDisruption to Normal, 1 of 2 bad, rate 0.1, cluster Left
 }
 
-// This policy builds on the default one and is stricter: while more than a fifth of the whole cluster is down, it
-// starts no new evictions, and those decided before wait.
+// This policy makes the default one stricter: while more than a fifth of the whole cluster is down, it starts no new
+// evictions, and those decided before wait.
 func ExamplePolicyFunc() {
 	pools, err := zone.New[int](zone.Config[string]{Policy: zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
 		ruling := zone.DefaultPolicy().Decide(s)
@@ -86,8 +86,8 @@ func ExamplePolicyFunc() {
 	// 0 Wait
 }
 
-// Each domain can have its own policy: here, the number of bad machines that a health check allows. After an edit,
-// Reconsider makes the next Evaluate look at it again.
+// Each domain can have its own policy: here, the number of bad machines that a health check allows. After an edit of
+// the health check, Reconsider makes the next Evaluate ask again.
 func ExampleConfig() {
 	maxUnhealthy := map[string]int{"workers": 1, "gpus": 0}
 	checks, err := zone.New[string](zone.Config[string]{
@@ -169,7 +169,7 @@ func ExampleExcluded() {
 	// Output: Normal 0 0.1
 }
 
-// The key is made of labels. ZoneKey is upstream's string, for maps and metrics under the old names.
+// KeyOf makes the key from labels. ZoneKey is upstream's string, for maps and metrics with the old names.
 func ExampleKeyOf() {
 	key := zone.KeyOf(map[string]string{"topology.kubernetes.io/region": "r1", "topology.kubernetes.io/zone": "a"})
 	fmt.Printf("%s %q %q\n", key, key.ZoneKey(), zone.KeyOf(nil).ZoneKey())
@@ -177,7 +177,7 @@ func ExampleKeyOf() {
 	// r1:a "r1:\x00:a" ""
 }
 
-// Exactly 11 of 20 is 0.55. Above the large size a disrupted zone is evicted slowly, up to it not at all.
+// Exactly 11 of 20 is 0.55. In a disrupted zone above the large size, evictions go slowly; in smaller ones they stop.
 func ExampleDisruptionPolicy() {
 	policy := zone.DefaultPolicy()
 	for _, counts := range []zone.Counts{{Total: 20, Bad: 10}, {Total: 20, Bad: 11}, {Total: 60, Bad: 33}, {Total: 20, Bad: 20}, {Total: 3, Bad: 2}} {

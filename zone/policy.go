@@ -11,8 +11,8 @@ import (
 //
 // It must be a pure function of the Situation: the same situation gets the same ruling. If time alone can change a
 // ruling, Ruling.AskAfter says when; until then the ruling must not change. A tracker asks about every domain whenever
-// any count changed, and about a single domain when its AskAfter has passed. Decide may read the tracker and call Set
-// and Remove, because no lock they need is held; it must not call Evaluate.
+// any count has changed, and about a single domain when its AskAfter has passed. Decide may read the tracker and call
+// Set and Remove; it must not call Evaluate.
 //
 // A policy can build on another one: take the ruling of DisruptionPolicy.Decide and make it stricter.
 type Policy interface {
@@ -33,15 +33,15 @@ type PolicyFunc func(Situation) Ruling
 // Decide calls the function.
 func (f PolicyFunc) Decide(s Situation) Ruling { return f(s) }
 
-// Situation is what a policy is asked about: one domain at one instant. An age starts at 0 with the evaluation that
+// Situation is what a policy decides about: one domain at one instant. An age starts at 0 with the evaluation that
 // first saw the thing it measures. Ages are elapsed time; the package comment says what setting the clock does.
 type Situation struct {
 	// Counts are the domain's. Total is 0 if all its members are excluded or it has none left.
 	Counts Counts
 	// Cluster counts all domains together, for policies that stop at a share of the whole.
 	Cluster Counts
-	// State is what the last evaluation gave the domain, Initial at the first; StateFor is how long the domain has had
-	// it. A policy that enters a state at one threshold and leaves it at another needs them.
+	// State is what the last evaluation gave the domain, or Initial at the first one; StateFor is how long the domain has
+	// had it. A policy that enters a state at one threshold and leaves it at another needs them.
 	State    State
 	StateFor time.Duration
 	// Before is the state that the domain had before State, Initial if there was none.
@@ -52,8 +52,8 @@ type Situation struct {
 	Now time.Time
 }
 
-// In is for the state that a policy is about to give. It returns how long the domain has already had that state (0 if
-// it would enter it with this ruling) and which state came before. It tells a policy, for example, how long a
+// In tells a policy about the state that it is about to give: how long the domain has already had that state (0 if it
+// would enter it with this ruling), and which state came before. From it a policy learns, for example, how long a
 // disruption has been over.
 func (s Situation) In(state State) (length time.Duration, before State) {
 	if state == s.State {
@@ -71,10 +71,10 @@ type Ruling struct {
 	// Pending is what happens to evictions that were decided before and not yet carried out. A value that is none of
 	// the constants counts as Wait.
 	Pending Pending
-	// MaxMarked is of how many silent members the dependents may be declared out of service at once, such as the pods of
-	// a silent node as not ready; 0 is no limit, and a negative value none. Those of the others wait.
+	// MaxMarked is for how many silent members the dependents may be out of service at once: the pods of that many silent
+	// nodes may be marked not ready, and those of the others wait. 0 and negative values mean no limit.
 	MaxMarked int
-	// AskAfter is how long after this evaluation to ask again even if no count changes; 0 or less means never.
+	// AskAfter is how long after this evaluation the tracker asks again even if no count changes; 0 or less means never.
 	AskAfter time.Duration
 }
 
@@ -87,9 +87,9 @@ type Pending uint8
 const (
 	// GoOn: they are carried out when due, even at rate 0, which only stops new ones.
 	GoOn Pending = iota
-	// Wait: they are kept but not carried out until the domain is back to GoOn.
+	// Wait: they stay, but nobody carries them out until the domain is back to GoOn.
 	Wait
-	// Cancel: they are dropped, and so is what led to them: our taints are lifted.
+	// Cancel: they are dropped, and the taints of ours that led to them are lifted.
 	Cancel
 )
 

@@ -12,8 +12,8 @@ import (
 
 // Config configures New. Only Policy is required.
 type Config[D comparable] struct {
-	// Policy decides about every domain for which PolicyOf returns no other policy. If it has a Validate() error
-	// method, New calls it.
+	// Policy decides about every domain that PolicyOf gives no policy of its own. If it has a Validate() error method, New
+	// calls it.
 	Policy Policy
 	// PolicyOf, if not nil, may give a domain its own policy; returning nil leaves the domain to Policy. It is called
 	// right before the policy, whenever a policy is asked about the domain, and must not call
@@ -23,14 +23,13 @@ type Config[D comparable] struct {
 	// Compare orders the domains that methods return: negative if a comes before b, 0 only if they are the same. If
 	// nil, domains come in the order in which they were first Set.
 	Compare func(a, b D) int
-	// Clock is the real clock if nil. Evaluations read it when a policy may look at time, and when an age starts
-	// or ends.
+	// Clock is the real clock if nil. Evaluate reads it when a policy may look at time, and when an age starts or ends.
 	Clock clock.PassiveClock
 }
 
 // Member is what a tracker needs to know about one member. The zero Member is not ready.
 type Member struct {
-	// Ready: if false, the member counts as bad, whether it is known to be down or nothing is known about it.
+	// Ready: a member that is not ready counts as bad, whether it is down or its state is unknown.
 	Ready bool `json:"ready"`
 	// Excluded members belong to a zone and keep it alive, but count neither as good nor as bad.
 	Excluded bool `json:"excluded,omitempty"`
@@ -58,8 +57,8 @@ type Tracker[K, D comparable] struct {
 	members due.Map[K, record[D]]
 }
 
-// NewTracker returns an empty tracker of Kubernetes zones on the real clock, with zones ordered by Key. A nil policy
-// is an error. So is a policy whose Validate() error method, if it has one, fails; that error is wrapped.
+// NewTracker returns an empty tracker of Kubernetes zones on the real clock, with zones ordered by Key. It returns an
+// error if the policy is nil, or if the policy has a Validate() error method that fails; it wraps that error.
 func NewTracker[K comparable](policy Policy) (*Tracker[K, Key], error) {
 	return New[K](Config[Key]{Policy: policy, Compare: Key.Compare})
 }
@@ -83,7 +82,7 @@ func New[K, D comparable](config Config[D]) (*Tracker[K, D], error) {
 	return t, nil
 }
 
-// Set adds the member or replaces what was known about it, whatever its domain and identity were before. If m has no
+// Set adds the member, or replaces all that was known about it, whatever its domain and identity were. If m has no
 // Identity, the known one stays. An unknown domain is created. Set is O(1) and does not allocate for a member that
 // stays in its domain.
 func (t *Tracker[K, D]) Set(key K, domain D, m Member) {

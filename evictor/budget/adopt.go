@@ -2,10 +2,11 @@ package budget
 
 import "time"
 
-// Adopt says that an action on the member is going on under this name, such as one of an earlier process. No bound is
-// checked. If the action counts already, nothing changes. If the member is only reserved under this name, or nobody acts
-// on it, the action counts as if it had been reserved and committed at began; trials count it from now. It goes on until
-// End or Remove. Adopt returns false and changes nothing if there is no such member or another name acts on it.
+// Adopt says that an action on the member is going on under this name, such as one of an earlier process. It checks no
+// bound. If the action counts already, nothing changes. If the member is only reserved under this name, or nobody acts
+// on it, the action counts as if it had been reserved and committed at began; trials count it from now. It goes on
+// until End or Remove. Adopt returns false and changes nothing if there is no such member or if another name acts on
+// it.
 func (b *Budget[K, M]) Adopt(key K, began time.Time) bool {
 	return b.AdoptAt(key, began, b.now())
 }
@@ -29,9 +30,9 @@ func (b *Budget[K, M]) AdoptAt(key K, began, now time.Time) bool {
 	return true
 }
 
-// Exceeded returns the first bound that the member's groups exceed now, without any further action: it tells whether
-// actions that have begun should go on. A breaker that is shut counts as exceeded, and so does a trial that cools down.
-// Again is when time alone may change the answer. The result is nil if every bound is kept, or if there is no such
+// Exceeded returns the first bound that the member's groups exceed now, without any further action. It tells whether
+// actions that have begun should go on. A shut breaker counts as exceeded, and so does a trial that cools down. Again
+// is when time alone may change the answer. The result is nil if the groups keep every bound, or if there is no such
 // member.
 func (b *Budget[K, M]) Exceeded(key K) *Refusal { return b.ExceededAt(key, b.now()) }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/evictkit/evictkit/internal/absent"
 )
 
-// Config says what is counted and how much of it may be acted on. M is what the program knows about a member. The
-// functions are called within Set, with no lock held; they must not change the member.
+// Config says what to count and how much of it may be acted on. M is what the program knows about a member. Set calls
+// the functions, with no lock held; they must not change the member.
 type Config[K comparable, M any] struct {
 	// Dimensions return the group that a member is in, or false if it is in none of that dimension. There may be at most
 	// 16, and none with an empty name.
@@ -25,7 +25,7 @@ type Config[K comparable, M any] struct {
 	// Actionable reports whether a member may be acted on at all. If nil, all may.
 	Actionable func(M) bool
 	// Weight returns how many a member counts as. A negative weight counts as 0, and one above 2^40 as 2^40, so that sums
-	// of millions of members do not overflow. If nil, each counts as one.
+	// over millions of members do not overflow. If nil, each counts as one.
 	Weight func(M) int64
 	// Bounds are asked in this order; a refusal names the first that refuses. There may be at most 64, and
 	// none only with Actionable.
@@ -61,31 +61,30 @@ func (q Quantity) String() string {
 type Bound struct {
 	// Name is required and unique.
 	Name string
-	// Per is a dimension: the bound applies to each of its groups separately, and not to members in none of them. If
-	// empty, it applies to all members together.
+	// Per is a dimension: the bound applies to each of its groups separately, and not to members outside all of them. If
+	// empty, the bound applies to all members together.
 	Per string
-	// Without is a dimension: the bound is asked only about members that are in none of its groups. It still counts all
-	// members.
+	// Without is a dimension: the bound never refuses members in one of its groups, but still counts them.
 	Without string
 
 	// Of is what is counted. Max is the upper limit, Min the lower one.
 	Of       Quantity
 	Max, Min Limit
-	// Within is how far back Recent looks. With Unproven it is how long an action waits for somebody to Judge it.
+	// Within is how far back Recent looks. With Unproven it is how long an action waits for a Judge.
 	Within time.Duration
-	// Quiet, if greater than 0, makes the bound a breaker: once exceeded, it stays shut until its limit has been kept
-	// for that long without a break. It is for Bad, Unavailable and Healthy, which are compared as they are now, with
-	// either Max or Min. Reservations do not count for this, only actions that have begun.
+	// Quiet, if greater than 0, makes the bound a breaker: once exceeded, it stays shut until the group has kept its limit
+	// for that long without a break. It is for Bad, Unavailable and Healthy, with either Max or Min; what counts is the
+	// present, including actions that have begun, but not reservations.
 	//
-	// With Unproven it is required: a trial forgets what was proved once no action has been unproven for that long, and
-	// failures once that much time has passed since their cooldown.
+	// With Unproven it is required: a trial forgets its proofs once no action has been unproven for that long, and its
+	// failures that long after their cooldown.
 	Quiet time.Duration
 
-	// What follows is for Unproven. Unjudged is the outcome of an action that nobody has judged Within its time, and is
-	// required.
+	// The remaining fields are for Unproven. Unjudged, which is required, is the outcome of an action that nobody has
+	// judged Within its time.
 	Unjudged Outcome
-	// Cooldown is for how long nothing may begin after an action has failed. It doubles with each further failure, up to
-	// MaxCooldown; if that is less than Cooldown, it does not grow. 0 means that there is none.
+	// Cooldown is how long no action may begin after one has failed. It doubles with each further failure, up to
+	// MaxCooldown; if that is less than Cooldown, it does not grow. 0 means no cooldown.
 	Cooldown, MaxCooldown time.Duration
 }
 

@@ -16,8 +16,7 @@ type machine struct {
 	ready bool
 }
 
-// A controller repairs machines that are not ready: two at a time, and none in a pool of which more than a fifth is
-// broken.
+// A controller repairs machines that are not ready: two at a time, and none in a pool with more than a fifth broken.
 func Example() {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	b, err := budget.New(budget.Config[string, machine]{
@@ -56,7 +55,7 @@ func Example() {
 	// b-00 budget "most of a pool is well" allows at most 4 in pool "b": 5 is too many
 }
 
-// A breaker: once more than three machines are broken, nothing is repaired until it has been at most three for ten
+// A breaker: once more than three machines are broken, it allows no repair until at most three have been broken for ten
 // minutes.
 func ExampleBound_breaker() {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -96,7 +95,7 @@ func ExampleBound_breaker() {
 	// 00:15 1 broken: repaired
 }
 
-// A trial: one machine is replaced first, then more while that helps, and after a failure one again.
+// A trial: replace one machine first, then more while that helps, and one again after a failure.
 func ExampleBudget_Judge() {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	b, _ := budget.New(budget.Config[string, machine]{
@@ -156,8 +155,8 @@ func tell(b *budget.Budget[string, machine], name string, total, bad int) {
 	fmt.Println(name, bad, "of", total, "broken:", err)
 }
 
-// Karpenter's rule: no more than a fifth of a pool may be broken, rounded up. Machines without a pool are held to a
-// fifth of all.
+// Karpenter's rule: no more than a fifth of a pool may be broken, rounded up. For machines without a pool, it is a
+// fifth of all machines.
 func ExampleConfig_karpenter() {
 	b, _ := budget.New(budget.Config[string, machine]{
 		Dimensions: pool,
@@ -177,7 +176,7 @@ func ExampleConfig_karpenter() {
 	//  1 of 8 broken: budget "a fifth of all" allows at most 6: 8 is too many
 }
 
-// Cluster API's unhealthyRange [1-3]: up to three machines are remediated, and a larger failure is left to people.
+// Cluster API's unhealthyRange [1-3]: remediate up to three machines, and leave a larger failure to people.
 func ExampleConfig_clusterAPI() {
 	b, _ := budget.New(budget.Config[string, machine]{
 		Bad:        broken, // members that are about to be actionable count too

@@ -48,8 +48,7 @@ func (l Limit) Up() Limit {
 // IsSet reports whether the limit is set.
 func (l Limit) IsSet() bool { return l.kind != unset }
 
-// Of returns the limit as a number, given the total that it is a share of; a negative total counts as 0. It is 0 if the
-// limit is not set.
+// Of returns the limit as a number, for this total; a negative total counts as 0. It is 0 if the limit is not set.
 func (l Limit) Of(total int64) int64 {
 	if l.kind != percentDown && l.kind != percentUp {
 		return l.count

@@ -148,8 +148,8 @@ func (b *Budget[K, M]) RemoveAt(key K, now time.Time) bool {
 	return true
 }
 
-// Keys returns the members that were Set last under this name, in no particular order. Whoever takes over a name finds
-// those that are gone among them.
+// Keys returns the members that were last Set under this name, in no particular order. A program that takes over a name
+// compares them with the members that still exist.
 func (b *Budget[K, M]) Keys() (keys []K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,16 +21,16 @@ var (
 type Refusal struct {
 	// Bound is the first bound that refuses; Dimension and Group are where.
 	Bound, Dimension, Group string
-	// Used is what would be counted once the action had begun, and Allowed the limit that it would break; Min says
+	// Used is what the bound would count once the action had begun, and Allowed the limit that this would break; Min says
 	// whether that is the lower limit.
 	Used, Allowed int64
 	Min           bool
-	// Shut: the bound is a breaker that was exceeded earlier and has not opened, or a trial that cools down. Then Used alone
-	// is not the reason.
+	// Shut: the bound is a breaker that was exceeded earlier and has not opened, or a trial that cools down. Then Used may
+	// be within the limit.
 	Shut bool
 	// Failures is how many failed actions a trial remembers.
 	Failures int
-	// Again is when time alone may change the answer. It is zero if only a change of a member can.
+	// Again is when time alone may change the answer. It is zero if only a change of a member can do that.
 	Again time.Time
 }
 
@@ -64,7 +64,7 @@ type Reservation[K comparable] struct {
 	now    time.Time // set by At
 }
 
-// At returns the same reservation with methods that use this reading of the clock.
+// At returns the same reservation, whose methods use this reading of the clock.
 func (r Reservation[K]) At(now time.Time) Reservation[K] {
 	r.now = now
 	return r
@@ -83,19 +83,19 @@ const (
 	over
 )
 
-// GiveBack ends a reservation because nothing was done: everything is as if it had never been reserved. It reports whether
-// the reservation was still held.
+// GiveBack ends a reservation because nothing was done: everything is as if there had been none. It reports whether the
+// reservation was still in force.
 func (r Reservation[K]) GiveBack() bool { return r.owner != nil && r.owner.end(r, givenBack) }
 
 // Commit says that the action has begun. The action goes on until End, or until the member is removed. Commit reports
-// whether the reservation was still held.
+// whether the reservation was still in force.
 func (r Reservation[K]) Commit() bool { return r.owner != nil && r.owner.end(r, begunNow) }
 
 // End says that the committed action is over. It reports whether it was still going on.
 func (r Reservation[K]) End() bool { return r.owner != nil && r.owner.end(r, over) }
 
-// Reserve asks all bounds whether the member may be acted on. If so, it counts the member as acted on. The error is a
-// *Refusal, ErrUnknown, ErrActing or ErrNotActionable. The cost grows with the number of bounds. For breakers, the
+// Reserve asks all bounds whether the program may act on the member. If so, the member counts as acted on. The error is
+// a *Refusal, ErrUnknown, ErrActing or ErrNotActionable. The cost grows with the number of bounds. For breakers, the
 // first call also looks at every group once.
 func (b *Budget[K, M]) Reserve(key K) (Reservation[K], error) {
 	return b.ReserveAt(key, b.now())

@@ -17,8 +17,8 @@ const SnapshotVersion = 1
 // ErrNotEmpty is returned by Restore if the Budget is in use: it has members, or remembers something.
 var ErrNotEmpty = errors.New("budget: cannot restore into a budget that is in use: call Restore before the first Set")
 
-// Snapshot is what cannot be learned from members. It encodes to JSON if the keys do. Reservations that were neither
-// committed nor given back are not in it: they count as given back.
+// Snapshot is what a Budget cannot learn from members. It encodes to JSON if the keys do. It leaves out reservations
+// that were neither committed nor given back: they count as given back.
 type Snapshot[K comparable] struct {
 	Version int                `json:"version"`
 	Acting  map[string][]K     `json:"acting,omitempty"` // by name (see Budget.As): members with an action in progress, in the order of Commit
@@ -32,10 +32,11 @@ type GroupSnapshot[K comparable] struct {
 	// Shut: the breaker is shut. Calm is for how long its limits have been kept, nil if they are not kept now.
 	Shut bool           `json:"shut,omitempty"`
 	Calm *time.Duration `json:"calm,omitempty"`
-	// Recent are the actions that began lately, oldest first. Those of a trial are unproven.
+	// Recent are the actions that began within Bound.Within, oldest first. Those of a trial are unproven.
 	Recent []RecentSnapshot[K] `json:"recent,omitempty"`
-	// Of a trial: how many actions were proved since the last failure, and for how long none has been unproven; how many
-	// failures are remembered, and how much of their cooldown is left, which is negative once it is over.
+	// The rest is for a trial. Proved is how many actions were proved since the last failure, and Idle how long none has
+	// been unproven. Failures is how many failures it remembers, and Cooldown how much of their cooldown is left, negative
+	// once it is over.
 	Proved   int64         `json:"proved,omitempty"`
 	Idle     time.Duration `json:"idle,omitempty"`
 	Failures int           `json:"failures,omitempty"`

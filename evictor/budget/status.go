@@ -48,8 +48,8 @@ func (b *Budget[K, M]) StatusAt(name, group string, now time.Time) (Status, bool
 	return s, true
 }
 
-// Groups returns the sorted names of the groups of a dimension. That includes groups without members of which something
-// is still remembered. It is nil if there is no such dimension.
+// Groups returns the sorted names of the groups of a dimension, including groups without members that a bound still
+// remembers. It is nil if there is no such dimension.
 func (b *Budget[K, M]) Groups(dimension string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,8 +61,8 @@ func (b *Budget[K, M]) Groups(dimension string) []string {
 	return nil
 }
 
-// Unmatched returns the names of the bounds that apply to nobody, in the order of Config.Bounds: there are members, but
-// none is in a group of the bound's dimension. A misspelled label does that.
+// Unmatched returns the names of the bounds that apply to no member, in the order of Config.Bounds: there are members,
+// but none is in a group of the bound's dimension. A misspelled label does that.
 func (b *Budget[K, M]) Unmatched() (names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -66,7 +66,8 @@ func (e *PermissionError) Error() string {
 	return "no permission to " + strings.Join(missing, ", ")
 }
 
-// Permissions returns what a Cluster with these options needs. A dry run needs only those to get, list and watch.
+// Permissions returns the permissions that a Cluster with these options needs. A dry run needs only those to get, list
+// and watch.
 func (o Options) Permissions() []Permission {
 	var all []Permission
 	add := func(p Permission, verbs ...string) {
@@ -116,7 +117,7 @@ func (c *Cluster) Check(ctx context.Context, needed []Permission) error {
 	}
 	switch is, err := version.ParseGeneric(info.GitVersion); {
 	case err != nil || is.Major() == 0:
-		c.opts.Logger.Warn("the API server does not say which version it is", "version", info.GitVersion, "oldestSupported", OldestServer)
+		c.opts.Logger.Warn("the API server does not report its version", "version", info.GitVersion, "oldestSupported", OldestServer)
 	case is.LessThan(version.MustParseGeneric(OldestServer)):
 		return &ServerTooOldError{Version: info.GitVersion}
 	}

@@ -43,8 +43,8 @@ type Cluster struct {
 	running sync.WaitGroup // what Run began
 }
 
-// New returns a Cluster. It starts nothing and sends nothing; Run does, and an evictor that has the Cluster's Clients
-// calls Run itself. The error names every fault of the client and the options.
+// New returns a Cluster. It starts nothing and sends nothing; Run does, and Evictor.Run calls that. The error names
+// every fault of the client and the options.
 func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	if err := opts.validate(client); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (c *Cluster) allLinks() []*link {
 // NewForConfig is New with clients made from config, which use protobuf. Nodes, evictions and events each get a client
 // with its own rate limit, as in upstream's controllers, so that events do not delay evictions, nor evictions the lifting
 // of taints. If config has no QPS, each limit is kube-controller-manager's: 20 requests a second, in bursts of 30;
-// client-go's own default is too slow when a zone is lost. Clients set in the options are used as they are.
+// client-go's own default is too slow when a zone is lost. It uses clients set in the options as they are.
 func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 	if config == nil {
 		return nil, field.Required(field.NewPath("config"), "how to reach the API server, such as rest.InClusterConfig returns it")
@@ -154,7 +154,8 @@ func (c *Cluster) Clients() evictor.Clients {
 }
 
 // Health returns what the guard last told the evictor: nil, or why it cannot see the cluster well enough to act. If it
-// can, but some renewals were lost or some leases cannot be read, Health returns a *PartialError. The evictor acts then.
+// can, but the watch lost some renewals or it cannot read some leases, Health returns a *PartialError; the evictor
+// still acts.
 func (c *Cluster) Health() error {
 	if err := c.guard.health(); err != nil {
 		return err
@@ -162,8 +163,8 @@ func (c *Cluster) Health() error {
 	return c.guard.partial()
 }
 
-// Feed implements evictor.Source: the informers report changes, and the guard whether it can see the cluster. It may be
-// called for several targets, at any time before Run ends. It returns an error if the options do not fit the
+// Feed implements evictor.Source: the informers report changes, and the guard reports whether it can see the cluster.
+// Call it for any number of targets, at any time before Run ends. It returns an error if the options do not fit the
 // configuration, or an informer has stopped.
 func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 	if absent(to) {
@@ -211,7 +212,7 @@ const podsOfANode = 110
 func (c *Cluster) warn(config evictor.Config) {
 	evicts := config.Half != evictor.Lifecycle || !config.TaintBasedEviction
 	if needed := config.NodeEvictionRate * podsOfANode; evicts && c.evictionsPerSecond > 0 && float64(c.evictionsPerSecond) < needed {
-		c.opts.Logger.Warn("the rate limit of evictions is too low for the loss of a zone: pods will be evicted late",
+		c.opts.Logger.Warn("the rate limit of evictions is too low for the loss of a zone: evictions will be late",
 			"qps", c.evictionsPerSecond, "nodeEvictionRate", config.NodeEvictionRate, "podsPerSecondAndZone", needed)
 	}
 }

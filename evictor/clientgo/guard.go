@@ -125,7 +125,7 @@ func (g *guard) found(err error) {
 		return
 	}
 	if err != nil {
-		g.c.opts.Logger.Warn("cannot see the cluster well enough: nothing is tainted or evicted", "why", err)
+		g.c.opts.Logger.Warn("cannot see the cluster well enough: no taints and no evictions", "why", err)
 	} else {
 		g.c.opts.Logger.Info("can see the cluster again")
 	}
@@ -153,7 +153,7 @@ func (g *guard) look(ctx context.Context) error {
 	}
 	live, err := g.probe(ctx, unseen)
 	if err != nil {
-		return fmt.Errorf("no lease was seen to advance for %s, and none can be read: %w", quiet.Round(time.Second), err)
+		return fmt.Errorf("no lease has advanced for %s, and none can be read: %w", quiet.Round(time.Second), err)
 	}
 	g.remember(live)
 	switch {

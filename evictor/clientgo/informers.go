@@ -136,7 +136,7 @@ func watched[T any](c *Cluster, s *sources, what string, example runtime.Object,
 		return obj, nil // slim already
 	})
 	if err != nil {
-		c.opts.Logger.Error("clientgo: objects are kept whole", "what", what, "error", err) // fails only after a start
+		c.opts.Logger.Error("clientgo: the informer keeps whole objects", "what", what, "error", err) // fails only after a start
 	}
 	s.own = append(s.own, informer)
 	return informer

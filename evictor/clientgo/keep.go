@@ -10,11 +10,11 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Keep names what is kept of nodes and pods for the program: for the evictor's Options.Hold, Domain, Excluded, MayEvict and
-// Together, for the functions of its Budget, and for other code that reads the stores. Labels are always kept. The zero Keep names nothing
-// more.
+// Keep names what the informers keep of nodes and pods for the program: for the evictor's Options.Hold, Domain,
+// Excluded, MayEvict and Together, for the functions of its Budget, and for other code that reads the stores. They
+// always keep labels. The zero Keep names nothing more.
 //
-// This is all that is kept:
+// They keep only this:
 //
 //   - of a node: its name, UID, resourceVersion, creation time, labels, taints, and whether it is unschedulable; of its
 //     conditions Ready, MemoryPressure, DiskPressure, PIDPressure and NetworkUnavailable, and of those that announce
@@ -27,14 +27,14 @@ import (
 //   - of a DaemonSet, watched only with Options.DaemonSets, the same metadata and its selector
 //
 // All else reads as if it were not set: other annotations and owners, finalizers, managed fields, messages, other
-// conditions, addresses, images, capacity, what is allocatable, containers with their requests and limits, volumes. Very
-// large objects lose some of what is kept: see "What is watched, and what is kept" in the package's documentation.
+// conditions, addresses, images, capacity and allocatable, containers with their requests and limits, volumes. Very
+// large objects lose more: see "What is watched, and what is kept" in the package's documentation.
 //
 // Times of pods are whole seconds, as in the API. Kept objects share labels and texts with others: never change them. A
-// program that needs more reads whole objects, by Options.Factory or Options.Informers.
+// program that needs more uses whole objects, with Options.Factory or Options.Informers.
 type Keep struct {
-	// NodeAnnotations and PodAnnotations are keys of annotations, for example of one by which Options.Hold of the evictor
-	// knows nodes under repair, or one that names a pod's gang.
+	// NodeAnnotations and PodAnnotations are keys of annotations: one by which the evictor's Options.Hold knows nodes
+	// under repair, for example, or one that names a pod's gang.
 	NodeAnnotations, PodAnnotations []string
 	// Owners keeps the OwnerReferences of pods. The pods of one owner share them.
 	Owners bool
@@ -44,8 +44,8 @@ type Keep struct {
 //
 //	options.Cache.DefaultTransform = clientgo.Keep{}.Slim
 //
-// Of nodes, pods and the leases in kube-node-lease it leaves what Keep says, and of every pod its controller. Other readers
-// of that cache must do without the rest. Other objects stay as they are. It never returns an error.
+// Of nodes, pods and the leases in kube-node-lease it leaves what Keep says, and of every pod its controller. Other
+// readers of that cache must do without the rest. Objects of other kinds stay as they are. Slim never returns an error.
 func (k Keep) Slim(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *v1.Node:

@@ -120,7 +120,7 @@ func (l *link) note(err error) {
 	switch {
 	case err != nil && l.err == nil:
 		l.since = now
-		l.logger.Warn("reading fails and is retried", "what", l.what, "error", err)
+		l.logger.Warn("reading fails, retrying", "what", l.what, "error", err)
 	case err == nil && l.err != nil:
 		l.logger.Info("reading works again", "what", l.what, "after", now.Sub(l.since).Round(time.Second))
 	}

@@ -81,7 +81,7 @@ func TestAClusterThatDoesNotRunIsAwaited(t *testing.T) {
 		}
 		told := e.Explain("a-0")
 		require.Len(t, told, 1)
-		require.Contains(t, told[0].String(), "nothing is decided, it waits for its Cluster to run")
+		require.Contains(t, told[0].String(), "no decisions yet, waiting for its Cluster to run")
 		require.Empty(t, client.Actions())
 	})
 }

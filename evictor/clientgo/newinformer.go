@@ -14,8 +14,8 @@ import (
 )
 
 // NewInformer makes an informer for a cache that is not the Cluster's; use it as Cache.NewInformer in the options of a
-// controller-runtime manager. An informer of nodes, pods or leases reads as the Cluster's own do: never from an old cache
-// of the API server; in pages, each made small by the transform function before the next is read; and again within a
+// controller-runtime manager. An informer of nodes, pods or leases reads as the Cluster's own do: never from an old
+// cache of the API server; in pages, each made small by the transform function before the next; and again within a
 // second once the API server is back. The guard sees when it fails. For other kinds it returns client-go's informer.
 func (c *Cluster) NewInformer(lw cache.ListerWatcher, example runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
 	var what string

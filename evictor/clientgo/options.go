@@ -19,48 +19,46 @@ import (
 
 // Options say how a Cluster watches and writes. The zero Options are valid and do what upstream does.
 type Options struct {
-	// Half is the evictors' Config.Half. Both, the zero value, serves every evictor; an evictor that needs more than Half
-	// provides is refused by evictor.New. Lifecycle is for evictors that taint and evict nothing, and needs no permission
-	// to evict. TaintEviction is for evictors that write no nodes: it watches no leases, and needs no permission for
-	// leases or to patch nodes. Without leases the guard notices watches that are broken, but not watches that stand
-	// still.
+	// Half is the evictors' Config.Half. Both, the zero value, serves every evictor; evictor.New refuses an evictor that
+	// needs more than Half provides. Lifecycle is for evictors that taint and evict nothing, and needs no permission to
+	// evict. TaintEviction is for evictors that write no nodes: it watches no leases, and needs no permission for leases
+	// or to patch nodes. Without leases the guard notices watches that are broken, but not watches that stand still.
 	Half evictor.Half
 
 	// EvictionAPI creates policy/v1 Evictions, which respect disruption budgets, instead of deleting pods.
 	EvictionAPI bool
-	// DaemonSets watches DaemonSets too. Without taints (Config.TaintBasedEviction false), pods that a DaemonSet selects
-	// but does not own are then spared as well, as upstream did.
+	// DaemonSets watches DaemonSets too. Without taints (Config.TaintBasedEviction false), the evictor then also spares
+	// pods that a DaemonSet selects but does not own, as upstream did.
 	DaemonSets bool
 
-	// Factory, if not nil, provides the informers, with whole objects and the leases of all namespaces. Use it in
-	// programs that have a factory anyway, so that nothing is watched twice. The Cluster's Run starts those of its
-	// informers that are not running, and ends them with itself. Nil means the Cluster's own informers, which keep little.
-	// Of watches that others make, the guard sees only when that of the leases stands still, not when those of nodes and
-	// pods are broken.
+	// Factory, if not nil, provides the informers, with whole objects and the leases of all namespaces. Use it in programs
+	// that have a factory anyway, so that they watch nothing twice. The Cluster's Run starts those of its informers that
+	// are not running, and ends them with itself. Nil means the Cluster's own informers, which keep little. With foreign
+	// watches, the guard notices only when that of the leases stands still, not when those of nodes and pods are broken.
 	Factory informers.SharedInformerFactory
 	// Informers is Factory for a cache that the program runs itself, such as controller-runtime's. The Cluster does not
-	// start it. If the cache makes its informers with Cluster.NewInformer, the guard also sees when their watches are
-	// broken. What the cache keeps is up to its transform functions, of which Keep.Slim is one.
+	// start it. If the cache makes its informers with Cluster.NewInformer, the guard also notices when their watches are
+	// broken. The cache's transform functions decide what it keeps; Keep.Slim is one.
 	Informers Informers
 	// Keep names what the Cluster's own informers keep of nodes and pods beside their labels and what an evictor itself
-	// reads. Its documentation lists all of it.
+	// reads.
 	Keep Keep
 
 	// Component is the source named in events. Empty means upstream's: "taint-eviction-controller" for
 	// TaintManagerEviction, "node-controller" for all others.
 	Component string
-	// EventClient writes the events; nil means the client of everything else. A separate one keeps events from using up
-	// the other's rate limit.
+	// EventClient writes the events; nil means the same client as for everything else. A separate one keeps events from
+	// using up the rate limit of that one.
 	EventClient kubernetes.Interface
 
-	// EvictionClient evicts the pods; nil means the client of everything else. A separate one keeps evictions from using
-	// up the rate limit of node writes, above all of lifting. Upstream's two controllers also have one each.
+	// EvictionClient evicts the pods; nil means the same client as for everything else. A separate one keeps evictions
+	// from using up the rate limit of node writes, above all of lifting. Upstream's two controllers also have one each.
 	EvictionClient kubernetes.Interface
 
-	// LeaseSilence is how long no lease at all may advance before the guard reads leases itself, and how long a watch may
+	// LeaseSilence is how long all leases may stand still before the guard reads leases itself, and how long a watch may
 	// be broken. 0 means 20s, twice the period at which a kubelet renews its lease, or two fifths of the evictor's grace
-	// period if that is less. A negative value means no guard. evictor.New refuses a value with which the guard might not
-	// notice before the grace period ends.
+	// period if that is less. A negative value means no guard. evictor.New refuses a value with which the guard might
+	// notice only after the grace period.
 	LeaseSilence time.Duration
 
 	// Clock is the real clock when nil.

@@ -8,14 +8,14 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// PartialError is the error of Cluster.Health if the cluster is seen well enough to act, but not all of it. The evictors
-// go on: only the nodes that it is about wait or live on.
+// PartialError is the error of Cluster.Health if the guard sees the cluster well enough to act, but not all of it. The
+// evictors go on: only the nodes that it names wait or live on.
 type PartialError struct {
-	// Lost names, in order, the nodes whose leases were renewed without the watch delivering it. Each is read from the API
-	// server again when it has been silent for another grace period. A node leaves the list when the watch delivers that
-	// renewal or a later one.
+	// Lost names, in order, the nodes with a lease renewal that the watch has not delivered. The Confirmer reads a lease
+	// from the API server again when its node has been silent for another grace period. A node leaves the list when the
+	// watch delivers that renewal or a later one.
 	Lost []string
-	// Unread is why the lease of a silent node could not be read in the last two minutes; nil if all could.
+	// Unread is why a read of a silent node's lease failed in the last two minutes; nil if none did.
 	Unread error
 }
 

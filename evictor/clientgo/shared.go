@@ -11,12 +11,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Informers returns an informer that somebody else runs, by an example of its objects: a *v1.Node, a *v1.Pod or a
+// Informers returns an informer that somebody else runs, for an example of its objects: a *v1.Node, a *v1.Pod or a
 // *coordinationv1.Lease. With controller-runtime it is the GetInformer of its cache.Cache:
 //
 //	func(ctx context.Context, example clientgo.Object) (clientgo.Informer, error) { return mgr.GetCache().GetInformer(ctx, example) }
 //
-// It is called once for each kind while the Cluster runs, and again a second after an error. It may block until the
+// The Cluster calls it once for each kind while it runs, and again a second after an error. It may block until the
 // informer has synced, but not longer than the context.
 type Informers func(ctx context.Context, example Object) (Informer, error)
 
@@ -26,7 +26,7 @@ type Object interface {
 	runtime.Object
 }
 
-// Informer is what a Cluster needs of other informers; controller-runtime's cache.Informer and client-go's
+// Informer is what a Cluster needs of foreign informers; controller-runtime's cache.Informer and client-go's
 // cache.SharedIndexInformer implement it. Informers of nodes and pods must also have client-go's method GetIndexer, as
 // controller-runtime's have unless they are restricted to a few namespaces.
 type Informer interface {

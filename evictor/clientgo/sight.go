@@ -18,21 +18,20 @@ type Part struct {
 	Err error
 }
 
-// Parts returns all parts, in that order. A fault shows after Options.LeaseSilence, plus an eighth of it for the guard's
-// next look, at the latest; writes that hang take another 30 seconds, the most that a write may take. With a negative
-// LeaseSilence, passes and writes never fail. A PartialError of Health is no fault of a part.
+// Parts returns all parts, in the order of Part.Name. A fault shows within 1.625 times Options.LeaseSilence: an eighth
+// is for the guard's next look, and half for the answer. Writes that hang take another 30 seconds, the most that a
+// write may take. With a negative LeaseSilence, passes and writes never fail. A PartialError of Health is no fault of a
+// part.
 func (c *Cluster) Parts() []Part {
 	lists := error(nil)
 	if what := c.Awaits(); what != "" {
-		lists = errors.New("nothing is decided while waiting for " + what)
+		lists = errors.New("no decisions yet, waiting for " + what)
 	}
 	return []Part{{"lists", lists}, {"watches", c.guard.health()}, {"passes", c.passes()}, {"writes", c.writes.ill()}}
 }
 
-// MayLead returns nil if every part works, or the error of the first that fails. A replica that cannot see or write must
-// not hold the lease, because it keeps others from acting: with Lock it loses the lease and does not take it. The part
-// writes works again once a write succeeds; for that the guard tries a dry-run write at each look, as long as the part
-// fails.
+// MayLead returns nil if every part works, or the error of the first that fails. Lock gives up the lease meanwhile. The
+// part "writes" works again once a write succeeds; while it fails, the guard tries a dry-run write at each look.
 func (c *Cluster) MayLead() error {
 	for _, part := range c.Parts() {
 		if part.Err != nil {

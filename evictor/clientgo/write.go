@@ -16,9 +16,8 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// FinishWithin is how long a write in flight may still take when the context of Run ends; it is finished rather than cut
-// off, and no other begins. So a leader's writes end before the next leader's term if the lease duration is at least the
-// renew deadline plus FinishWithin.
+// FinishWithin is how long a write in flight may still take to finish when the context of Run ends; no other begins.
+// "Leadership" in the package comment says what the lease duration must be.
 const FinishWithin = 4 * time.Second
 
 // writeTimeout is how long a write may take, including the wait for the client's own rate limit.

@@ -1,15 +1,14 @@
-// Package compat helps forks of kube-controller-manager to migrate: its packages have the names and the behaviour of
-// upstream packages that are not meant to be imported, on top of ours.
+// Package compat helps forks of kube-controller-manager to migrate: on top of our packages, it has the names and the
+// behaviour of upstream packages that are not meant to be imported.
 //
 //	of k8s.io/kubernetes                                    of github.com/evictkit/evictkit
 //	pkg/controller/nodelifecycle/scheduler                  evictor/compat/scheduler
 //	pkg/controller/tainteviction, timed workers alone       evictor/compat/tainteviction
 //	pkg/controller/nodelifecycle/scheduler, v1.23 to v1.26  evictor/compat/v126/scheduler: both, without loggers
 //
-// A fork changes the import and deletes its own copy, or keeps its folder and adds one file to it: MIGRATING.md has
-// the steps, which a test takes on copies of v1.26.15 and v1.36.3. New features, such as cancelled turns, identities
-// and snapshots, are in packages ratelimitqueue and timedworker themselves; their documentation says what replaces
-// each call.
+// A fork changes the import and deletes its own copy, or keeps its folder and adds one file to it: MIGRATING.md has the
+// steps, which a test takes on copies of v1.26.15 and v1.36.3. New features, such as cancelled turns, identities and
+// snapshots, are only in packages ratelimitqueue and timedworker; their documentation says what replaces each call.
 //
 // Tests compare the first two with upstream's in random sequences of calls. Each package's comment and DIFFERENCES.md
 // list the differences.

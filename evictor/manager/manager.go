@@ -35,10 +35,10 @@ import (
 
 // Options change what differs from upstream's behaviour. The zero Options are valid.
 type Options struct {
-	// Cluster says how the cluster is watched and written. Its Informers must be nil: they are the manager's. Its Logger
-	// is the manager's if nil.
+	// Cluster says how the evictor watches and writes the cluster. Its Informers must be nil: they are the manager's. A
+	// nil Logger becomes the manager's.
 	Cluster clientgo.Options
-	// Evictor holds the evictor's options. Observer and OnPass are called in addition to the metrics. MayWrite is asked
+	// Evictor holds the evictor's options. Observer and OnPass run in addition to the metrics. The evictor asks MayWrite
 	// only while this replica leads and is fit to. A nil Logger becomes the manager's; a nil Jitter adds up to a fifth.
 	Evictor evictor.Options
 	// Registerer registers the metrics; nil means controller-runtime's registry, which can take them once in a process.
@@ -46,7 +46,7 @@ type Options struct {
 }
 
 // New makes a manager, as ctrl.NewManager does, and an evictor that runs with it. The error names every fault of the
-// settings, or is controller-runtime's. Nothing is sent before the manager starts.
+// settings, or is controller-runtime's. The evictor sends nothing before the manager starts.
 func New(config *rest.Config, options ctrl.Options, settings evictor.Config, more Options) (ctrl.Manager, *evictor.Evictor, error) {
 	if err := validate(options, more); err != nil {
 		return nil, nil, err

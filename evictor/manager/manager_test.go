@@ -107,7 +107,7 @@ func TestAManagerWatchesOnce(t *testing.T) {
 		require.Len(t, pods(t, a), 2)
 		renew(t, a, 90*time.Second, all[1:]...)
 		require.Equal(t, []string{"till"}, pods(t, a))
-		require.Contains(t, e.Explain("shop/cart")[0].String(), "nothing is decided")
+		require.Contains(t, e.Explain("shop/cart")[0].String(), "no decisions yet")
 		requests := a.requests()
 		for _, kind := range []string{"nodes", "pods", "leases"} {
 			require.Equal(t, 1, requests["watch "+kind]-requests["stream "+kind], kind)
@@ -171,7 +171,7 @@ func TestAManagerChecksItsAPIServer(t *testing.T) {
 	}{
 		"all is well":    {version: "v1.36.3"},
 		"too old":        {version: "v1.18.6", ends: "the API server is v1.18.6, which is too old: the oldest supported version is 1.22"},
-		"no version":     {version: "v0.0.0-master+abc", warns: "the API server does not say which version it is"},
+		"no version":     {version: "v0.0.0-master+abc", warns: "the API server does not report its version"},
 		"may not delete": {version: "v1.36.3", denied: forbid("pods", "delete"), ends: "no permission to delete pods"},
 		"need not":       {version: "v1.36.3", denied: forbid("pods", "delete"), dryRun: true},
 		"may not list":   {version: "v1.36.3", denied: forbid("leases", "list"), ends: "no permission to list leases.coordination.k8s.io"},

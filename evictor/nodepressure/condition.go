@@ -21,7 +21,7 @@ var conditionTexts = [pressureCount][2][2]string{
 }
 
 // NodeConditions returns MemoryPressure, DiskPressure and PIDPressure as the kubelet writes them into the node's
-// status. Those that are in under are True. Their times are not set: only the caller knows what the status said before.
+// status. Those in under are True. It sets no times: only the caller knows what the status said before.
 func NodeConditions(under []v1.NodeConditionType) []v1.NodeCondition {
 	result := make([]v1.NodeCondition, pressureCount)
 	for i, conditionType := range conditionTypes {

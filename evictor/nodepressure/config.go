@@ -13,12 +13,12 @@ import (
 // Config configures a Machine. Start from DefaultConfig or from a kubelet's Settings. The zero Config is valid and
 // watches nothing.
 type Config struct {
-	// Thresholds say what the node can be short of, and when it is. Their order matters only among the hard thresholds
-	// of one signal and among its soft ones: the first that is due is acted on. The thresholds of the container file
-	// system are derived; see DeriveContainerFs.
+	// Thresholds say what the node can be short of, and when it is. Their order matters only among the hard thresholds of
+	// one signal and among its soft ones: the machine acts on the first that is due. It derives the thresholds of the
+	// container file system; see DeriveContainerFs.
 	Thresholds []Threshold
-	// PressureTransitionPeriod is how long a node condition outlasts the shortage that set it, so that it does not
-	// flap. With 0 it ends with the shortage.
+	// PressureTransitionPeriod is how long a node condition outlasts the shortage that set it, so that the condition does
+	// not flap. With 0 it ends with the shortage.
 	PressureTransitionPeriod time.Duration
 	// MaxPodGracePeriodSeconds caps the pod's own grace period in a soft eviction. Negative means no cap.
 	MaxPodGracePeriodSeconds int64

@@ -19,7 +19,7 @@ const (
 	ReclaimNode
 	// EvictPods: evict the pods in Decision.Evictions.
 	EvictPods
-	// Stuck: a pod would have to be evicted, but every pod is protected.
+	// Stuck: a pod would have to go, but every pod is protected.
 	Stuck
 )
 
@@ -77,13 +77,13 @@ func (l Layout) reclaims(signal Signal) []Reclaim {
 type MetThreshold struct {
 	Threshold Threshold
 	Sample    Sample
-	// Since is when it was first seen met without a break.
+	// Since is when the machine first saw it met, without a break since.
 	Since time.Time
-	// Due: it has been met for its grace period.
+	// Due: it has been met for its whole grace period.
 	Due bool
-	// Rising: the threshold is available again, but not its minimum reclaim on top.
+	// Rising: the threshold is available again, but not its minimum reclaim as well.
 	Rising bool
-	// Stale: the sample is not newer than the previous one, so nothing is evicted because of it.
+	// Stale: the sample is not newer than the previous one, so no pod goes because of it.
 	Stale bool
 }
 
@@ -95,16 +95,16 @@ type Decision struct {
 	// Conditions are the node's pressure conditions that are True now, in the order MemoryPressure, DiskPressure,
 	// PIDPressure. Do not change the slice: later decisions may share it.
 	Conditions []v1.NodeConditionType
-	// Met are the thresholds that are met, in the order in which they would be acted on.
+	// Met are the met thresholds, in the order in which the machine acts on them.
 	Met []MetThreshold
 
-	// Threshold is the one that is acted on, and Sample the measurement that met it. Both are zero if Observe finds
-	// nothing to do or evicts pods that exceed limits. AfterReclaim leaves them as they were.
+	// Threshold is the one that the decision acts on, and Sample the measurement that met it. Both are zero if Observe
+	// finds nothing to do or evicts pods that exceed limits. AfterReclaim leaves them as they were.
 	Threshold Threshold
 	Sample    Sample
-	// Reclaim is what to reclaim first, in order. It is set with ReclaimNode only.
+	// Reclaim is what to reclaim first, in order. It is set only with ReclaimNode.
 	Reclaim []Reclaim
-	// Ranked are all pods in the order in which they would be evicted.
+	// Ranked are all pods in the order in which they would go.
 	Ranked []Candidate
 	// Evictions are the pods to evict now: one for a threshold, or every pod that exceeds a limit. With ReclaimNode it
 	// is the pod to evict if reclaiming is not enough.

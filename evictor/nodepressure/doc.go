@@ -6,11 +6,11 @@
 // A Kubernetes node has an agent, the kubelet, that runs its pods. The pods share the node's resources. When memory
 // runs out, the kernel kills a process; when a disk is full, writes fail. The kubelet acts before that. As soon as less
 // than a threshold is left, it sets a condition in the node's status, such as MemoryPressure, so that no more pods
-// come. It deletes what no pod needs. Then it evicts pods, one at a time, until enough is left again.
+// come. It deletes what no pod needs. Then it evicts pods, one at a time, until enough is free again.
 //
 // This package is that part of the kubelet for other programs: another kind of agent, a simulation, or a tool that asks
-// what a node would have done. A Machine takes one measurement of the node after the other and answers with decisions.
-// It measures nothing and kills nothing.
+// what a node would have done. A Machine takes one measurement of the node after the other and answers each with a
+// decision. It measures nothing and kills nothing itself.
 //
 //	machine, err := nodepressure.New(nodepressure.DefaultConfig()) // or Settings{…}.Config()
 //	…
@@ -27,8 +27,8 @@
 //	}
 //	admission := machine.Admit(newcomer) // may this pod start here?
 //
-// A Manager is this loop, complete: it measures, cleans up, kills and waits through interfaces that you implement.
-// Admit, Rank and QOSClass can be used on their own.
+// A Manager is the whole loop: it measures, cleans up, kills and waits through interfaces that you implement. You can
+// also use Admit, Rank and QOSClass alone.
 //
 // # How it decides
 //
@@ -40,19 +40,19 @@
 // What the words mean:
 //
 //   - A Signal is something that a node can run short of: memory, space or inodes of each of its file systems, process
-//     IDs. A Threshold says below which amount of it the node is short.
+//     IDs. A Threshold is the amount below which the node is short of it.
 //   - Met: less than the threshold is available. A threshold that was due stays met until its minimum reclaim is
-//     available on top; until then it is Rising.
+//     available as well; meanwhile it is Rising.
 //   - Due: met for its whole grace period. A threshold without a grace period is hard, others are soft.
 //   - Conditions: a met threshold makes MemoryPressure, DiskPressure or PIDPressure True at once, and keeps it True for
 //     a transition period after it was last met, so that conditions do not flap.
-//   - The first: hard before soft, memory before the rest, then the order of Signals. An old measurement is not acted
-//     on again, because it does not show the effect of the last eviction yet.
+//   - The first: hard before soft, memory before the rest, then the order of Signals. A Machine does not act twice on
+//     one measurement, because that does not show the effect of the last eviction yet.
 //   - Reclaim: if the node is short of disk, dead containers and unused images go first. AfterReclaim says whether that
 //     was enough.
-//   - Evict: pods are ranked, those that use more than they requested first, and the first one that is not protected
-//     goes. Only one goes at a time, because what it gives back may be enough. Pods that exceed their own limits of
-//     local storage go before that, all at once, whether or not the node is short of anything.
+//   - Evict: the ranking puts pods first that use more than they requested, and the first unprotected pod goes. Only
+//     one goes at a time, because what it gives back may be enough. Pods that exceed their own limits of local storage
+//     go before that, all at once, whether or not the node is short of anything.
 //
 // Amounts are int64: bytes, inodes, processes.
 //
@@ -60,32 +60,32 @@
 //
 // Run makes a pass every MonitoringPeriod and whenever Notify is called. Step does what is due now, for programs with
 // their own loop. After an eviction the Manager waits until the pod has given back what it used, then passes again. A
-// hard eviction replaces a soft one whose pod is still in its grace period. A Kill that has not returned in time (ten
-// seconds, or one and a half times the grace period) is given up and reported; its result is taken when it comes, and
-// until then its pod is skipped. Meanwhile conditions and Admit follow the node. Only Run starts goroutines, and it
-// waits for them.
+// hard eviction replaces a soft one whose pod is still in its grace period. The Manager gives up and reports a Kill
+// that has not returned in time (ten seconds, or one and a half times the grace period). It takes the result when that
+// comes, and skips the pod until then. Meanwhile conditions and Admit follow the node. Only Run starts goroutines, and
+// it waits for them.
 //
 // # Where measurements come from
 //
 //   - Package summary reads what a kubelet serves about its node, also remotely.
-//   - Package cgroup measures the machine it runs on from its cgroup v2 files, as a StatsProvider, and calls Notify
-//     when the kernel signals that tasks wait for memory.
+//   - Package cgroup is a StatsProvider that measures the machine it runs on from cgroup v2 files. It calls Notify when
+//     the kernel signals that tasks wait for memory.
 //   - Any other source: Stats is a plain struct.
 //
 // # Time
 //
 // What counts is elapsed time, by the clock in the Config. If the clock's readings have a monotonic part, as the real
-// clock's do, setting the wall clock changes neither grace nor transition periods. Without it, a clock that jumps
-// forward counts as time passed, and one that goes back counts as no time passed. Instants in decisions are as the
-// clock shows them then. Times of samples are those of whatever measured them, and are compared only with each other.
+// clock's do, setting the wall clock changes neither grace nor transition periods. Without one, a jump forward counts
+// as time passed, and a step back as no time. Instants in decisions are what the clock shows at the decision. The time
+// of a sample comes from whatever measured it; a Machine compares it only with other samples.
 //
 // # What differs from the kubelet
 //
-// The kubelet here is that of k8s.io/kubernetes v1.37. Each deliberate difference has a row in DIFFERENCES.md, at the
-// top of the repository, with its reason and its test. A test plays random series on both this package and the
-// original, and counts how often each difference shows.
+// The kubelet here is that of k8s.io/kubernetes v1.37. DIFFERENCES.md, at the top of the repository, lists each
+// deliberate difference with its reason and its test. A test plays random series on both this package and the original,
+// and counts how often each difference shows.
 //
-// Three surprising things are kept: after reclaiming, a pod is evicted if any threshold is within its minimum reclaim,
+// Three surprises are as in the kubelet: after reclaiming, a pod goes if any threshold is within its minimum reclaim,
 // even one that was not met before; a shortage ends when samples of its signal are missing; and page cache that the
 // kernel counts as active counts as used.
 package nodepressure

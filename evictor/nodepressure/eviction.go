@@ -13,7 +13,7 @@ import (
 // Reason is the reason in the status of a pod that was evicted or not admitted.
 const Reason = "Evicted"
 
-// Causes of evictions that are no signals, named as upstream's metrics name them.
+// Causes of evictions other than signals, with the names of upstream's metrics.
 const (
 	EmptyDirLimit  = "emptydirfs.limit"
 	PodLimit       = "ephemeralpodfs.limit"
@@ -41,12 +41,12 @@ type Eviction struct {
 	Hard bool
 	// GracePeriodSeconds replaces the pod's own grace period.
 	GracePeriodSeconds int64
-	// Message is for the pod's status and for an event with the reason Reason.
+	// Message is for the pod's status and for an event whose reason is Reason.
 	Message string
 	// Annotations are for that event; nil if the pod exceeded a limit.
 	Annotations map[string]string
-	// Condition goes into the pod's status; nil if the pod exceeded a limit. Its times are not set, nor is its observed
-	// generation, which only newer APIs have.
+	// Condition goes into the pod's status; nil if the pod exceeded a limit. It has no times, and no observed generation,
+	// which only newer APIs have.
 	Condition *v1.PodCondition
 }
 

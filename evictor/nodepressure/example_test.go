@@ -187,7 +187,7 @@ func (s *slow) Kill(_ context.Context, eviction nodepressure.Eviction) error {
 
 func (s *slow) CleanedUp(*v1.Pod) bool { return !s.clock.Now().Before(s.ends) }
 
-// A loop of your own, here in virtual time.
+// Your own loop, here in virtual time.
 func ExampleManager_Step() {
 	clock := clocktesting.NewFakeClock(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
 	config, managing := nodepressure.DefaultConfig(), nodepressure.DefaultManagerConfig()
@@ -224,8 +224,8 @@ func memoryOf(available int64) nodepressure.Stats {
 	}
 }
 
-// What --eviction-minimum-reclaim and --eviction-pressure-transition-period do: one eviction more until there is room, and
-// a condition that stays a while.
+// --eviction-minimum-reclaim and --eviction-pressure-transition-period: one more eviction until there is room, and a
+// condition that stays a while.
 func ExampleSettings() {
 	config, err := nodepressure.Settings{
 		EvictionHard:                     map[string]string{"memory.available": "100Mi"},
@@ -256,8 +256,8 @@ func ExampleSettings() {
 	// 00:02:40 400 Mi left: Nothing []
 }
 
-// What --eviction-max-pod-grace-period does: a soft eviction gives the pod its own grace period, up to that. A hard one gives
-// one second.
+// --eviction-max-pod-grace-period: a soft eviction gives the pod its own grace period, up to this maximum. A hard one
+// gives one second.
 func ExampleEviction() {
 	for _, soft := range []bool{true, false} {
 		settings := nodepressure.Settings{EvictionHard: map[string]string{"memory.available": "100Mi"}}
@@ -292,7 +292,7 @@ func ExampleEviction() {
 	// 00:00:30 cart hard: true seconds: 1
 }
 
-// Static, mirror and critical pods are never evicted for what the node is short of.
+// Static, mirror and critical pods never go because the node is short of something.
 func ExampleProtectionOf() {
 	critical := int32(2_000_000_000)
 	static := requesting("static", "")

@@ -46,7 +46,7 @@ type watched struct {
 	sample Sample
 }
 
-// New returns a machine that has seen no sample yet, or an error with the faults of the configuration.
+// New returns a machine that has seen no sample yet, or an error with all faults of the configuration.
 func New(config Config) (*Machine, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("nodepressure: %w", err)
@@ -67,13 +67,13 @@ func New(config Config) (*Machine, error) {
 }
 
 // Thresholds returns the watched thresholds, including the derived ones of the container file system, in the order in
-// which they are acted on.
+// which the machine acts on them.
 func (m *Machine) Thresholds() []Threshold { return slices.Clone(m.config.Thresholds) }
 
-// Observe takes a sample of the node and decides. If any pods exceed their limits of local storage, they are all
-// evicted before anything else is done. Otherwise the first threshold that is due is acted on, but only once for each
-// measurement: if its sample is not newer than the last one, nothing is evicted for it. The cost is a pass over the
-// thresholds and, with LocalStorageLimits, over the pods; pods are ranked only if one must go.
+// Observe takes a sample of the node and decides. If any pods exceed their limits of local storage, it evicts them all
+// before anything else. Otherwise it acts on the first threshold that is due, but only once for each measurement: if
+// the sample is not newer than the last one, it evicts no pod for it. The cost is a pass over the thresholds and, with
+// LocalStorageLimits, over the pods; it ranks pods only if one must go.
 func (m *Machine) Observe(stats Stats) Decision {
 	d, first := m.observe(stats)
 	if m.config.LocalStorageLimits {
@@ -110,10 +110,10 @@ func (d Decision) evict() Decision {
 	return d
 }
 
-// AfterReclaim takes the sample that was measured after reclaiming, and decides what follows d. If every threshold and
-// its minimum reclaim is available the answer is Nothing, otherwise the eviction in d. If the sample has no signals,
-// for example because measuring failed, pods are evicted. Like upstream, it looks at all thresholds, including those
-// that were not met before, and keeps the order of pods in d. A decision with another Action is returned as it is.
+// AfterReclaim takes a sample measured after reclaiming, and decides what follows d: Nothing if every threshold and its
+// minimum reclaim is available, otherwise the eviction in d. The eviction also follows if the sample has no signals,
+// for example because measuring failed. Like upstream, it looks at all thresholds, including those that were not met
+// before, and keeps the order of pods in d. It returns a decision with another Action as it is.
 func (m *Machine) AfterReclaim(d Decision, stats Stats) Decision {
 	if d.Action != ReclaimNode {
 		return d
@@ -226,7 +226,7 @@ func (m *Machine) conditions(now int64) []v1.NodeConditionType {
 	return m.under
 }
 
-// Conditions returns the node's pressure conditions as of the last Observe. The slice must not be changed.
+// Conditions returns the node's pressure conditions as of the last Observe. Do not change the slice.
 func (m *Machine) Conditions() []v1.NodeConditionType {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -237,7 +237,7 @@ func (m *Machine) Conditions() []v1.NodeConditionType {
 func (m *Machine) Admit(pod *v1.Pod) Admission { return Admit(m.Conditions(), pod) }
 
 // Next returns when the decision next changes even if the samples do not: when a grace period ends, or the transition
-// period of a condition. It is false if neither is pending.
+// period of a condition. It returns false if neither is pending.
 func (m *Machine) Next() (next time.Time, pending bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -36,8 +36,8 @@ type Manager struct {
 	kills    []*kill   // not returned yet, at most one for each pod
 }
 
-// NewManager returns a manager that does nothing until Run or Step, or an error with the faults of the configuration. The
-// machine should have the same clock.
+// NewManager returns a manager that does nothing until Run or Step, or an error with all faults of the configuration.
+// Give the machine the same clock.
 func NewManager(machine *Machine, clients Clients, config ManagerConfig) (*Manager, error) {
 	errs := config.faults()
 	if machine == nil {
@@ -61,8 +61,8 @@ func NewManager(machine *Machine, clients Clients, config ManagerConfig) (*Manag
 }
 
 // Notify asks for a pass at once, for example because the kernel signals that memory is low. It never blocks and may be
-// called from any goroutine. A notification is kept while Run is busy or before Run is called. It does not interrupt a
-// hard eviction in progress. If you use Step, call Step after Notify.
+// called from any goroutine. The manager keeps a notification that comes while Run is busy, or before Run. It does not
+// interrupt a hard eviction in progress. If you use Step, call Step after Notify.
 func (m *Manager) Notify() {
 	select {
 	case m.wake <- struct{}{}:
@@ -87,8 +87,8 @@ func (m *Manager) Run(ctx context.Context) error {
 }
 
 // Step does everything that is due, in the caller's goroutine, and returns when to call it again. It is for programs
-// with their own loop, and for simulations. If it is called earlier it does nothing, unless Notify was called. It waits
-// for each Kill to return; see Killer.
+// with their own loop, and for simulations. An earlier call does nothing, except after Notify. Step waits for each Kill
+// to return; see Killer.
 //
 // The error is ErrRunning if another Run or Step is active, or the context's cause; a nil context is one, too. If the context has ended, an eviction
 // in progress is forgotten, as after Run, and the next Step or Run begins with a pass.

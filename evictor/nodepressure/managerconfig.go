@@ -15,14 +15,14 @@ import (
 type ManagerConfig struct {
 	// MonitoringPeriod is the time between two passes that evict nothing.
 	MonitoringPeriod time.Duration
-	// CleanupTimeout is how long the Manager waits for killed pods to give back what they used. CleanupPoll is how
-	// often it asks.
+	// CleanupTimeout is how long the Manager waits for a killed pod to give back what it used. CleanupPoll is how often it
+	// asks.
 	CleanupTimeout, CleanupPoll time.Duration
 	// Clock is the real clock if nil. What counts is elapsed time; see the package comment.
 	Clock clock.Clock
-	// OnDecision, if set, is called with every decision, even if it is not acted on because an eviction is in progress.
-	// OnError, if set, is called with every error; that of a Kill is a *KillError. Both are called from Run or Step and
-	// must not block. A panic in OnDecision is reported to OnError; one in OnError is ignored.
+	// OnDecision, if set, gets every decision, even one that the Manager does not act on because an eviction is in
+	// progress. OnError, if set, gets every error; that of a Kill is a *KillError. Run or Step calls both, and they must
+	// not block. OnError also gets a panic in OnDecision; a panic in OnError is ignored.
 	OnDecision func(Decision)
 	OnError    func(error)
 }
@@ -51,11 +51,12 @@ func (c ManagerConfig) faults() field.ErrorList {
 // ErrRunning is returned by Run and Step while another Run or Step of the same Manager is active.
 var ErrRunning = errors.New("nodepressure: another Run or Step of this Manager is active: call one at a time")
 
-// ErrKillTimeout is wrapped by the KillError of a Kill that did not return in time and was given up. The kubelet
-// records this as an event about the pod, a Warning with the reason ExceededGracePeriod.
+// ErrKillTimeout is what the KillError wraps of a Kill that did not return in time, so that the Manager gave it up. The
+// kubelet records this as an event about the pod, a Warning with the reason ExceededGracePeriod.
 var ErrKillTimeout = errors.New("not dead in time")
 
-// KillError reports a Kill that failed or was given up. A Kill that was given up and fails later is reported twice.
+// KillError reports a Kill that failed, or that the Manager gave up. The Manager reports a Kill twice that it gave up
+// and that fails later.
 type KillError struct {
 	Eviction Eviction
 	// Err is what Kill returned, or wraps ErrKillTimeout.

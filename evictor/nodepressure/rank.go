@@ -11,13 +11,13 @@ import (
 // Candidate is a pod in the order of eviction, with the reasons for its place.
 type Candidate struct {
 	Pod Pod
-	// Protection says why the pod is not evicted, if it is protected.
+	// Protection says why the pod is protected from eviction, if it is.
 	Protection Protection
 	Priority   int32
 	QOS        v1.PodQOSClass
-	// Used and Requested are amounts of what the node is short of: bytes, inodes or processes. Inodes and processes
-	// cannot be requested. A request that does not fit an int64 is the largest one here; both rankings of this package
-	// compare such requests exactly, as the kubelet does.
+	// Used and Requested are amounts of what the node is short of: bytes, inodes or processes. Pods cannot request inodes
+	// or processes. A request that does not fit an int64 is the largest int64 here; both rankings of this package compare
+	// such requests exactly, as the kubelet does.
 	Used, Requested int64
 
 	huge *resource.Quantity // the request if it does not fit an int64
@@ -26,7 +26,7 @@ type Candidate struct {
 // Exceeds reports whether the pod uses more than it requested.
 func (c *Candidate) Exceeds() bool { return c.Used > c.Requested }
 
-// Over returns by how much; negative if the pod uses less.
+// Over returns by how much the pod exceeds its request; negative if it uses less.
 func (c *Candidate) Over() int64 { return c.Used - c.Requested }
 
 // Ranking orders pods for eviction.
@@ -46,8 +46,8 @@ func (f RankingFunc) Compare(starved v1.ResourceName, a, b *Candidate) int { ret
 // The rankings. Both put pods whose usage is unknown before pods that are equal to them so far.
 var (
 	// ByUsage is the kubelet's: first pods that use more than they requested, then lower priority, then the larger
-	// difference. For processes: lower priority, then more processes. For inodes, upstream subtracts the request of
-	// storage, in bytes, from the number of inodes; here nothing is subtracted.
+	// difference. For processes: lower priority, then more processes. For inodes, upstream subtracts the request for
+	// storage, in bytes, from the number of inodes; ByUsage does not.
 	ByUsage Ranking = RankingFunc(compareByUsage)
 	// ByQOS is the ranking of Kubernetes 1.8 and earlier: BestEffort, Burstable, Guaranteed, then the larger difference
 	// between usage and request.
@@ -119,8 +119,8 @@ func compareByQOS(_ v1.ResourceName, a, b *Candidate) int {
 	return compareOver(a, b)
 }
 
-// Rank returns the pods in the order in which they would be evicted for a shortage of what the signal measures,
-// including the protected ones. The layout says which disk usage counts. A nil ranking is ByUsage.
+// Rank returns the pods, including the protected ones, in the order in which they would go for a shortage of what the
+// signal measures. The layout says which disk usage counts. A nil ranking is ByUsage.
 func Rank(pods []Pod, signal Signal, layout Layout, ranking Ranking) []Candidate {
 	if ranking == nil {
 		ranking = ByUsage

@@ -117,10 +117,10 @@ func aggregate(pod *v1.Pod, of amount) (total resource.Quantity, found bool) {
 	return total, found
 }
 
-// QOSClass returns the pod's quality of service class. It is computed from the pod's resources, as upstream does when
-// it admits a pod: Guaranteed if every container has equal requests and limits of cpu and memory, BestEffort if none
-// has any, otherwise Burstable. Resources of the pod as a whole replace those of its containers. The pod's status does
-// not matter. Requests above their limits, which the API refuses, make a pod Burstable.
+// QOSClass returns the pod's quality of service class. It follows from the pod's resources, as upstream computes it
+// when it admits a pod: Guaranteed if every container has equal requests and limits of cpu and memory, BestEffort if
+// none has any, otherwise Burstable. Resources of the pod as a whole replace those of its containers. The pod's status
+// does not matter. Requests above their limits, which the API refuses, make a pod Burstable.
 func QOSClass(pod *v1.Pod) v1.PodQOSClass {
 	q := qos{guaranteed: true}
 	if r := pod.Spec.Resources; r != nil && (anyPodLevel(r.Requests) || anyPodLevel(r.Limits)) {
@@ -204,7 +204,7 @@ func (p Protection) String() string {
 // systemCriticalPriority is the priority of system-cluster-critical, the lowest that makes a pod critical.
 const systemCriticalPriority = 2_000_000_000
 
-// ProtectionOf says whether and why a pod is protected from eviction and from being refused admission.
+// ProtectionOf says whether and why a pod is protected from eviction and from a refusal of admission.
 func ProtectionOf(pod *v1.Pod) Protection {
 	if source, ok := pod.Annotations["kubernetes.io/config.source"]; ok && source != "api" {
 		return StaticPod

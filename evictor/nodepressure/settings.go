@@ -12,7 +12,7 @@ import (
 )
 
 // Settings are the fields of a KubeletConfiguration that concern node pressure, with the same names, so that a
-// kubelet's configuration file decodes into them. The defaults are the kubelet's too: the zero Settings are those of a
+// kubelet's configuration file decodes into them. They have the kubelet's defaults: the zero Settings are those of a
 // kubelet on Linux without settings.
 type Settings struct {
 	// OperatingSystem chooses the defaults: v1.Linux (also if empty) or v1.Windows. KubeletConfiguration has no such
@@ -41,9 +41,9 @@ type Settings struct {
 	LocalStorageCapacityIsolation *bool `json:"localStorageCapacityIsolation,omitempty"`
 }
 
-// DefaultEvictionHard returns the hard thresholds of a kubelet without settings. Windows keeps more memory for itself,
-// so its threshold for memory is higher, and it has no inodes. For an operating system that Kubernetes does not run on,
-// the map is empty.
+// DefaultEvictionHard returns the hard thresholds of a kubelet without settings. Windows has a higher threshold for
+// memory, because it keeps more for itself, and no inodes. For an operating system that Kubernetes does not run on, the
+// map is empty.
 func DefaultEvictionHard(on v1.OSName) map[string]string {
 	defaults := map[string]string{string(NodeFsAvailable): "10%", string(ImageFsAvailable): "15%"}
 	switch on {

@@ -22,8 +22,8 @@ type Signal string
 const (
 	// MemoryAvailable is capacity less working set, in bytes.
 	MemoryAvailable Signal = "memory.available"
-	// AllocatableMemoryAvailable is what is left of the memory for all pods together, in bytes. It is not configured:
-	// it takes the threshold of MemoryAvailable if node allocatable is enforced on pods.
+	// AllocatableMemoryAvailable is what is left of the memory for all pods together, in bytes. It has no setting of its
+	// own: it takes the threshold of MemoryAvailable if node allocatable is enforced on pods.
 	AllocatableMemoryAvailable Signal = "allocatableMemory.available"
 	// NodeFsAvailable is the space of the kubelet's file system (volumes, logs), in bytes.
 	NodeFsAvailable Signal = "nodefs.available"
@@ -33,8 +33,8 @@ const (
 	ImageFsAvailable Signal = "imagefs.available"
 	// ImageFsInodesFree is how many inodes the file system of images has left.
 	ImageFsInodesFree Signal = "imagefs.inodesFree"
-	// ContainerFsAvailable is the space of the file system of writable layers, in bytes. Its thresholds are derived
-	// from those of another file system; see DeriveContainerFs.
+	// ContainerFsAvailable is the space of the file system of writable layers, in bytes. Its thresholds come from those of
+	// another file system; see DeriveContainerFs.
 	ContainerFsAvailable Signal = "containerfs.available"
 	// ContainerFsInodesFree is how many inodes the file system of writable layers has left.
 	ContainerFsInodesFree Signal = "containerfs.inodesFree"

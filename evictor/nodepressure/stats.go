@@ -10,9 +10,9 @@ import (
 type Sample struct {
 	// Available and Capacity are bytes, inodes or processes. A capacity matters only to percentages.
 	Available, Capacity int64
-	// Time is when it was measured, by the clock of whatever measured it. It is compared only with earlier samples of
-	// the same signal: nothing is evicted because of a sample that was seen before. The zero Time means that the sample
-	// is new.
+	// Time is when it was measured, by the clock of whatever measured it. A Machine compares it only with earlier samples
+	// of the same signal, and evicts no pod because of a sample that it has seen before. The zero Time means that the
+	// sample is new.
 	Time time.Time
 }
 
@@ -22,13 +22,11 @@ func MemorySample(available, workingSet int64, at time.Time) Sample {
 	return Sample{Available: available, Capacity: add(available, workingSet), Time: at}
 }
 
-// Stats is what is known about a node at one time. A Machine neither changes nor keeps it, but a Decision refers to its
-// pods.
+// Stats is a sample of a node at one time. A Machine neither changes nor keeps it, but a Decision refers to its pods.
 type Stats struct {
-	// Signals are the measurements. A signal without one counts as not watched.
+	// Signals are the measurements. A signal without a measurement counts as not watched.
 	Signals map[Signal]Sample
-	// Pods are the node's active pods: those that have something running, including terminating ones. Their order does
-	// not matter.
+	// Pods are the node's active pods, in any order: those that have something running, including terminating ones.
 	Pods []Pod
 }
 
@@ -39,7 +37,7 @@ type Pod struct {
 	Usage *Usage
 }
 
-// Usage is what a pod uses. What is not known is 0, and negative values count as 0.
+// Usage is what a pod uses. Leave unknown figures 0; negative values count as 0.
 type Usage struct {
 	// Memory is the working set of the pod, in bytes.
 	Memory int64 `json:"memory,omitempty"`
@@ -63,7 +61,7 @@ type VolumeUsage struct {
 	Disk Disk   `json:"disk"`
 }
 
-// ContainerUsage is what a container uses: its memory as a working set in bytes, its writable layer, and its logs.
+// ContainerUsage is what a container uses: memory (its working set, in bytes), its writable layer, and its logs.
 type ContainerUsage struct {
 	Name   string `json:"name"`
 	Memory int64  `json:"memory,omitempty"`
@@ -90,8 +88,8 @@ func (l Layout) counts(signal Signal) counted {
 	return counted{rootfs: true, logs: true, volumes: true}
 }
 
-// Uses returns how much the pod uses of what the signal measures, as it counts in the ranking: of disk usage, only what
-// is on that file system. It is 0 if the usage is not known.
+// Uses returns how much the pod uses of what the signal measures, as it counts in the ranking; of disk usage, only the
+// part on that file system. It is 0 if the usage is not known.
 func (p Pod) Uses(signal Signal, layout Layout) int64 {
 	if p.Usage == nil {
 		return 0

@@ -12,14 +12,13 @@ import (
 type Threshold struct {
 	Signal Signal
 	Value  Value
-	// GracePeriod is how long the shortage must last before pods are evicted for it. A threshold without a grace period
-	// is hard.
+	// GracePeriod is how long the shortage must last before pods go for it. A threshold without a grace period is hard.
 	GracePeriod time.Duration
 	// MinReclaim is how much more than Value must be available to end a shortage that was due.
 	MinReclaim Value
 }
 
-// Hard reports whether pods are evicted as soon as the threshold is met.
+// Hard reports whether pods go as soon as the threshold is met.
 func (t Threshold) Hard() bool { return t.GracePeriod == 0 }
 
 // String returns text such as "memory.available < 100Mi for 30s".
@@ -57,8 +56,8 @@ func (l Layout) base(containerFs Signal) Signal {
 }
 
 // DeriveContainerFs replaces the thresholds of the container file system by those of the file system it is on: the
-// image file system with DedicatedImageFs, the kubelet's otherwise. The error names each given threshold that was
-// overridden. It is only a warning: the result is valid. The given slice is not changed.
+// image file system with DedicatedImageFs, the kubelet's otherwise. The error names each given threshold that this
+// overrides. It is only a warning: the result is valid. The given slice stays as it is.
 func DeriveContainerFs(thresholds []Threshold, layout Layout) ([]Threshold, error) {
 	var errs []error
 	result := make([]Threshold, 0, len(thresholds)+4)

@@ -118,6 +118,6 @@ func ExampleWorld_Clock() {
 	}
 	fmt.Println("evicted:", report.Evicted)
 	// Output:
-	// 00:06:35 node a-005: may not be acted on: budget "five nodes" allows at most 5: 6 is too many
+	// 00:06:35 node a-005: its turn is refused: budget "five nodes" allows at most 5: 6 is too many
 	// evicted: 50
 }

@@ -1,5 +1,5 @@
-// Package beside answers: how do I test my own controller beside the evictor, with everything that the evictor does to
-// nodes and pods, and without waiting?
+// Package beside answers: how do I test my own controller beside an evictor that really taints nodes and evicts pods,
+// without waiting?
 //
 // This controller opens an incident for each node that the evictor taints NoExecute, and closes it when the taint has
 // been gone for five minutes. Its test plays outages in virtual time.
@@ -19,10 +19,10 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Settled is how long a node must be free of taints before its incident is closed.
+// Settled is how long a node must be free of taints before the controller closes its incident.
 const Settled = 5 * time.Minute
 
-// Incidents is the controller. Like an evictor, it is an evictor.Target, and its Step is called when it wants to be.
+// Incidents is the controller. Like an evictor, it is an evictor.Target, and its Step says when to call it next.
 type Incidents struct {
 	nodes evictor.NodeStore
 	clock clock.PassiveClock
@@ -60,7 +60,7 @@ func (i *Incidents) Open() []string {
 	return slices.Sorted(maps.Keys(i.open))
 }
 
-// Step handles what changed and what is due. It returns when something is due next; the zero time means never.
+// Step handles all changes and all that is due. It returns when something is due next; the zero time means never.
 func (i *Incidents) Step(context.Context) (next time.Time, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

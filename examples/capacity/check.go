@@ -1,8 +1,8 @@
 // Package capacity answers: how do I keep a pod where it is while there is no room for it elsewhere, or at hours at
 // which nobody may be disturbed?
 //
-// Options.MayEvict is asked before each eviction. This one has a calendar, which holds back maintenance from one o'clock
-// to two, and counts what is free on the other nodes. Its test plays a night in virtual time.
+// The evictor asks Options.MayEvict before each eviction. This one has a calendar, which forbids evictions from one
+// o'clock to two, and counts what is free on the other nodes. Its test plays a night in virtual time.
 package capacity
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// Check says whether a pod may be evicted now. Under Run it is asked by several goroutines.
+// Check says whether a pod may be evicted now. Under Run, several goroutines ask it.
 type Check struct {
 	nodes evictor.NodeStore
 	pods  evictor.PodStore
@@ -25,8 +25,8 @@ type Check struct {
 	promised map[types.UID]promise
 }
 
-// New makes a Check that reads these stores. They must show resources, so on a cluster they are made from informers of
-// your own: package clientgo keeps none.
+// New makes a Check that reads these stores. They must show resources, so on a cluster make them from your own
+// informers: package clientgo keeps no resources.
 func New(nodes evictor.NodeStore, pods evictor.PodStore) *Check {
 	return &Check{nodes: nodes, pods: pods, promised: make(map[types.UID]promise)}
 }

@@ -2,7 +2,8 @@
 // than allowed, and with notice to their users?
 //
 // Which host is next? A paced queue for each rack says. May it go now? A budget over racks and over all GPUs says. When
-// must its jobs be gone? Work that is due when the notice ends knows. All of it is played in virtual time.
+// must its jobs be gone? A timed worker knows, whose work is due when the notice ends. The program plays all of it in
+// virtual time.
 package main
 
 import (
@@ -29,7 +30,7 @@ type host struct {
 	gpus int64
 }
 
-// drain is the program. It prints what it does to a host; yours would cordon, evict and update.
+// drain is the program. It only prints what it does to a host; yours would cordon, evict and update.
 type drain struct {
 	clock *testingclock.FakeClock
 	out   io.Writer

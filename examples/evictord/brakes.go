@@ -122,7 +122,7 @@ func (b *brakes) look(ctx context.Context) {
 	}
 	b.last.Store(is)
 	if is.err != nil && was.err == nil {
-		b.logger.Warn("the brakes cannot be read: they stay as they were", "error", is.err)
+		b.logger.Warn("cannot read the brakes: they stay as they were", "error", is.err)
 	}
 	b.apply(was.pulled, is.pulled)
 }
@@ -155,7 +155,7 @@ func (b *brakes) apply(was, is map[string]string) {
 	b.e.Kick()
 	b.logger.Warn("brakes", "pulled", is) // not below: it must show at any verbosity
 	if none := b.unmatched(); len(none) > 0 {
-		b.logger.Warn("brakes that stop nothing: there is no such node or zone", "keys", none)
+		b.logger.Warn("brakes that stop nothing, because no such node or zone exists", "keys", none)
 	}
 }
 
@@ -255,9 +255,9 @@ func (b *brakes) state() *brakesState {
 }
 
 var (
-	brakesPulled    = prometheus.NewDesc("evictkit_brakes", "What is spared: by brakes that are pulled (all, zone, node), or nodes whose maintenance is announced.", []string{"kind"}, nil)
-	brakesUnmatched = prometheus.NewDesc("evictkit_brakes_unmatched", "Brakes that are pulled and stop nothing, because there is no such node or zone.", nil, nil)
-	brakesAge       = prometheus.NewDesc("evictkit_brakes_age_seconds", "How long ago the brakes were last read.", nil, nil)
+	brakesPulled    = prometheus.NewDesc("evictkit_brakes", "Pulled brakes by kind (all, zone, node), and nodes whose maintenance is announced.", []string{"kind"}, nil)
+	brakesUnmatched = prometheus.NewDesc("evictkit_brakes_unmatched", "Pulled brakes that stop nothing, because no such node or zone exists.", nil, nil)
+	brakesAge       = prometheus.NewDesc("evictkit_brakes_age_seconds", "Seconds since the last read of the brakes.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -164,7 +164,7 @@ func TestBrakesThatCannotBeReadStay(t *testing.T) {
 		b.pull(t, nil)
 	}
 	require.False(t, b.cluster.HasNoExecute("a-0"))
-	require.Equal(t, 1, strings.Count(b.log.String(), "cannot be read"))
+	require.Equal(t, 1, strings.Count(b.log.String(), "cannot read the brakes"))
 	told := b.state()
 	require.Equal(t, map[string]string{"all": "incident"}, told.Pulled)
 	require.Equal(t, "--brakes=n/b: configmaps \"b\" not found", told.Unreadable)

@@ -75,7 +75,7 @@ func debugging(d debugged) http.Handler {
 		if key := r.URL.Query().Get("explain"); key != "" {
 			decisions := d.e.Explain(key)
 			if len(decisions) == 0 {
-				http.Error(w, fmt.Sprintf("no decision about %q is remembered: give NODE or NAMESPACE/POD", key), http.StatusNotFound)
+				http.Error(w, fmt.Sprintf("no decision about %q in memory: give NODE or NAMESPACE/POD", key), http.StatusNotFound)
 			}
 			for _, decision := range decisions {
 				fmt.Fprintln(w, decision)

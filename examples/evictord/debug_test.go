@@ -29,7 +29,7 @@ func TestExplainingNothingSaysSo(t *testing.T) {
 	handler := debugging(debuggedOf(cluster, e))
 	for key, want := range map[string]string{
 		"a-0":  "00:00:00 node a-0: seen for the first time\n",
-		"a-00": "no decision about \"a-00\" is remembered: give NODE or NAMESPACE/POD\n",
+		"a-00": "no decision about \"a-00\" in memory: give NODE or NAMESPACE/POD\n",
 	} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/evictor?explain="+key, nil))

@@ -43,7 +43,7 @@ var (
 	errFollower  = errors.New("another replica leads")
 	errLostLease = errors.New("the lease was lost: another replica may lead now")
 	errBlind     = errors.New("this replica is not fit to lead")
-	errStuck     = errors.New("the evictor does not end: the program does")
+	errStuck     = errors.New("the evictor does not end, so the program exits")
 )
 
 func newLeadership(client kubernetes.Interface, o leaderOptions, sees func() error, logger *slog.Logger) *leadership {

@@ -7,9 +7,9 @@
 //
 // With --half=lifecycle or --half=taint-eviction it replaces only one of the two.
 //
-// Of several replicas all watch and one, the leader, acts. A leader that can no longer see the cluster, or whose writes
-// all fail, releases the lease. With the default flags another replica leads within 45 seconds: 20 in which a watch may
-// be broken, 12 to look and ask, a retry period, 5 to finish its writes, and a retry period of the next leader. The old
+// All replicas watch, and only one, the leader, acts. A leader that can no longer see the cluster, or whose writes all
+// fail, releases the lease. With the default flags another replica leads within 45 seconds: 20 in which a watch may be
+// broken, 12 to look and ask, a retry period, 5 to finish its writes, and a retry period of the next leader. The old
 // leader asks for the lease again once it is fit; while no replica is fit, none acts. /readyz names what is failing.
 package main
 

@@ -95,7 +95,7 @@ func newSecurity(ctx context.Context, o securityOptions, config *rest.Config, lo
 	s.tls.GetCertificate = watcher.GetCertificate
 	go func() {
 		if err := watcher.Start(ctx); err != nil {
-			logger.Error("cannot watch the certificate files: changes will not be loaded", "error", err)
+			logger.Error("cannot watch the certificate files, so changes have no effect", "error", err)
 		}
 	}()
 	return s, nil
@@ -124,7 +124,7 @@ func (s *security) guard(handler http.Handler) http.Handler {
 			handler.ServeHTTP(w, r)
 		case err != nil:
 			s.logger.Warn("cannot ask the API server whether the request is authorized", "path", r.URL.Path, "error", err)
-			http.Error(w, "the API server cannot be asked whether this is authorized", http.StatusServiceUnavailable)
+			http.Error(w, "cannot ask the API server whether this is authorized", http.StatusServiceUnavailable)
 		default:
 			s.logger.Debug("request not authorized", "user", known.User.GetName(), "path", r.URL.Path, "reason", reason)
 			http.Error(w, "Forbidden", http.StatusForbidden)

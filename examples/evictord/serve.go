@@ -83,7 +83,7 @@ func atOnce(most int, handler http.Handler) http.Handler {
 			handler.ServeHTTP(w, r)
 		default:
 			w.Header().Set("Retry-After", "1")
-			http.Error(w, fmt.Sprintf("too many requests: at most %d are handled at once", most), http.StatusServiceUnavailable)
+			http.Error(w, fmt.Sprintf("too many requests: the server handles at most %d at once", most), http.StatusServiceUnavailable)
 		}
 	})
 }

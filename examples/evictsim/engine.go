@@ -25,8 +25,8 @@ type engine struct {
 type engineFlags struct{ choice, program string }
 
 func (f *engineFlags) add(set *pflag.FlagSet) {
-	set.StringVar(&f.choice, "engine", ours, "evictkit, upstream (the controllers of Kubernetes, from a checkout of this repository only), or both")
-	set.StringVar(&f.program, "upstream-program", "", "`FILE` of the program that plays upstream's controllers, instead of building it from a checkout")
+	set.StringVar(&f.choice, "engine", ours, "evictkit, upstream (the controllers of Kubernetes, built from a checkout of this repository), or both")
+	set.StringVar(&f.program, "upstream-program", "", "program `FILE` that plays upstream's controllers, instead of one built from a checkout")
 }
 
 // engines returns the chosen ones. It builds upstream's program if needed.

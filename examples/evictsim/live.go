@@ -50,7 +50,7 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 		s.layout += fmt.Sprintf(" (nodefs %s, imagefs %s)", f.pressure.nodeFs, cmp.Or(f.pressure.imageFs, f.pressure.nodeFs))
 	}
 	if root {
-		fmt.Fprintf(s.out, "%s has no memory.current: memory is that of the machine, from /proc/meminfo and its memory.stat if it has one\n\n", f.pressure.cgroup)
+		fmt.Fprintf(s.out, "%s has no memory.current: memory is that of the machine, from /proc/meminfo and, if there is one, memory.stat\n\n", f.pressure.cgroup)
 	}
 	ticker := time.NewTicker(f.pressure.interval)
 	defer ticker.Stop()

@@ -1,12 +1,12 @@
-// Evictsim plays a scenario through the evictor in virtual time and reports what became of it. Without arguments it
-// plays an embedded scenario: go run -C examples ./evictsim.
+// Evictsim plays a scenario through the evictor in virtual time, and reports what became of the pods. Without arguments
+// it plays an embedded scenario: go run -C examples ./evictsim.
 //
-// Exit codes: 0, 1 if the world gets in the way (a file that cannot be read, a cluster that does not answer), 2 if an
-// expectation of the scenario does not hold, 64 for wrong usage and for faults in what the user wrote, 130 after Ctrl-C.
+// Exit codes: 0 for success, 1 if something outside fails (it cannot read a file, or a cluster does not answer), 2 if
+// an expectation of the scenario does not hold, 64 for wrong usage and for faults in the user's input, 130 after
+// Ctrl-C.
 //
 // With --pressure it instead plays a record of what a node and its pods used through the kubelet's eviction machine.
-// With --pressure-live it does so with measurements of the machine that it runs on, and --record writes them as a
-// record.
+// With --pressure-live it measures the machine that it runs on, and --record writes a record of that.
 package main
 
 import (

@@ -288,13 +288,13 @@ func TestADumpDecidesWherePodsComeBack(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("cluster: {files: [objects.yaml]}\nevents:\n- {at: 1m, fail: {zone: a}}\nreschedule: {}\nuntil: 1h\n"), 0o600))
 	story, _, err := simulate(t, "--scenario", file)
 	require.NoError(t, err)
-	require.Contains(t, story, "\nJob default/batch failed at 1m55s: too many of its pods did (4)\n")
+	require.Contains(t, story, "\nJob default/batch failed at 1m55s: too many of its pods failed (4)\n")
 	require.Contains(t, story, `
-at least 3 Pending at the end, 3 at most: not simulated are persistent volume claims of 1 pod
+at least 3 Pending at the end, 3 at most, because these are not simulated: persistent volume claims of 1 pod
   2 like default/web-a0: 0/6 nodes: 4 topology spread, 2 not Ready
   1 like default/db-a: 0/6 nodes: 4 volume, 2 not Ready
 `)
-	require.Contains(t, story, "\nat least 3 pod-hours lost (pods without a live node): not simulated are persistent volume claims of 1 pod\n")
+	require.Contains(t, story, "\nat least 3 pod-hours lost (pods without a live node), because these are not simulated: persistent volume claims of 1 pod\n")
 	text, _, err := simulate(t, "--scenario", file, "--output", "csv")
 	require.NoError(t, err)
 	require.Contains(t, text, ",understated,persistent volume claims,pods,1\n")

@@ -32,13 +32,13 @@ func (f *pressureFlags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.record, "pressure", "", "play the record of a node in `FILE` through the kubelet's eviction machine. A record is JSON lines: "+
 		`{"node":{}}, then {"pod":POD} and {"sample":{"t":SECONDS,"signals":{SIGNAL:{"available":N,"capacity":N}},"pods":{"NAMESPACE/NAME":{"memory":BYTES,"processes":N}}}}. `+
 		"examples/evictsim/noderecord/doc.go defines the format")
-	set.BoolVar(&f.live, "pressure-live", false, "measure the machine this runs on, and report what the kubelet would do, until interrupted or --until")
-	set.StringVar(&f.cgroup, "cgroup", "/sys/fs/cgroup", "with --pressure-live: the cgroup v2 directory that stands for the node, `DIR`")
-	set.StringVar(&f.nodeFs, "nodefs", existing("/", "/var/lib/kubelet"), "with --pressure-live: a directory on the kubelet's file system, `DIR`; empty measures no file system")
-	set.StringVar(&f.imageFs, "imagefs", existing("", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker"), "with --pressure-live: a directory on the file system of images and writable layers, `DIR`; empty is the kubelet's")
-	set.StringVar(&f.to, "record", "", "with --pressure-live: write a record, for --pressure, to `FILE`, - for stdout (the text report then goes to stderr)")
+	set.BoolVar(&f.live, "pressure-live", false, "measure this machine, and report what a kubelet would do, until Ctrl-C or --until")
+	set.StringVar(&f.cgroup, "cgroup", "/sys/fs/cgroup", "with --pressure-live: cgroup v2 `DIR` that stands for the node")
+	set.StringVar(&f.nodeFs, "nodefs", existing("/", "/var/lib/kubelet"), "with --pressure-live: `DIR` on the kubelet's file system; empty measures no file system")
+	set.StringVar(&f.imageFs, "imagefs", existing("", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker"), "with --pressure-live: `DIR` on the file system of images and writable layers; empty means the kubelet's")
+	set.StringVar(&f.to, "record", "", "with --pressure-live: write a record for --pressure to `FILE`, - for stdout (the text report then goes to stderr)")
 	set.DurationVar(&f.interval, "interval", 10*time.Second, "with --pressure-live: the time between measurements")
-	set.StringVar(&f.kubeletConfig, "kubelet-config", "", "with either: use the thresholds of a kubelet's configuration `FILE` and ignore its other fields; by default those of the record, or the kubelet's defaults")
+	set.StringVar(&f.kubeletConfig, "kubelet-config", "", "with --pressure or --pressure-live: take the thresholds from this kubelet configuration `FILE`; by default from the record, or the kubelet's defaults")
 }
 
 // existing returns the first directory that exists.

@@ -161,7 +161,7 @@ func (j *job) spared(s *scenariofile.Scenario) error {
 	for _, in := range inputs {
 		for _, out := range j.outputs {
 			if same(in, out) {
-				return usage(fmt.Errorf("%s: writing %s would overwrite what is played", j.name, out))
+				return usage(fmt.Errorf("%s: writing %s would overwrite the input", j.name, out))
 			}
 		}
 	}

@@ -172,7 +172,7 @@ func tellPods(w io.Writer, r *simulation.Report) {
 	}
 	for i := range r.FailedJobs[:min(len(r.FailedJobs), mostJobs)] {
 		j := &r.FailedJobs[i]
-		fmt.Fprintf(w, "Job %s failed at %s: too many of its pods did (%s)\n", j, short(j.At), count(j.Failed))
+		fmt.Fprintf(w, "Job %s failed at %s: too many of its pods failed (%s)\n", j, short(j.At), count(j.Failed))
 	}
 	if more := len(r.FailedJobs) - mostJobs; more > 0 {
 		fmt.Fprintf(w, "… and %s failed\n", some(more, "more Job"))
@@ -182,7 +182,7 @@ func tellPods(w io.Writer, r *simulation.Report) {
 		fmt.Fprintf(w, "%s%s Pending at the end, %s at most%s\n", atLeast, count(r.PendingAtEnd), count(r.MostPending), because)
 		tellUnplaced(w, r)
 	}
-	detail(r.PendingThatCouldPreempt, "of them at most would find a node if pods of lower priority left it; nothing is preempted")
+	detail(r.PendingThatCouldPreempt, "of them at most would find a node by preempting pods of lower priority, which is not simulated")
 	if r.MostTerminating > 0 {
 		fmt.Fprintf(w, "%s stuck terminating at the end, %s at most\n", count(r.TerminatingAtEnd), count(r.MostTerminating))
 	}
@@ -207,7 +207,7 @@ func understated(r *simulation.Report) (before, after string) {
 	for _, feature := range byCount(by) {
 		parts = append(parts, fmt.Sprintf("%s of %s", feature, some(by[feature], "pod")))
 	}
-	return "at least ", ": not simulated are " + strings.Join(parts, ", ")
+	return "at least ", ", because these are not simulated: " + strings.Join(parts, ", ")
 }
 
 // tellUnplaced prints why pods are Pending, grouped by equal requirements, the largest group first.

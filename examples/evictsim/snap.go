@@ -28,7 +28,7 @@ func snapshotCommand(f *flags) *cobra.Command {
 
   cluster: {files: [FILE]}
 
-The cluster is only listed, in pages. FILE has names, labels, taints, tolerations, affinity, resources, conditions and owners;
+evictsim only lists objects, in pages. FILE has names, labels, taints, tolerations, affinity, resources, conditions and owners;
 it has no environment, commands, images, addresses, annotations or managedFields. These permissions are enough:
 
 ` + snapshot.ClusterRole,

@@ -49,8 +49,8 @@ func (f *engineFlags) find(ctx context.Context, stderr io.Writer, quiet bool) (e
 		return e, nil
 	}
 	if !ok {
-		return e, errors.New("upstream's controllers are built from a checkout of github.com/evictkit/evictkit, because they need all of k8s.io/kubernetes: " +
-			"run simulate in one, or name a program that was built there (go build -C internal/conformance ./oracle) with --upstream-program")
+		return e, errors.New("upstream's controllers need all of k8s.io/kubernetes, so evictsim builds them from a checkout of github.com/evictkit/evictkit: " +
+			"run evictsim in one, or name a program that was built there (go build -C internal/conformance ./oracle) with --upstream-program")
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -103,7 +103,7 @@ func TestRowsOfDifferences(t *testing.T) {
 	root, ok := checkout()
 	require.True(t, ok)
 	e := engine{root: root}
-	row := e.row("a token taints a node that is not")
-	require.True(t, strings.HasPrefix(row, "a token taints a node that is not tainted yet ("), row)
+	row := e.row("a token goes to a node that is not")
+	require.True(t, strings.HasPrefix(row, "a token goes to a node that is not tainted yet ("), row)
 	require.Equal(t, "no such row …", e.row("no such row"))
 }

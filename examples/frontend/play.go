@@ -27,13 +27,13 @@ type Process struct {
 	Config    evictor.Config // its NodeMonitorPeriod is positive
 	Client    kubernetes.Interface
 	Informers informers.SharedInformerFactory
-	// Nodes is the node informer, with a lister that waits until it has the newest node. Virtual time stands still
-	// while a pass writes, so without that, tainting at the same instant would see old nodes.
+	// Nodes is the node informer, with a lister that waits until it has the newest node. Virtual time stands still while a
+	// pass writes, so without that wait, tainting at the same instant would see old nodes.
 	Nodes coreinformers.NodeInformer
 	// Together says that all passes of the controllers come at the same instants. Otherwise those that taint come
 	// between the others, where the version allows it.
 	Together bool
-	// Logged must be called with everything that the controllers log about zones.
+	// Call Logged with everything that the controllers log about zones.
 	Logged func(text string)
 }
 

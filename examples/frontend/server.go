@@ -73,7 +73,7 @@ func (s *Server) firstLeases(w *simulation.World) {
 var _ evictor.Target = (*Server)(nil)
 
 // Step does nothing: the controllers run by their own timers. If pods come back, the simulation must look from time to
-// time at what they did, before any pod can be back.
+// time at what the controllers did, before any pod can be back.
 func (s *Server) Step(context.Context) (next time.Time, err error) {
 	if s.look == 0 {
 		return time.Time{}, nil
@@ -130,14 +130,14 @@ func (s *Server) LeaseObserved(name string, at time.Time, _ string) {
 	s.put(leases, name, s.lease(name, at))
 }
 
-// LeaseMissed shows a renewed lease to those who read it, and not to those who watch.
+// LeaseMissed shows a renewed lease to those who read it, but not to those who watch.
 func (s *Server) LeaseMissed(name string, at time.Time) {
 	lease := s.lease(name, at)
 	s.objects[leases][name] = lease
 	s.missed[name] = append(s.missed[name], lease)
 }
 
-// LeaseShown shows to those who watch a lease that they missed when it was renewed then.
+// LeaseShown shows those who watch a lease the renewal that they missed.
 func (s *Server) LeaseShown(name string, renewed time.Time) {
 	for i, lease := range s.missed[name] {
 		if lease.Spec.RenewTime.Time.Equal(renewed) {

@@ -1,5 +1,6 @@
 // Command heartbeats answers: which of 10,000 devices have fallen silent, and what if the program that listens to them
-// was down itself? Nothing happens then: a snapshot holds ages, so time in which the program was down does not count.
+// was down itself? Then no device counts as silent: a snapshot holds ages, so time in which the program was down does
+// not count.
 //
 // It plays 22 minutes in virtual time. Your program would call Beat when a message arrives, and wait until Next.
 package main

@@ -1,4 +1,5 @@
-// Command manager answers: how does an evictor run beside my reconcilers, under their manager's election, probes and metrics?
+// Command manager answers: how does an evictor run beside my reconcilers, with their manager's leader election, probes
+// and metrics?
 package main
 
 import (

@@ -1,9 +1,8 @@
-// Command policy answers: how do I decide for myself when a failure is so large that nothing should be evicted any
-// more?
+// Command policy answers: how do I decide for myself when a failure is so large that evictions should stop?
 //
 // A policy is a pure function of the counts of one failure domain, here a rack. This one stops a rack if a quarter of
-// it is down, until it has been well for ten minutes. Otherwise it follows upstream's policy. The program plays the
-// same outage with upstream's policy and with this one, in virtual time.
+// it is down, until the rack has been well for ten minutes. Otherwise it follows upstream's policy. The program plays
+// the same outage with upstream's policy and with this one, in virtual time.
 package main
 
 import (

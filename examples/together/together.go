@@ -1,8 +1,9 @@
 // Package together answers: how do the pods of a JobSet, of a LeaderWorkerSet's replica or of a PodGroup leave together,
 // when the node of one of them fails?
 //
-// Options.Together is asked when a pod is about to leave. These groups are those whose pods are of no use alone, found in
-// an index of the program's own informer of pods. The test plays a failing node in virtual time.
+// When a pod is about to leave, the evictor asks Options.Together which pods must leave with it. Here these are groups
+// whose pods are of no use alone, found in an index of the program's own informer of pods. The test plays a failing
+// node in virtual time.
 package together
 
 import (
@@ -22,10 +23,10 @@ const (
 // Index is the name of the index by group.
 const Index = "group"
 
-// Groups finds the pods that go together.
+// Groups finds the pods that leave together.
 type Groups struct {
 	// Pods is the indexer of an informer of whole pods with Indexers: package clientgo keeps labels, and annotations and
-	// owners that Keep names, but no pod's reference to its PodGroup.
+	// owners that Keep names, but not a pod's reference to its PodGroup.
 	Pods cache.Indexer
 	// PodGroup returns a PodGroup, nil if there is none.
 	PodGroup func(namespace, name string) *schedulingv1beta1.PodGroup

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Backoff is exponential: Initial after the first failure, then Factor times as long, at most Max.
-// Zero fields mean 100ms, 2 and one minute.
+// Backoff is exponential: Initial after the first failure, then Factor times as long each time, up to Max. Zero fields
+// mean 100ms, 2 and one minute.
 type Backoff struct {
 	Initial time.Duration // at least 0
 	Factor  float64       // 0, or finite and at least 1

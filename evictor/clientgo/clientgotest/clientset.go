@@ -7,8 +7,8 @@
 //		clientgotest.Renew(ctx, client, "a-0", "a-1") // what kubelets do every ten seconds
 //	})
 //
-// A bubble ends only when every goroutine in it has ended: end what you have run, and wait for it. If the test makes
-// requests fail, set utilruntime.ErrorHandlers to nil before, in TestMain: the last of client-go's handlers sleeps on a
+// A bubble ends only when every goroutine in it has ended: end whatever you run, and wait for it. If the test makes
+// requests fail, first set utilruntime.ErrorHandlers to nil, in TestMain: the last of client-go's handlers sleeps on a
 // clock that all bubbles share.
 package clientgotest
 
@@ -30,9 +30,9 @@ import (
 )
 
 // NewClientset returns client-go's fake clientset with these objects. Like an API server, it gives each write a new
-// resourceVersion, and refuses, with Conflict, a write that was made from an older version. Without versions nothing
-// tells which of two states is later, and a program would see its own writes appear and disappear. It panics if an
-// object is not one that the clientset knows.
+// resourceVersion, and refuses, with Conflict, a write that was made from an older version. Without versions, nothing
+// tells which of two states is later, and a program would see its own writes appear and disappear. NewClientset panics
+// if the clientset does not know the kind of an object.
 func NewClientset(objects ...runtime.Object) *fake.Clientset {
 	client := fake.NewClientset()
 	v := &versioned{ObjectTracker: client.Tracker()}

@@ -13,7 +13,7 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Clients returns the same clients, with their writes measured and their answers about silent nodes counted.
+// Clients wraps the clients: it measures their writes and counts their answers about silent nodes.
 func (m *Metrics) Clients(clients evictor.Clients) evictor.Clients {
 	if clients.NodeWriter != nil { // else evictor.New says that it is missing
 		clients.NodeWriter = &nodeWriter{clients.NodeWriter, m}

@@ -1,5 +1,5 @@
-// Package metrics has Prometheus metrics of an evictor. Where upstream has a metric its name is used, so that existing
-// dashboards and alerts keep working.
+// Package metrics has Prometheus metrics of an evictor. Where upstream has a metric, it has the same name here, so that
+// existing dashboards and alerts keep working.
 //
 //	m := metrics.New(metrics.Options{})
 //	e, err := evictor.New(config, m.Clients(cluster.Clients()), evictor.Options{Observer: m, OnPass: m.Pass})
@@ -24,15 +24,15 @@
 //	evictkit_observer_healthy                                    0 while the guard cannot see the cluster
 //	rest_client_requests_total{code,method,host}                 requests, with Transport; see OmitRequests
 //
-// A collection holds the evictor's lock only for short looks, however large the cluster: about 1 µs with 150,000 armed
+// A collection holds the evictor's lock only briefly, however large the cluster: about 1 µs with 150,000 armed
 // evictions.
 //
-// The label reason of a delay is that of its decision or, if evictor.Options.MayEvict refuses the eviction with an
+// The label reason of a delay is Decision.Reason or, if evictor.Options.MayEvict refuses the eviction with an
 // evictor.Refusal, Refusal.Reason.
 //
 // The label zone is upstream's: region and zone with ":\x00:" between them, or empty if a node has neither. The series
 // of a zone without nodes disappear at the next collection; upstream's stay. Durations are in seconds. Upstream's
-// pod_deletion_duration_seconds is, up to 1.36 at least, in seconds times 10⁹, so that its buckets are useless; here
-// they are not. Upstream measures the health check of each node, whether or not there is something to write; here a
-// check is too cheap to be measured, so only the write is.
+// pod_deletion_duration_seconds is, up to 1.36 at least, in seconds times 10⁹, which makes its buckets useless.
+// Upstream measures the health check of each node, whether or not there is something to write; here a check is too
+// cheap to measure, so only the write counts.
 package metrics

@@ -16,12 +16,12 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Options of Metrics. The zero Options are valid.
+// Options are the options of New. The zero Options are valid.
 type Options struct {
 	// Clock is the evictor's clock; nil means the real one.
 	Clock clock.PassiveClock
-	// OmitRequests leaves out rest_client_requests_total, for a registry that has it already, for all clients of the
-	// process: those of controller-runtime and of k8s.io/component-base do.
+	// OmitRequests leaves out rest_client_requests_total. Set it if the registry already has that metric for all clients
+	// of the process, as those of controller-runtime and of k8s.io/component-base do.
 	OmitRequests bool
 }
 
@@ -107,8 +107,8 @@ func New(opts Options) *Metrics {
 	return m
 }
 
-// Watch makes the gauges read from the evictor. healthy, usually Cluster.Health, returns an error while the cluster cannot
-// be seen well enough; a *clientgo.PartialError does not count as one. It may be nil.
+// Watch makes the gauges read from the evictor. healthy, usually Cluster.Health, returns an error while the cluster
+// cannot be seen well enough to act; a *clientgo.PartialError does not count as one. It may be nil.
 func (m *Metrics) Watch(e *evictor.Evictor, healthy func() error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -4,10 +4,10 @@
 // It differs from upstream:
 //
 //   - A value that is removed and added again while the function of Try works on it gets a turn of its own afterwards;
-//     upstream loses it, or tries the old value instead.
+//     upstream loses the value, or tries the old one instead.
 //   - SwapLimiter may be called from that function, where upstream deadlocks. A queue that it has stopped resumes at
 //     any later rate; upstream's stays stopped at a rate of 1.
 //   - Values with equal times are processed first come, first served.
 //
-// Calls of RateLimitedTimedQueue cost O(log n). Upstream's TimedQueue, the heap inside its queue, is not here.
+// Calls of RateLimitedTimedQueue cost O(log n). The package has no TimedQueue, the heap inside upstream's queue.
 package scheduler

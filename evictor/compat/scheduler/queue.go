@@ -16,9 +16,9 @@ import (
 
 // The constants of upstream's package.
 const (
-	// NodeHealthUpdateRetry is how many times a write of a node's health is tried.
+	// NodeHealthUpdateRetry is how often upstream tries to write a node's health.
 	NodeHealthUpdateRetry = 5
-	// NodeEvictionPeriod is how often Try is called.
+	// NodeEvictionPeriod is the time between two calls of Try.
 	NodeEvictionPeriod = 100 * time.Millisecond
 	// EvictionRateLimiterBurst is the burst of the limiters that SwapLimiter makes.
 	EvictionRateLimiterBurst = 1
@@ -66,8 +66,8 @@ func NewRateLimitedTimedQueue(limiter flowcontrol.RateLimiter) *RateLimitedTimed
 // ActionFunc processes a value. If it returns false, the value is processed again, after at least that duration.
 type ActionFunc func(TimedValue) (bool, time.Duration)
 
-// Try calls fn for the values that are due, until none is or the limiter has no token. A value for which fn returned true
-// cannot be added again before Remove. Finding that nothing is due costs a token, too.
+// Try calls fn for the values that are due, until none is or the limiter has no token. A value for which fn returned
+// true cannot be added again before Remove. A Try that finds nothing due also costs a token.
 func (q *RateLimitedTimedQueue) Try(logger klog.Logger, fn ActionFunc) {
 	if fn == nil {
 		panic("scheduler: Try needs a function that processes a value, not nil") //nolint:forbidigo // upstream has no error to return

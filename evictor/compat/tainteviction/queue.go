@@ -99,8 +99,9 @@ func (q *TimedWorkerQueue) AddWork(ctx context.Context, args *WorkArgs, createdA
 	q.add(ctx, args, createdAt, fireAt, timedworker.KeepFirst)
 }
 
-// UpdateWork is AddWork, but replaces work of the same key that waits for another time. It does nothing if the known work
-// has the same fireAt, or is running and had no time to wait. Behind other running work, the new work waits for its end.
+// UpdateWork is AddWork, but replaces work of the same key that waits for another time. It does nothing if the known
+// work has the same fireAt, or is running and was due at once. Behind other running work, the new work waits for its
+// end.
 func (q *TimedWorkerQueue) UpdateWork(ctx context.Context, args *WorkArgs, createdAt, fireAt time.Time) {
 	q.add(ctx, args, createdAt, fireAt, timedworker.Replace)
 }
@@ -148,8 +149,8 @@ func (q *TimedWorkerQueue) work(_ context.Context, w timedworker.Work[string, *T
 	return timedworker.Done()
 }
 
-// CancelWork cancels the work of that key, unless it has started, and forgets it. It returns true if the key was known and
-// its work had to wait when it was added.
+// CancelWork cancels the work of that key, unless the work has started, and forgets it. It returns true if the key was
+// known and its work had to wait when it was added.
 func (q *TimedWorkerQueue) CancelWork(_ klog.Logger, key string) bool { return q.cancel(key, nil) }
 
 // cancel cancels the work of a key if it is w; a nil w stands for any.

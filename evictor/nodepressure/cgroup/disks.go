@@ -61,9 +61,9 @@ func times(a, b uint64) int64 {
 	return int64(a * b)
 }
 
-// Layout says which of the directories share a file system, for nodepressure.Config. Without NodeFs it is SingleFs. It
-// is an error if writable layers share a file system with neither the images nor the kubelet, because a kubelet knows
-// no such layout.
+// Layout says which of the directories share a file system, for nodepressure.Config. Without NodeFs it is SingleFs.
+// Layout returns an error if writable layers share a file system with neither the images nor the kubelet, because a
+// kubelet supports no such layout.
 func (n Node) Layout() (nodepressure.Layout, error) {
 	var devices []uint64
 	for _, disk := range n.disks() {

@@ -16,24 +16,24 @@
 //
 // # What is measured
 //
-// Memory is measured as the kubelet measures it. Used is memory.current without the inactive_file of memory.stat, which
+// A Node measures memory as the kubelet does. Used is memory.current without the inactive_file of memory.stat, which
 // the kernel could drop at once. The capacity is memory.max, or the machine's memory if that is less or there is no
-// maximum. The root cgroup has no memory.current; anon plus file of its memory.stat are used instead, or /proc/meminfo
-// if there is no memory.stat. Process IDs are those in pids.current, out of pids.max or the kernel's pid_max. File
-// systems are measured if the Node names a directory on them.
+// maximum. The root cgroup has no memory.current; there, anon plus file of its memory.stat take its place or, without a
+// memory.stat, /proc/meminfo. Process IDs are those in pids.current, out of pids.max or the kernel's pid_max. A Node
+// measures a file system if it names a directory on it.
 //
 // Pods are the cgroups that a kubelet makes for them, under kubepods or kubepods.slice. If there is neither, every
-// cgroup right below the directory counts as a pod. A pod's memory.min is taken as its memory request; if that is 0,
-// the memory.max of Guaranteed pods is. The cgroup of a QoS class tells the pod's class, and the name of the directory
-// is the pod's name. What pods use of file systems is not measured, so for those they are ranked by priority.
+// cgroup right below the directory counts as a pod. A pod's memory request is its memory.min or, if that is 0 and the
+// pod is Guaranteed, its memory.max. The cgroup of a QoS class tells the pod's class, and the name of the directory is
+// the pod's name. A Node does not measure what pods use of file systems, so for those the ranking is by priority.
 //
 // # What the kernel signals
 //
 // A Notifier uses what the machine offers: a trigger on pressure-stall information, which fires when tasks have waited
 // for memory too long (Linux 4.20, with CONFIG_PSI and not psi=0; without privileges since 6.5), or else inotify on
-// memory.events, where the kernel counts how often a cgroup exceeded its limits. A kubelet has no notification on
+// memory.events, where the kernel counts how often a cgroup exceeded its limits. A kubelet gets no notifications on
 // cgroup v2.
 //
-// The package compiles everywhere. Other systems than Linux have no cgroups: the files are missing there, and
-// anything else that needs the kernel returns an error that wraps errors.ErrUnsupported.
+// The package compiles everywhere. Systems other than Linux have no cgroups: the files are missing there, and anything
+// else that needs the kernel returns an error that wraps errors.ErrUnsupported.
 package cgroup

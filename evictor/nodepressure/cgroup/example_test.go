@@ -22,8 +22,8 @@ func (printer) Kill(_ context.Context, eviction nodepressure.Eviction) error {
 
 func (printer) CleanedUp(*v1.Pod) bool { return true }
 
-// What would a kubelet do on this machine? It looks every ten seconds, and at once when the kernel signals, until it is
-// interrupted.
+// What would a kubelet do on this machine? The program looks every ten seconds, and at once when the kernel signals,
+// until you interrupt it.
 func Example() {
 	node := cgroup.Node{Dir: "/sys/fs/cgroup", NodeFs: "/"}
 	config := nodepressure.DefaultConfig()

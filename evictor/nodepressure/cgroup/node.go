@@ -19,8 +19,8 @@ type Node struct {
 	Dir string
 	// Proc is where procfs is mounted; /proc if empty.
 	Proc string
-	// NodeFs is a directory on the kubelet's file system, such as /var/lib/kubelet. If it is empty no file system is
-	// measured.
+	// NodeFs is a directory on the kubelet's file system, such as /var/lib/kubelet. If it is empty, the Node measures no
+	// file system.
 	NodeFs string
 	// ImageFs is a directory on the file system of images, such as /var/lib/containerd; NodeFs if empty.
 	ImageFs string
@@ -53,8 +53,8 @@ func (n Node) Stats(ctx context.Context) (nodepressure.Stats, error) {
 	return nodepressure.Stats{Signals: signals, Pods: pods}, nil
 }
 
-// Root reports whether Dir is the root cgroup or not a cgroup at all, so that memory is measured for the whole machine.
-// It is an error if the directory does not exist.
+// Root reports whether Dir is the root cgroup or not a cgroup at all; in both cases the Node measures the memory of the
+// whole machine. Root returns an error if the directory does not exist.
 func (n Node) Root() (bool, error) {
 	if n.Dir == "" {
 		return false, errNoDir
@@ -72,8 +72,8 @@ func (n Node) Root() (bool, error) {
 }
 
 // Signals measures the node: its memory, the memory of all pods together if a kubelet keeps them in a cgroup, process
-// IDs if they are counted, and file systems if NodeFs is set. What is not measured is not in the result. An error names
-// the file or directory that could not be read.
+// IDs if they are counted, and file systems if NodeFs is set. The result has only what was measured. An error names the
+// file or directory that could not be read.
 func (n Node) Signals() (map[nodepressure.Signal]nodepressure.Sample, error) {
 	memory, err := n.memory()
 	if err != nil {

@@ -69,10 +69,10 @@ type source struct {
 	trigger string
 }
 
-// NewNotifier finds out what the machine offers, and tries it. First choice is a pressure-stall trigger on the node's
-// cgroup, or on the machine if the node is the whole machine (see Node.Root). Second choice, for memory only, are
-// changes of memory.events, which counts how often the cgroup exceeded its limits. The error says why each of them
-// cannot be used; then a Manager looks only every MonitoringPeriod.
+// NewNotifier finds out what the machine offers, and tries it. Its first choice is a pressure-stall trigger on the
+// node's cgroup, or on the machine if the node is the whole machine (see Node.Root). The second choice, for memory
+// only, is a change of memory.events, which counts how often the cgroup exceeded its limits. If neither works, the
+// error says why; then a Manager looks only every MonitoringPeriod.
 func NewNotifier(node Node, config NotifierConfig) (*Notifier, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("cgroup: %w", err)
@@ -105,7 +105,7 @@ func (n Node) sources(c NotifierConfig) []source {
 	return found
 }
 
-// String says what is watched.
+// String says what the Notifier watches.
 func (n *Notifier) String() string {
 	if n.source.trigger == "" {
 		return "inotify on " + n.source.path

@@ -29,8 +29,8 @@ func (n Node) kubepods() (dir string, ok bool) {
 	return "", false
 }
 
-// Pods measures the pods, by QoS class and then by name. A pod that ends meanwhile is left out. What pods use of file
-// systems is not measured. A kubelet's pod has its UID, but not its name in the API.
+// Pods measures the pods, by QoS class and then by name, without what they use of file systems. It leaves out a pod
+// that ends meanwhile. A kubelet's pod has its UID, but not its name in the API.
 func (n Node) Pods() ([]nodepressure.Pod, error) {
 	if n.Dir == "" {
 		return nil, errNoDir

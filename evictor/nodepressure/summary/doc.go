@@ -10,10 +10,10 @@
 //	stats, err := summary.Stats(body, pods) // pods: those bound to the node that have not ended
 //	decision := machine.Observe(stats)
 //
-// What is missing in a summary is missing in the sample, and its thresholds are never met. With
-// only_cpu_and_memory=true, file systems and process IDs are missing. A summary does not say which of its file systems
-// are the same one either: see nodepressure.Config.Layout.
+// A signal that is missing in the summary is missing in the sample, and its thresholds are never met. With
+// only_cpu_and_memory=true, file systems and process IDs are missing. Nor does a summary say which of its file systems
+// are the same: see nodepressure.Config.Layout.
 //
 // Times are those of the node's clock, in whole seconds. A kubelet measures about every ten seconds. If you ask more
-// often you get the same sample again, and nothing is evicted because of it.
+// often, you get the same sample again, and a Machine evicts no pod because of it.
 package summary

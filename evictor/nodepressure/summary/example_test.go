@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure/summary"
 )
 
-// What would the kubelet that answered this do?
+// What would the kubelet do that gave this answer?
 func Example() {
 	body := []byte(`{"node":{"memory":{"availableBytes":73400320,"workingSetBytes":4221566976}},
 		"pods":[{"podRef":{"uid":"uid-1"},"memory":{"workingSetBytes":900000000}},{"podRef":{"uid":"uid-2"},"memory":{"workingSetBytes":300000000}}]}`)

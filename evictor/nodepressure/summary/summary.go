@@ -11,9 +11,9 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// Stats returns the sample that a kubelet's eviction manager takes from its Summary API, whose response body is given.
+// Stats returns the sample that a kubelet's eviction manager takes from its Summary API, from the body of a response.
 // Pass the pods that are active on the node, as the API server has them. The sample has them in the same order, each
-// with its usage; Usage is nil if the summary does not know it. Pods that are only in the summary are ignored.
+// with its usage; Usage is nil if the summary does not have it. Stats ignores pods that are only in the summary.
 //
 // It is an error if body is not JSON or not a summary, for example a Status that says why there is no summary.
 func Stats(body []byte, pods []*v1.Pod) (nodepressure.Stats, error) {

@@ -11,14 +11,14 @@
 //
 //	{"node":{"settings":{"evictionHard":{"memory.available":"100Mi"}},"layout":"SingleFs","ranking":"ByUsage"}}
 //
-// A pod is a Pod of the Kubernetes API, as kubectl prints it. Its name, priority, resources, volumes, tolerations and
-// annotations are read. Without a namespace it is in default. It comes before the first sample that names it. A later
-// pod of the same name replaces it.
+// A pod is a Pod of the Kubernetes API, as kubectl prints it. The reader uses its name, priority, resources, volumes,
+// tolerations and annotations. Without a namespace it is in default. It comes before the first sample that names it. A
+// later pod of the same name replaces it.
 //
 //	{"pod":{"metadata":{"namespace":"shop","name":"cart"},"spec":{"containers":[{"name":"main"}]}}}
 //
-// A sample is a measurement: its time in seconds, how much was available of what (in bytes, inodes or processes), and
-// what the active pods used. A pod whose usage is not known is null.
+// A sample is a measurement: its time in seconds, the available amount of each signal (in bytes, inodes or processes),
+// and what the active pods used. A pod whose usage is not known is null.
 //
 //	{"sample":{"t":10,"signals":{"memory.available":{"available":73400320,"capacity":4294967296}},
 //	  "pods":{"shop/cart":{"memory":900000000,"processes":12},"shop/web":null}}}

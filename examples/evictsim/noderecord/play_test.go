@@ -160,22 +160,22 @@ func TestFaultsNameTheLine(t *testing.T) {
 	node := `{"node":{}}` + "\n"
 	for _, tc := range []struct{ name, text, want string }{
 		{"Empty", "", "record: the record is empty"},
-		{"NoNode", cart, "record: line 1: the first line is the node"},
+		{"NoNode", cart, "record: line 1: the first line must be the node"},
 		{"NodeTwice", node + node, "record: line 2: only the first line can be a node"},
 		{"Settings", `{"node":{"settings":{"evictionHard":{"mem.available":"1"}}}}`, "record: line 1: evictionHard[mem.available]"},
 		{"Ranking", `{"node":{"ranking":"ByName"}}`, `record: line 1: unknown ranking "ByName"`},
 		{"Layout", `{"node":{"layout":"TwoFs"}}`, `record: line 1: nodepressure: unknown layout "TwoFs"`},
 		{"UnknownField", node + `{"sample":{"t":0,"usage":{}}}`, `record: line 2: json: unknown field "usage"`},
-		{"NothingInIt", node + `{}`, "record: line 2: a line is a node, a pod or a sample"},
-		{"TwoInOne", node + `{"node":{},"sample":{"t":0}}`, "record: line 2: a line is a node, a pod or a sample"},
-		{"TwoObjects", node + `{"sample":{"t":0}} {"sample":{"t":0}}`, "record: line 2: a line holds one object"},
+		{"NothingInIt", node + `{}`, "record: line 2: a line must be a node, a pod or a sample"},
+		{"TwoInOne", node + `{"node":{},"sample":{"t":0}}`, "record: line 2: a line must be a node, a pod or a sample"},
+		{"TwoObjects", node + `{"sample":{"t":0}} {"sample":{"t":0}}`, "record: line 2: a line must hold a single object"},
 		{"CutOff", node + `{"sample":{"t":0}`, "record: line 2: unexpected EOF"},
 		{"TimeGoesBack", node + memory(2, 1, "") + memory(1, 1, ""), "record: line 3: t: 1 is before 2"},
 		{"NegativeTime", node + memory(-1, 1, ""), "record: line 2: t: -1 is not a time"},
 		{"UnknownSignal", node + `{"sample":{"t":0,"signals":{"mem.available":{}}}}`, `record: line 2: signals: there is no signal "mem.available"`},
 		{"NegativeCapacity", node + `{"sample":{"t":0,"signals":{"pid.available":{"capacity":-1}}}}`, "record: line 2: signals: pid.available: capacity -1 is negative"},
 		{"UnknownPod", node + memory(0, 1, `"shop/cart":null`), `record: line 2: pods: no line before this one describes pod "shop/cart"`},
-		{"NamelessPod", node + `{"pod":{}}`, "record: line 2: a pod has a name"},
+		{"NamelessPod", node + `{"pod":{}}`, "record: line 2: a pod must have a name"},
 		{"BrokenPod", node + `{"pod":{"metadata":[]}}`, "record: line 2: json: cannot unmarshal"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func NewReader(name string, r io.Reader) (*Reader, error) {
 		return nil, err
 	}
 	if l.Node == nil {
-		return nil, reader.fault(errors.New("the first line is the node"))
+		return nil, reader.fault(errors.New("the first line must be the node"))
 	}
 	reader.node = *l.Node
 	if _, err := reader.node.Config(); err != nil {
@@ -79,7 +79,7 @@ func (r *Reader) Sample() (*Sample, error) {
 			return nil, r.fault(err)
 		}
 		if pod.Name == "" {
-			return nil, r.fault(errors.New("a pod has a name"))
+			return nil, r.fault(errors.New("a pod must have a name"))
 		}
 		if pod.Namespace == "" {
 			pod.Namespace = metav1.NamespaceDefault
@@ -102,7 +102,7 @@ func (r *Reader) next() (line[json.RawMessage], error) {
 			return l, r.fault(err)
 		}
 		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-			return l, r.fault(errors.New("a line holds one object"))
+			return l, r.fault(errors.New("a line must hold a single object"))
 		}
 		set := 0
 		for _, there := range []bool{l.Node != nil, l.Pod != nil, l.Sample != nil} {
@@ -111,7 +111,7 @@ func (r *Reader) next() (line[json.RawMessage], error) {
 			}
 		}
 		if set != 1 {
-			return l, r.fault(errors.New("a line is a node, a pod or a sample"))
+			return l, r.fault(errors.New("a line must be a node, a pod or a sample"))
 		}
 		return l, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes everything that JSON has, in a row for each value. The column run numbers the outcomes from 1.
+// WriteCSV writes the same as WriteJSON, with a row for each value. The column run numbers the outcomes from 1.
 func WriteCSV(w io.Writer, all []*Outcome) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"version", "run", "engine", "scenario", "of", "name", "figure", "value"}) // Error returns it

@@ -43,7 +43,7 @@ type Outcome struct {
 	// Understated counts pods by a feature that is not simulated, and makes figures lower bounds: pendingAtEnd, mostPending
 	// and those of lost time.
 	Understated map[string]int `json:"understated,omitempty"`
-	// Differences are those from the engine before it, if several were compared and it was asked why.
+	// Differences are those from the previous engine, if several engines played and the user asked why.
 	Differences *Differences `json:"differences,omitempty"`
 	// Breaches are the expectations that do not hold.
 	Breaches []string `json:"breaches"`
@@ -60,7 +60,7 @@ type Field struct {
 	Value string `json:"value"`
 }
 
-// Ignored is what plays no part in the simulation.
+// Ignored is the part of the input that the simulation ignores.
 type Ignored struct {
 	scenariofile.Left
 	Pods   map[string]int `json:"pods"`           // by which feature of them is not simulated
@@ -74,7 +74,7 @@ type Part struct {
 	Limits  []Limit            `json:"limits,omitempty"` // for a zone
 }
 
-// Limit is something that nodes of a zone waited for.
+// Limit is something for which nodes of a zone waited.
 type Limit struct {
 	State         string  `json:"state"`
 	Rate          float64 `json:"rate"`
@@ -85,7 +85,7 @@ type Limit struct {
 	MostWaiting   int     `json:"mostWaiting"`
 }
 
-// Unplaced is why pods that ask for the same found no node.
+// Unplaced says why pods with equal requirements found no node.
 type Unplaced struct {
 	Pods    int            `json:"pods"`
 	First   string         `json:"first"` // the pod that has waited longest, or whom it is to replace
@@ -102,7 +102,7 @@ type FailedJob struct {
 	Deleted   int     `json:"deletedPods"` // that it still had
 }
 
-// Differences is why two engines differ, with the lines of their timelines that each reason explains.
+// Differences says why two engines differ, and how many lines of their timelines each reason explains.
 type Differences struct {
 	Rows        []Row  `json:"rows"`
 	Unexplained int    `json:"unexplained"`

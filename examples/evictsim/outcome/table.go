@@ -41,8 +41,8 @@ func names(all []*Outcome) []string {
 	return names
 }
 
-// Differing returns the names of the inputs that are not the same in all outcomes. Of a setting and the change that set
-// it, it names the change. If nothing differs it is the scenario.
+// Differing returns the names of the inputs that are not the same in all outcomes: of a setting and the change that set
+// it, only the change. If nothing differs, it returns the scenario.
 func Differing(all []*Outcome) (differing []string) {
 	for _, name := range names(all) {
 		told := slices.ContainsFunc(differing, func(set string) bool { return strings.HasSuffix(set, "."+name) })

@@ -268,9 +268,9 @@ function curves() {
   let lit = null;
   const light = (u, k) => { if (k !== lit) u.setSeries(lit = k, {focus: true}); };
   const u = chart(box, {
-    label: "From silence to eviction, of all runs, where up and down choose a curve", height: Math.max(320, runs.length * 18 + 60), padding: [8, room, 0, 0], focus: {alpha: .2},
+    label: "From silence to eviction, all runs; up and down choose a curve", height: Math.max(320, runs.length * 18 + 60), padding: [8, room, 0, 0], focus: {alpha: .2},
     axes: [share, upright({values: (_, t) => t.map(span), incrs: even})], scales: {x: {time: false}, y: {range: [least * .95, top + (top - least) * .05]}}, series: [{}, ...lines(runs.map(style))],
-    rest: "Point at a curve, and this names it.",
+    rest: "Point at a curve to see its name.",
     read: (i, u) => {
       const at = nearest(u, i), text = `${varied} ${list(at.map(called))}`;
       light(u, runs.indexOf(at[0]) + 1);

@@ -18,19 +18,19 @@ import (
 var (
 	tokenForNothing = rule.New("TokenForNothing", "a token is spent only on what is due")
 	firstCome       = rule.New("FirstCome", "ties are served first")
-	exactRetry      = rule.New("ExactRetry", "a retry is due when it says")
+	exactRetry      = rule.New("ExactRetry", "a retry is due at the time that it names")
 	newIdentity     = rule.New("NewIdentity", "a recreated node starts afresh")
 	addedInFlight   = rule.New("AddedInFlight", "re-adding an in-flight key queues")
 
 	queuedBehind  = rule.New("QueuedBehind", "re-adding an in-flight key queues")
-	cancelRunning = rule.New("CancelRunning", "cancelling tells if work has begun")
+	cancelRunning = rule.New("CancelRunning", "a cancel says whether the work had begun")
 	exactWork     = rule.New("ExactWork", "work is due at an instant")
 	validated     = rule.New("Validated", "parameters are validated")
 
 	swapKeepsTime  = rule.New("SwapKeepsTime", "a swap of our two taints keeps its")
-	timeKept       = rule.New("TimeKept", "a taint that is there keeps its time")
+	timeKept       = rule.New("TimeKept", "an existing taint keeps its time")
 	untimed        = rule.New("Untimed", "only NoExecute taints get a time")
-	valueCorrected = rule.New("ValueCorrected", "a value on one of our taints is")
+	valueCorrected = rule.New("ValueCorrected", "we remove a value from one of our taints")
 	oneWrite       = rule.New("OneWrite", "a swap of our two taints is one")
 
 	queueRules = []rule.Rule{tokenForNothing, firstCome, exactRetry, newIdentity, addedInFlight, differential.RateZero, differential.RateOne}

@@ -7,15 +7,15 @@ type Rule = rule.Rule
 
 // The rules of decisions, of the manager's loop, of classes, of derived thresholds and of parsing.
 var (
-	ThresholdOrder = rule.New("ThresholdOrder", "of several thresholds that are due, hard")
-	PodTies        = rule.New("PodTies", "of equal pods the first by name goes")
-	InodeUnit      = rule.New("InodeUnit", "a request of storage is not taken from")
-	PodLevel       = rule.New("PodLevel", "requests of storage count in pods with")
+	ThresholdOrder = rule.New("ThresholdOrder", "of several due thresholds, hard ones go")
+	PodTies        = rule.New("PodTies", "of equal pods, the first by name goes")
+	InodeUnit      = rule.New("InodeUnit", "a request for storage is not subtracted")
+	PodLevel       = rule.New("PodLevel", "storage requests count in pods with")
 	FirstPass      = rule.New("FirstPass", "a container file system is watched from")
-	StaleOverGap   = rule.New("StaleOverGap", "a sample seen before is stale though one")
-	EmptySample    = rule.New("EmptySample", "after reclaiming, a sample of nothing is")
+	StaleOverGap   = rule.New("StaleOverGap", "a sample seen before is stale, even after")
+	EmptySample    = rule.New("EmptySample", "after reclaiming, an empty sample is no")
 	NoTransition   = rule.New("NoTransition", "without a transition period, conditions")
-	ConditionOrder = rule.New("ConditionOrder", "conditions have an order")
+	ConditionOrder = rule.New("ConditionOrder", "conditions have a fixed order")
 	QOSStatus      = rule.New("QOSStatus", "the QoS class comes from resources")
 	NegativeGrace  = rule.New("NegativeGrace", "a negative maximal grace period defers to")
 	Generation     = rule.New("Generation", "the condition of an evicted pod has no")

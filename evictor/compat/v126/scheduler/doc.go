@@ -1,8 +1,7 @@
 // Package scheduler has the queues and the timed workers of k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler as
-// they were in v1.23 to v1.26: without loggers, and both in one package. It is for forks of those versions. Everything
-// is done by evictor/compat/scheduler and evictor/compat/tainteviction, whose comments say what differs from upstream.
-//
-// The taint manager, which upstream has in the same folder, is not here: package evictor replaces it.
+// they were in v1.23 to v1.26: without loggers, and both in one package. It is for forks of those versions. Packages
+// evictor/compat/scheduler and evictor/compat/tainteviction do the work; their comments say what differs from upstream.
+// Package evictor replaces the taint manager, which upstream has in the same folder.
 //
 //	of upstream                              here, beyond what those packages say
 //	RateLimitedTimedQueue, UniqueQueue       the same; Try takes a function alone

@@ -9,9 +9,9 @@ import (
 
 // The constants of upstream's package.
 const (
-	// NodeHealthUpdateRetry is how many times a write of a node's health is tried.
+	// NodeHealthUpdateRetry is how often upstream tries to write a node's health.
 	NodeHealthUpdateRetry = scheduler.NodeHealthUpdateRetry
-	// NodeEvictionPeriod is how often Try is called.
+	// NodeEvictionPeriod is the time between two calls of Try.
 	NodeEvictionPeriod = scheduler.NodeEvictionPeriod
 	// EvictionRateLimiterBurst is the burst of the limiters that SwapLimiter makes.
 	EvictionRateLimiterBurst = scheduler.EvictionRateLimiterBurst
@@ -36,7 +36,7 @@ func NewRateLimitedTimedQueue(limiter flowcontrol.RateLimiter) *RateLimitedTimed
 	return &RateLimitedTimedQueue{scheduler.NewRateLimitedTimedQueue(limiter)}
 }
 
-// Try calls fn for the values that are due, until none is or the limiter has no token. What it logs goes to klog.
+// Try calls fn for the values that are due, until none is or the limiter has no token. It logs to klog.
 func (q *RateLimitedTimedQueue) Try(fn ActionFunc) {
 	q.RateLimitedTimedQueue.Try(klog.Background(), fn)
 }

@@ -400,11 +400,11 @@ func randomPod(r *rand.Rand, name, node string) *v1.Pod {
 }
 
 // relabel changes a label of a node, if it exists.
-func relabel(c *cluster, node, label, value string) {
-	if i, ok := c.nodeByID[node]; ok {
+func relabel(c *cluster, name, label, value string) {
+	if i, ok := c.nodeByID[name]; ok {
 		labels := maps.Clone(c.nodes[i].labels)
 		labels[label] = value
-		c.setLabels(node, labels)
+		c.relabel(name, func(n *node) { n.labels, n.zone = labels, zone.KeyOf(labels) })
 	}
 }
 

@@ -112,7 +112,7 @@ func TestADrillRefusesWhatItCannotPlay(t *testing.T) {
 		"only config.… can be":    {file, "--set", "until=1h"},
 		"no node has the label x": {file, "--by", "x"},
 		"--lost 1m0s is less":     {file, "--lost", "1m"},
-		"must lie in (0,1]":           {file, "--set", "config.unhealthyZoneThreshold=2"},
+		"must lie in (0,1]":       {file, "--set", "config.unhealthyZoneThreshold=2"},
 		"text or json":            {file, "-o", "csv"},
 	} {
 		_, _, err := simulate(t, append([]string{"drill"}, args...)...)

@@ -8,7 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what a line of a timeline reports.
+// Kind says what a line of a timeline reports. Writes of controllers are [KindCondition], [KindTaint], [KindPodNotReady] and
+// [KindEvict]; [KindCancel], [KindZone] and [KindCluster] are decisions of theirs. [KindSchedule], [KindPending], [KindDrain]
+// and [KindRemove] are about pods that others move. [KindSettings] comes first, and [KindEvent] is for each event.
 type Kind string
 
 // Kinds of lines, and when they are written.

@@ -41,8 +41,8 @@
 //
 // Without TaintBasedEviction a node joins the queue only after PodEvictionTimeout, and its turn deletes its pods.
 //
-// What keeps a pod where it is: WHY.md, beside this package, has all that can stop or delay an eviction, who says so, until
-// when, and how it shows. Explain names most of it.
+// What keeps a pod where it is: WHY.md, beside this package, lists all that can stop or delay an eviction, who says so,
+// until when, and how it shows. Explain names most of it.
 //
 // Config.Half runs half of this: only the part that taints nodes, or only the part that evicts pods from tainted nodes.
 //

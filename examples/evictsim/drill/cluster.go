@@ -96,10 +96,13 @@ type Loss struct {
 }
 
 // Alike is how many losses have the same nodes: one, and its false alarms.
-const Alike = 4
+const Alike = 5
 
-// falseAlarms is how long nodes are silent that run on. Settings that are tuned to one length would fail at the next.
-var falseAlarms = [Alike - 1]time.Duration{time.Minute, 3 * time.Minute, 10 * time.Minute}
+// falseAlarms is how long nodes are silent that run on.
+var falseAlarms = [Alike - 1]time.Duration{shortest, 3 * time.Minute, 10 * time.Minute, longest}
+
+// Of false alarms, the shortest and the longest.
+const shortest, longest = time.Minute, 30 * time.Minute
 
 // Losses returns what may be lost: each zone, if there are several, each value of these labels, and of each class of nodes
 // the one with the most pods. Then come the same as false alarms.

@@ -26,7 +26,7 @@ type learner struct {
 // lose where it is judged, because halves differ.
 const mayLose = 1.04
 
-// Status reports would end the false alarms. Without them everything else is the same.
+// Rare status reports take less time, and change nothing that leases do not tell.
 var learnt = set("heartbeat.statusInterval", "24h")
 
 // Choosing takes half the time if nodes renew half as often.
@@ -143,7 +143,8 @@ func printLearnt(w io.Writer, outcomes []*outcome.Outcome) {
 	for i, o := range outcomes[:rows] {
 		cells := []string{o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.NeedlessEvictions), precise(o.Report.PodHoursLost)}
 		for alarm := range outages.Alarms() {
-			cells = append(cells, count(outcomes[(alarm+1)*rows+i].Report.EvictedFromLiveNodes))
+			of := outcomes[(alarm+1)*rows+i].Report
+			cells = append(cells, count(of.EvictedFromLiveNodes+of.EvictedWhileRunning))
 		}
 		table.add(cells...)
 	}

@@ -76,7 +76,7 @@ func TestLearn(t *testing.T) {
 	require.Len(t, all, 5*4)
 	live := map[string]float64{}
 	for _, o := range all {
-		live[o.Value("policy")[:8]+o.Scenario] = o.Figures["evictedFromLiveNodes"]
+		live[o.Value("policy")[:8]+o.Scenario] = o.Figures["evictedFromLiveNodes"] + o.Figures["evictedWhileRunning"]
 	}
 	const blind, alone = "lanl-02, second half, blind observer", "lanl-02, second half, partitioned zone"
 	require.Zero(t, live["defaults"+blind], "all zones are down")

@@ -39,23 +39,31 @@ func TestHalves(t *testing.T) {
 	require.Equal(t, &played{traces: []trace{{"a", 60, []int{2, 1, 0}}, {"b", 60, []int{0}}}, until: 3 * time.Minute}, second)
 }
 
-// Every four hours, and of one zone after the other.
+// Every four hours, and of one zone after the other, of which those are silent that are well all the time.
 func TestAlarms(t *testing.T) {
-	p := &played{until: day}
-	for _, zone := range []string{"b", "a", "b"} {
-		n := machine(zone, "1", "0")
+	nodes := make([]v1.Node, 0, 4)
+	for i, zone := range []string{"b", "a", "b", "b"} {
+		n := machine(string(rune('k'+i)), "1", "0")
 		n.Labels = map[string]string{v1.LabelTopologyZone: zone}
-		p.nodes = append(p.nodes, n)
+		nodes = append(nodes, n)
 	}
+	written := map[string]string{}
 	for _, alarm := range Alarms() {
+		p := &played{nodes: nodes, until: 12 * time.Hour, traces: []trace{{"b", 3600, []int{3, 3, 3, 3, 3, 2, 2, 1, 2, 2, 2, 2}}}}
 		var text strings.Builder
 		alarm.write(&text, p)
-		require.Equal(t, 6, strings.Count(text.String(), "loseLeases"), alarm.Name)
-		require.Equal(t, 6, strings.Count(text.String(), "showLeases"), alarm.Name)
-		if alarm.Zone {
-			require.Contains(t, text.String(), "- {at: 2h0m0s, loseLeases: {zone: a}}\n- {at: 2h15m0s, showLeases: {zone: a}}\n- {at: 6h0m0s, loseLeases: {zone: b}}\n")
-		} else {
-			require.Contains(t, text.String(), `{at: 22h0m0s, loseLeases: {selector: ""}}`)
-		}
+		written[alarm.Name] = text.String()
 	}
+	require.Equal(t, 3, strings.Count(written["blind observer"], "state: down"))
+	require.Equal(t, 3, strings.Count(written["a minute of lost leases"], `loseLeases: {selector: ""}`))
+	require.Equal(t, "- {at: 2h0m0s, partition: {nodes: [l]}}\n- {at: 2h15m0s, recover: {nodes: [l]}}\n"+
+		"- {at: 6h0m0s, partition: {nodes: [k, m]}}\n- {at: 6h15m0s, recover: {nodes: [k, m]}}\n"+
+		"- {at: 10h0m0s, partition: {nodes: [l]}}\n- {at: 10h15m0s, recover: {nodes: [l]}}\n", written["partitioned zone"])
+}
+
+func TestTracesAsEvents(t *testing.T) {
+	p := &played{nodes: []v1.Node{machine("a", "1", "0"), machine("b", "1", "0")}, traces: []trace{{"", 60, []int{4, 2, 0, 4}}}}
+	p.untrace()
+	require.Empty(t, p.traces)
+	require.Equal(t, []event{{time.Minute, false, []string{"b"}}, {2 * time.Minute, false, []string{"a"}}, {3 * time.Minute, true, []string{"a", "b"}}}, p.events)
 }

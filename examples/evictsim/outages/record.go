@@ -104,6 +104,10 @@ func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string,
 		write(to, "nodes.json", v1.NodeList{TypeMeta: list, Items: p.nodes}),
 		write(to, "pods.json", v1.PodList{TypeMeta: list, Items: p.pods}),
 	)
+	var alarms strings.Builder
+	if r.Alarm != nil {
+		r.Alarm.write(&alarms, p)
+	}
 	for i, t := range p.traces {
 		name := fmt.Sprintf("trace-%d.json", i)
 		err = errors.Join(err, write(to, name, map[string]any{"metadata": map[string]int{"gap_seconds": t.gap}, "data": t.data}))
@@ -112,10 +116,7 @@ func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string,
 		}
 		fmt.Fprintf(&text, "- {zone: %s, file: %s}\n", t.zone, name)
 	}
-	text.WriteString("events:\n")
-	if r.Alarm != nil {
-		r.Alarm.write(&text, p)
-	}
+	text.WriteString("events:\n" + alarms.String())
 	for _, e := range p.events {
 		action := "fail"
 		if e.recover {

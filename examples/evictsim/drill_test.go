@@ -82,7 +82,7 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), "nodeMonitorGracePeriod")
 	for _, line := range strings.Split(story, "\n")[1:] {
-		if !strings.HasPrefix(line, "Set ") && !strings.Contains(line, "->") {
+		if !strings.HasPrefix(line, "Keep ") && !strings.Contains(line, "->") {
 			require.LessOrEqual(t, len(line), 100, line)
 		}
 	}

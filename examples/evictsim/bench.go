@@ -23,6 +23,7 @@ import (
 type benchFlags struct {
 	data, record, policy string
 	worst                time.Duration
+	learn                bool
 }
 
 func benchCommand(f *flags) *cobra.Command {
@@ -34,8 +35,11 @@ func benchCommand(f *flags) *cobra.Command {
 
 The recorded outages are not part of this program: --data or the variable EVICTKIT_DATA names their folder. The policies
 are listed in policies.go. With --engine upstream or both, the controllers of Kubernetes play the policies that they
-support.`,
-		Example: "  evictsim bench --record spot,lanl-02\n  evictsim bench --policy defaults --worst 24h --engine both -o csv",
+support.
+
+With --learn, settings are chosen on the first half of each record, fixed ones and those of trials, and judged on its second
+half beside the defaults, Karpenter's share and no brake, and then beside the same policies in false alarms.`,
+		Example: "  evictsim bench --record spot,lanl-02\n  evictsim bench --learn --record lanl-02\n  evictsim bench --policy defaults --worst 24h --engine both -o csv",
 		Args:    noArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return f.bench(c, &b) },
 	}
@@ -43,6 +47,7 @@ support.`,
 	c.Flags().StringVar(&b.record, "record", "", "only these records, such as spot,lanl-02")
 	c.Flags().StringVar(&b.policy, "policy", "", "only policies whose names contain this")
 	c.Flags().DurationVar(&b.worst, "worst", 0, "of each record, play only the worst window of this length: that in which most nodes fail")
+	c.Flags().BoolVar(&b.learn, "learn", false, "choose settings on the first half of each record, judge them on the second")
 	return c
 }
 
@@ -58,6 +63,8 @@ func (f *flags) bench(c *cobra.Command, b *benchFlags) (err error) {
 		return usage(errors.New("bench needs recorded data: set --data FOLDER or EVICTKIT_DATA"))
 	case b.worst < 0:
 		return usage(fmt.Errorf("--worst %s is negative", b.worst))
+	case b.learn && b.policy != "":
+		return usage(errors.New("--learn has policies of its own: leave out --policy"))
 	}
 	records, chosen, err := b.choose()
 	if err != nil {
@@ -73,6 +80,10 @@ func (f *flags) bench(c *cobra.Command, b *benchFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	made := maker{data: under(b.data), dir: dir}
+	if b.learn {
+		l := learner{maker: made, flags: f, engines: engines, sets: sets, stderr: stderr}
+		return l.learn(ctx, records, c.OutOrStdout())
+	}
 	jobs, err := made.jobs(ctx, records, chosen, engines, sets)
 	if err != nil {
 		return err
@@ -135,7 +146,7 @@ func (m *maker) jobs(ctx context.Context, records []outages.Record, chosen []pol
 			}
 			for _, e := range engines {
 				if e.program == "" || p.ofUpstream {
-					jobs = append(jobs, &job{input: in, engine: e, policy: p, sets: append(slices.Clone(p.sets), sets...)})
+					jobs = append(jobs, &job{input: in, engine: e, policy: p, sets: append(slices.Clone(p.sets), sets...), gcPercent: 200})
 				}
 			}
 		}
@@ -144,7 +155,7 @@ func (m *maker) jobs(ctx context.Context, records []outages.Record, chosen []pol
 }
 
 func (m *maker) input(ctx context.Context, r outages.Record, tolerationSeconds int64) (in input, err error) {
-	to := filepath.Join(m.dir, r.Name+"-"+strconv.FormatInt(tolerationSeconds, 10))
+	to := filepath.Join(m.dir, r.Title()+"-"+strconv.FormatInt(tolerationSeconds, 10))
 	if in, ok := m.made[to]; ok {
 		return in, nil
 	}
@@ -158,7 +169,7 @@ func (m *maker) input(ctx context.Context, r outages.Record, tolerationSeconds i
 	if in, err = read(ctx, path, nil); err != nil {
 		return in, err
 	}
-	in.name = r.Name
+	in.name = r.Title()
 	if m.made == nil {
 		m.made = make(map[string]input)
 	}

@@ -3,8 +3,10 @@ package main
 import (
 	"encoding/csv"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +19,7 @@ func TestBenchOfNothing(t *testing.T) {
 		`record "lanl-99" does not exist`: {"--data", "x", "--record", "lanl-99"},
 		`contains "unheard of"`:           {"--data", "x", "--policy", "unheard of"},
 		"--worst -1s is negative":         {"--data", "x", "--worst", "-1s"},
+		"has policies of its own":         {"--data", "x", "--learn", "--policy", "defaults"},
 		"makes its own scenarios":         {"--data", "x", "--scenario", "y"},
 		"record spot: open":               {"--data", t.TempDir(), "--record", "spot"},
 		"unexpected argument":             {"--data", "x", "spot"},
@@ -29,14 +32,14 @@ func TestBenchOfNothing(t *testing.T) {
 // Policies have different names, and their settings are valid.
 func TestPolicies(t *testing.T) {
 	names := map[string]bool{}
-	for _, p := range policies {
+	for _, p := range slices.Concat(policies, fixed()[1:], trials(20*time.Minute)) {
 		require.False(t, names[p.name], p.name)
 		names[p.name] = true
 		if p.tune != nil {
 			c, o := evictor.DefaultConfig(), evictor.Options{}
 			p.tune(&c, &o)
 			require.NoError(t, c.Validate())
-			require.True(t, o.Policy != nil || o.Domain != nil, p.name)
+			require.True(t, o.Policy != nil || o.Domain != nil || o.Budget != nil, p.name)
 		}
 	}
 }

@@ -44,8 +44,9 @@ func drillCommand(f *flags) *cobra.Command {
 		Long: `Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better.
 
 DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml prints, or a file of evictsim snapshot. Each zone, each value of the
-labels of --by, and the fullest node of each class are lost for a while. Each is also silent for one, three and ten minutes
-although it runs on: a false alarm. Then settings are searched that are better over all of that. Today's settings are
+labels of --by, and the fullest node of each class are lost for a while. Each is also silent for 1, 3, 10 and 30 minutes
+although it runs on: a false alarm. Then settings are searched that are better over the worst losses and over false alarms of
+any length between 1 and 30 minutes, of which twice as long is as likely. Today's settings are
 those of kube-controller-manager unless --set config.… says otherwise. With --report, the page compares the worst loss
 under today's settings with the same under the best.`,
 		Example: "  evictsim drill dump.yaml\n  evictsim drill dump.yaml --by example.com/rack --set config.nodeMonitorGracePeriod=40s",
@@ -183,18 +184,17 @@ type scoreTold struct {
 	NodeMonitorGracePeriod string  `json:"nodeMonitorGracePeriod"`
 	TolerationSeconds      int     `json:"tolerationSeconds"`
 	PodHoursLost           float64 `json:"podHoursLost"`
-	NeedlessEvictions      int     `json:"needlessEvictions"`
+	NeedlessEvictions      float64 `json:"needlessEvictions"`
 }
 
 func scoreOf(s *drill.Score) scoreTold {
-	return scoreTold{s.Rate, s.Threshold, s.Grace.String(), int(s.Tolerance / time.Second), s.PodHoursLost, s.Needless}
+	return scoreTold{s.Rate, s.Threshold, s.Grace.String(), int(s.Tolerance / time.Second), s.PodHoursLost, math.Round(10*s.Needless) / 10}
 }
 
 // assess plays all losses with today's settings, looks into the worst, and searches settings over those.
 func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []drill.Loss, stderr io.Writer) (*assessment, error) {
 	searched := min(mostSearched, len(losses)/drill.Alike)
-	search := drill.Search{Cluster: cluster, Losses: make([]drill.Loss, searched*drill.Alike)}
-	a := &assessment{Version: outcome.Version, Runs: len(losses) + search.Runs()}
+	a := &assessment{Version: outcome.Version, Runs: len(losses) + drill.Runs(searched)}
 	if !f.quiet {
 		fmt.Fprintf(stderr, "%s losses and false alarms with today's settings, then settings over the worst %d: up to %s\n",
 			count(len(losses)), searched, some(a.Runs, "run"))
@@ -228,7 +228,7 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 			return nil, err
 		}
 	}
-	search.Losses, search.Tick = search.Losses[:0], tick
+	search := drill.Search{Cluster: cluster, Tick: tick}
 	for _, r := range worst[:searched] {
 		for _, loss := range losses {
 			if loss.Name == r.Name {
@@ -301,7 +301,7 @@ func advise(a *drill.Advice) string {
 	}
 	return fmt.Sprintf("Set %s: %s, and %s.", strings.Join(changes, ", "),
 		fewer("pod-hours lost", precise(a.Best.PodHoursLost), precise(a.Today.PodHoursLost), a.Best.PodHoursLost/max(a.Today.PodHoursLost, 1e-9)),
-		fewer("needless evictions", count(a.Best.Needless), count(a.Today.Needless), float64(a.Best.Needless)/max(float64(a.Today.Needless), 1e-9)))
+		fewer("needless evictions", evictions(a.Best.Needless), evictions(a.Today.Needless), a.Best.Needless/max(a.Today.Needless, 1e-9)))
 }
 
 // fewer says by how much a figure that does not rise changes.
@@ -310,6 +310,14 @@ func fewer(what, now, before string, share float64) string {
 		return fmt.Sprintf("as many %s (%s)", what, now)
 	}
 	return fmt.Sprintf("%s %s instead of %s (%s %% fewer)", now, what, before, number(math.Round(100*(1-share))))
+}
+
+// evictions formats a number of evictions to be expected.
+func evictions(n float64) string {
+	if n < 10 {
+		return number(math.Round(10*n) / 10)
+	}
+	return count(int(math.Round(n)))
 }
 
 func precise(h float64) string { return hours(time.Duration(h * float64(time.Hour))) }

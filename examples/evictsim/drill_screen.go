@@ -20,7 +20,7 @@ func (a *assessment) tell(w io.Writer) {
 	row := func(s *scoreTold, note string) {
 		grace, _ := time.ParseDuration(s.NodeMonitorGracePeriod) // it was formatted by us
 		table.add(number(s.NodeEvictionRate)+"/s", number(s.UnhealthyZoneThreshold), short(grace), short(time.Duration(s.TolerationSeconds)*time.Second),
-			precise(s.PodHoursLost), count(s.NeedlessEvictions), note)
+			precise(s.PodHoursLost), evictions(s.NeedlessEvictions), note)
 	}
 	row(&a.Today, "today")
 	for i := range a.Front {
@@ -74,7 +74,7 @@ func (a *assessment) tellFalseAlarms(w io.Writer) {
 		}
 	}
 	if len(table.rows) == 0 {
-		fmt.Fprintln(w, "\nNo false alarm of up to ten minutes evicts a pod")
+		fmt.Fprintln(w, "\nNo false alarm of up to half an hour evicts a pod")
 		return
 	}
 	fmt.Fprintln(w)

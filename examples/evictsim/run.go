@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,6 +78,8 @@ type job struct {
 	points   int                 // number of points in the report's series
 	outputs  []string            // files that will be written
 	policy   policy              // of a benchmark
+
+	gcPercent int // 0 means 30
 }
 
 // share is the part of the progress bar for reading files, if there are any.
@@ -105,9 +108,9 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	if !makes && len(s.Cluster.Files) == 0 {
 		return nil, empty
 	}
-	// From now on there are millions of small records that live long and little else, so frequent collections cost
-	// little time. Reading produces garbage of thirty times the files' size.
-	debug.SetGCPercent(30)
+	// From now on there may be millions of small records that live long and little else, so frequent collections cost
+	// little time. Reading produces garbage of thirty times the files' size. Those of a benchmark are thousands.
+	debug.SetGCPercent(cmp.Or(j.gcPercent, 30))
 	j.played = played
 	played.Timeline, played.Happened, played.Points = j.line, j.happened, j.points
 	if j.progress != nil {

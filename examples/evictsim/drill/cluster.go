@@ -95,10 +95,13 @@ type Loss struct {
 }
 
 // Alike is how many losses have the same nodes: one, and its false alarms.
-const Alike = 4
+const Alike = 5
 
-// falseAlarms is how long nodes are silent that run on. Settings that are tuned to one length would fail at the next.
-var falseAlarms = [Alike - 1]time.Duration{time.Minute, 3 * time.Minute, 10 * time.Minute}
+// falseAlarms is how long nodes are silent that run on.
+var falseAlarms = [Alike - 1]time.Duration{shortest, 3 * time.Minute, 10 * time.Minute, longest}
+
+// Of false alarms, the shortest and the longest.
+const shortest, longest = time.Minute, 30 * time.Minute
 
 // Losses returns what may be lost: each zone, if there are several, each value of these labels, and of each class of nodes
 // the one with the most pods. Then come the same as false alarms.
@@ -187,6 +190,7 @@ func (c *Cluster) Play(ctx context.Context, loss Loss, s Settings, remedy time.D
 func (c *Cluster) Scenario(loss Loss, s Settings, remedy time.Duration) simulation.Scenario {
 	nodes, played := simulation.Nodes{Names: loss.Nodes}, c.objects
 	played.Config, played.Until = c.Config, begins+loss.For+after
+	played.Config.ExplainSize = 0 // nobody asks
 	played.Config.NodeEvictionRate, played.Config.UnhealthyZoneThreshold, played.Config.NodeMonitorGracePeriod = s.Rate, s.Threshold, s.Grace
 	begin := simulation.Event{At: begins, Fail: &nodes}
 	if loss.FalseAlarm {

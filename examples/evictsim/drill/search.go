@@ -9,13 +9,18 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
 // Score is what settings cost over all losses and all false alarms.
 type Score struct {
 	Settings
 	PodHoursLost float64 // over the losses
-	Needless     int     // evictions in the false alarms
+	// Needless is how many evictions the false alarms cost if each lasts from one to thirty minutes, and twice as long is
+	// as likely: settings that wait a little longer than some length are a little better, not perfect.
+	Needless float64
 }
 
 // beats says whether a score is better in one figure, and not worse in the other.
@@ -25,7 +30,7 @@ func (s *Score) beats(other *Score) bool {
 
 // cost is the sum of both figures, each as a share of today's.
 func (s *Score) cost(today *Score) float64 {
-	return s.PodHoursLost/max(today.PodHoursLost, 0.01) + float64(s.Needless)/float64(max(today.Needless, 1))
+	return s.PodHoursLost/max(today.PodHoursLost, 0.01) + s.Needless/max(today.Needless, 0.01)
 }
 
 // Advice is what a search of settings found.
@@ -54,8 +59,28 @@ const (
 // leastGrace is four renewals of a lease. A shorter grace period takes a late renewal for a failure, which no loss here is.
 const leastGrace = 40 * time.Second
 
-// Runs returns at most how many runs a search takes.
-func (s *Search) Runs() int { return len(s.Losses) * (grid + steps*8) }
+// Runs returns at most how many runs a search over that many losses takes: each is played as it is and as the longest false
+// alarm.
+func Runs(losses int) int { return 2 * losses * (grid + steps*8) }
+
+// played returns the losses and the longest false alarms. Those tell of the shorter ones too: until nodes are back, nobody
+// knows when they will be.
+func (s *Search) played() (all []Loss) {
+	for _, loss := range s.Losses {
+		if !loss.FalseAlarm || loss.For == longest {
+			all = append(all, loss)
+		}
+	}
+	return all
+}
+
+// needless is how likely an eviction so long after the silence began is needless: that a false alarm lasts longer.
+func needless(after time.Duration) float64 {
+	if after < shortest {
+		return 1
+	}
+	return max(0, math.Log(longest.Seconds()/after.Seconds())/math.Log(longest.Seconds()/shortest.Seconds()))
+}
 
 // Run searches.
 func (s *Search) Run(ctx context.Context) (*Advice, error) {
@@ -117,7 +142,7 @@ func (s *Search) play(ctx context.Context, all []Settings) error {
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, settings := range all {
 		if s.scores[settings] != nil {
-			for range s.Losses {
+			for range s.played() {
 				s.tick()
 			}
 			continue
@@ -125,14 +150,20 @@ func (s *Search) play(ctx context.Context, all []Settings) error {
 		score := &Score{Settings: settings}
 		s.scores[settings] = score
 		group.Go(func() error {
-			for _, loss := range s.Losses {
-				r, err := s.Cluster.Play(ctx, loss, settings, 0, 0)
+			for _, loss := range s.played() {
+				var counts evictor.ObserverFunc
+				if loss.FalseAlarm {
+					counts = func(d evictor.Decision) {
+						if d.Kind == evictor.PodEvicted {
+							score.Needless += needless(d.Time.Sub(simulation.Epoch) - begins)
+						}
+					}
+				}
+				r, err := simulation.Play(ctx, s.Cluster.Scenario(loss, settings, 0), observed(counts))
 				if err != nil {
 					return err
 				}
-				if loss.FalseAlarm {
-					score.Needless += r.Evicted
-				} else {
+				if !loss.FalseAlarm {
 					score.PodHoursLost += r.PodHoursLost
 				}
 				s.tick()
@@ -189,4 +220,15 @@ func (s *Search) front() (front []Score) {
 		}
 	}
 	return front
+}
+
+// observed starts an evictor whose decisions a function takes too; nil if nobody does.
+func observed(takes evictor.ObserverFunc) simulation.Start {
+	return func(w *simulation.World) (simulation.Controller, error) {
+		options := evictor.Options{}
+		if takes != nil {
+			options.Observer = takes
+		}
+		return w.NewEvictor(options)
+	}
 }

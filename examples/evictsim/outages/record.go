@@ -18,6 +18,10 @@ type Record struct {
 	Name string
 	// Length is the length of the worst stretch, which is what Make uses of the record; 0 means the whole record.
 	Length time.Duration
+	// Half is which half of that is played, 1 or 2; 0 means all of it.
+	Half int
+	// Alarm is a false alarm that is played over the first day of that; nil for none.
+	Alarm *Alarm
 
 	make func(data string, length time.Duration) (*played, error)
 }
@@ -61,6 +65,18 @@ func Records() []Record {
 	}
 }
 
+// Title names what is played of the record.
+func (r Record) Title() string {
+	title := r.Name
+	if r.Half > 0 {
+		title += []string{", first half", ", second half"}[r.Half-1]
+	}
+	if r.Alarm != nil {
+		title += ", " + r.Alarm.Name
+	}
+	return title
+}
+
 // Worst limits the record to its worst stretch of that length: the one in which most nodes fail.
 func (r Record) Worst(length time.Duration) Record {
 	r.Length = length
@@ -74,6 +90,12 @@ func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string,
 	if err != nil {
 		return "", fmt.Errorf("record %s: %w", r.Name, err)
 	}
+	if r.Half > 0 {
+		p.half(r.Half)
+	}
+	if r.Alarm != nil {
+		p.cut(0, min(day, p.until))
+	}
 	finish(p.pods, tolerationSeconds)
 	var text strings.Builder
 	text.WriteString("cluster: {files: [nodes.json, pods.json]}\nreschedule: {after: 10s}\n")
@@ -82,6 +104,10 @@ func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string,
 		write(to, "nodes.json", v1.NodeList{TypeMeta: list, Items: p.nodes}),
 		write(to, "pods.json", v1.PodList{TypeMeta: list, Items: p.pods}),
 	)
+	var alarms strings.Builder
+	if r.Alarm != nil {
+		r.Alarm.write(&alarms, p)
+	}
 	for i, t := range p.traces {
 		name := fmt.Sprintf("trace-%d.json", i)
 		err = errors.Join(err, write(to, name, map[string]any{"metadata": map[string]int{"gap_seconds": t.gap}, "data": t.data}))
@@ -90,10 +116,8 @@ func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string,
 		}
 		fmt.Fprintf(&text, "- {zone: %s, file: %s}\n", t.zone, name)
 	}
-	for i, e := range p.events {
-		if i == 0 {
-			text.WriteString("events:\n")
-		}
+	text.WriteString("events:\n" + alarms.String())
+	for _, e := range p.events {
 		action := "fail"
 		if e.recover {
 			action = "recover"

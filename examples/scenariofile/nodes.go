@@ -30,8 +30,8 @@ func (w *walker) nodes(node *yaml.Node) {
 			value = &copied
 			node.Content[i+1] = value
 		}
-		switch {
-		case key.Value == "node":
+		switch key.Value {
+		case "node":
 			if field(node, "nodes") != nil {
 				w.add(key.Line, "node and nodes cannot both be set")
 			}
@@ -39,30 +39,39 @@ func (w *walker) nodes(node *yaml.Node) {
 			if value.Kind == yaml.ScalarNode {
 				node.Content[i+1] = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Line: value.Line, Content: []*yaml.Node{value}}
 			}
-		case key.Value == "zone" && value.Kind == yaml.ScalarNode && value.Tag == "!!str" && value.Value == "":
-			value.Value = ":"
-		case key.Value == "count" || key.Value == "percent":
+		case "zone":
+			if value.Kind == yaml.ScalarNode && value.Tag == "!!str" && value.Value == "" {
+				value.Value = ":"
+			}
+		case "count", "percent":
 			if n, err := strconv.ParseFloat(value.Value, 64); err == nil && n == 0 {
 				w.add(value.Line, "%s: 0 selects no node", key.Value)
 			}
-		case key.Value == "selector":
-			if value.Kind == yaml.MappingNode {
-				w.selector(value)
-			}
-			if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
-				continue
-			}
-			if _, err := labels.Parse(value.Value); err != nil {
-				w.add(value.Line, "selector %q: %v", value.Value, err)
-			}
-			if value.Value == "" {
-				node.Content = slices.Delete(node.Content, i, i+2)
-				if field(node, "count") == nil && field(node, "percent") == nil && field(node, "zone") == nil {
-					node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "percent", Line: key.Line},
-						&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "100", Line: key.Line})
-				}
-			}
+		case "selector":
+			w.selects(node, i, value)
 		}
+	}
+}
+
+// selects reads the selector at a place of a mapping.
+func (w *walker) selects(node *yaml.Node, i int, value *yaml.Node) {
+	if value.Kind == yaml.MappingNode {
+		w.selector(value)
+	}
+	if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
+		return
+	}
+	if _, err := labels.Parse(value.Value); err != nil {
+		w.add(value.Line, "selector %q: %v", value.Value, err)
+	}
+	if value.Value != "" {
+		return
+	}
+	line := node.Content[i].Line
+	node.Content = slices.Delete(node.Content, i, i+2)
+	if field(node, "count") == nil && field(node, "percent") == nil && field(node, "zone") == nil {
+		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "percent", Line: line},
+			&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "100", Line: line})
 	}
 }
 

@@ -149,29 +149,31 @@ func (s *Search) play(ctx context.Context, all []Settings) error {
 		}
 		score := &Score{Settings: settings}
 		s.scores[settings] = score
-		group.Go(func() error {
-			for _, loss := range s.played() {
-				var counts evictor.ObserverFunc
-				if loss.FalseAlarm {
-					counts = func(d evictor.Decision) {
-						if d.Kind == evictor.PodEvicted {
-							score.Needless += needless(d.Time.Sub(simulation.Epoch) - begins)
-						}
-					}
-				}
-				r, err := simulation.Play(ctx, s.Cluster.Scenario(loss, settings, 0), observed(counts))
-				if err != nil {
-					return err
-				}
-				if !loss.FalseAlarm {
-					score.PodHoursLost += r.PodHoursLost
-				}
-				s.tick()
-			}
-			return nil
-		})
+		group.Go(func() error { return s.score(ctx, score) })
 	}
 	return group.Wait()
+}
+
+// score plays the losses with the settings of a score.
+func (s *Search) score(ctx context.Context, score *Score) error {
+	for _, loss := range s.played() {
+		observed := func(w *simulation.World) (simulation.Controller, error) {
+			return w.NewEvictor(evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+				if loss.FalseAlarm && d.Kind == evictor.PodEvicted {
+					score.Needless += needless(d.Time.Sub(simulation.Epoch) - begins)
+				}
+			})})
+		}
+		r, err := simulation.Play(ctx, s.Cluster.Scenario(loss, score.Settings, 0), observed)
+		if err != nil {
+			return err
+		}
+		if !loss.FalseAlarm {
+			score.PodHoursLost += r.PodHoursLost
+		}
+		s.tick()
+	}
+	return nil
 }
 
 func (s *Search) tick() {
@@ -220,15 +222,4 @@ func (s *Search) front() (front []Score) {
 		}
 	}
 	return front
-}
-
-// observed starts an evictor whose decisions a function takes too; nil if nobody does.
-func observed(takes evictor.ObserverFunc) simulation.Start {
-	return func(w *simulation.World) (simulation.Controller, error) {
-		options := evictor.Options{}
-		if takes != nil {
-			options.Observer = takes
-		}
-		return w.NewEvictor(options)
-	}
 }

@@ -96,10 +96,10 @@ type Report struct {
 	Removed, Waiting, CameBackNodes, CameBackPods int
 
 	// NotSimulated counts pods by the feature that is not simulated, such as "resource claims", and the pods that were left
-	// out, by reason. Understated are those of the features that could only keep more pods from more nodes, so that the
+	// out, by reason. Understated has those features that could only keep more pods from more nodes, so that the
 	// figures of Pending pods are lower bounds. Both are nil if there are none.
 	NotSimulated, Understated map[string]int
-	Warnings                  []string // what may not be meant as it is said
+	Warnings                  []string // what the author of the scenario may have meant differently
 	After                     []int    // numbers of the events that come after the end
 	// Changes are the lines of the timeline about zones and the cluster, in order.
 	Changes []timeline.Line

@@ -41,8 +41,9 @@ func (w *World) Add(object runtime.Object) error {
 	return nil
 }
 
-// Update gives a node the labels and taints, and a pod the labels, tolerations, phase and Ready condition of this object, as
-// if someone had written them. For other changes, use Do. A NoExecute taint without a TimeAdded was added now.
+// Update gives a node the labels and taints, and a pod the labels, tolerations, phase and Ready condition of this
+// object, as if someone had written them. For other changes, use Do. A NoExecute taint without a TimeAdded gets the
+// time of now.
 func (w *World) Update(object runtime.Object) error {
 	c := w.player.cluster
 	switch o := object.(type) {

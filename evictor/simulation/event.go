@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Event is something that happens to nodes, pods or the API: At a time of a Scenario, or at once in World.Do, which
-// ignores At. Exactly one of the other fields is set.
+// Event is something that happens to nodes, pods or the API: in a Scenario at the time At, in World.Do at once,
+// whatever At says. Exactly one of the other fields is set.
 type Event struct {
 	At time.Duration `yaml:"at"` // since time 0; within Repeat since the start of the round
 
@@ -109,15 +109,15 @@ type Untaint struct {
 	Effect v1.TaintEffect `yaml:"effect"`
 }
 
-// ReplaceNode is which nodes are replaced. The new ones have the same names, labels, resources and DaemonSet pods, and the
-// taints that the old nodes had at first.
+// ReplaceNode selects the nodes that are replaced. The new ones have the same names, labels, resources and DaemonSet
+// pods, and the taints that the old nodes had at first.
 type ReplaceNode struct {
 	Nodes `yaml:",inline"`
 
 	After time.Duration `yaml:"after,omitempty"` // from the deletion to the first report of the new node
 }
 
-// Roll is which nodes are drained and, once empty, replaced as by ReplaceNode, one after the other.
+// Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode.
 type Roll struct {
 	Nodes `yaml:",inline"`
 

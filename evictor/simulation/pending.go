@@ -39,7 +39,7 @@ const (
 	podAffinity = "pod affinity"
 )
 
-// String is as short as "0/12 nodes: 8 taint, 4 cpu", the most first.
+// String returns a short form such as "0/12 nodes: 8 taint, 4 cpu", with the largest counts first.
 func (u *Unplaced) String() string {
 	checks := slices.SortedFunc(maps.Keys(u.Because), func(a, b string) int {
 		return cmp.Or(cmp.Compare(u.Because[b], u.Because[a]), cmp.Compare(a, b))

@@ -40,9 +40,9 @@ support.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return f.bench(c, &b) },
 	}
 	c.Flags().StringVar(&b.data, "data", os.Getenv("EVICTKIT_DATA"), "`FOLDER` of the recorded data")
-	c.Flags().StringVar(&b.record, "record", "", "only these records, such as spot,lanl-02")
-	c.Flags().StringVar(&b.policy, "policy", "", "only policies whose names contain this")
-	c.Flags().DurationVar(&b.worst, "worst", 0, "of each record, play only the worst window of this length: that in which most nodes fail")
+	c.Flags().StringVar(&b.record, "record", "", "play only these records, such as spot,lanl-02")
+	c.Flags().StringVar(&b.policy, "policy", "", "play only policies whose names contain this")
+	c.Flags().DurationVar(&b.worst, "worst", 0, "play only the part of each record in which most nodes fail, of this length")
 	return c
 }
 

@@ -43,11 +43,11 @@ func drillCommand(f *flags) *cobra.Command {
 		Short: "Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better",
 		Long: `Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better.
 
-DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml prints, or a file of evictsim snapshot. Each zone, each value of the
-labels of --by, and the fullest node of each class are lost for a while. Each is also silent for one, three and ten minutes
-although it runs on: a false alarm. Then settings are searched that are better over all of that. Today's settings are
-those of kube-controller-manager unless --set config.… says otherwise. With --report, the page compares the worst loss
-under today's settings with the same under the best.`,
+DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml prints, or a file of evictsim snapshot. The drill
+loses each zone, each value of the labels of --by, and the fullest node of each class for a while. It also lets each of them
+fall silent for one, three and ten minutes although it still runs: a false alarm. Then it searches for settings that are
+better over all of these. Today's settings are those of kube-controller-manager unless --set config.… says otherwise. With
+--report, the page compares the worst loss under today's settings with the same loss under the best.`,
 		Example: "  evictsim drill dump.yaml\n  evictsim drill dump.yaml --by example.com/rack --set config.nodeMonitorGracePeriod=40s",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -57,7 +57,7 @@ under today's settings with the same under the best.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error { return f.drill(c, &d, args) },
 	}
-	c.Flags().StringSliceVar(&d.labels, "by", nil, "also lose the nodes with each value of this `LABEL`, such as that of racks")
+	c.Flags().StringSliceVar(&d.labels, "by", nil, "also lose, for each value of this `LABEL`, the nodes that have it, such as a rack's")
 	c.Flags().DurationVar(&d.lost, "lost", time.Hour, "for how long nodes are lost")
 	return c
 }
@@ -196,7 +196,7 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 	search := drill.Search{Cluster: cluster, Losses: make([]drill.Loss, searched*drill.Alike)}
 	a := &assessment{Version: outcome.Version, Runs: len(losses) + search.Runs()}
 	if !f.quiet {
-		fmt.Fprintf(stderr, "%s losses and false alarms with today's settings, then settings over the worst %d: up to %s\n",
+		fmt.Fprintf(stderr, "%s losses and false alarms with today's settings, then other settings over the worst %d: up to %s\n",
 			count(len(losses)), searched, some(a.Runs, "run"))
 	}
 	b := newBar(stderr, f.quiet, 1, "drilling")
@@ -286,7 +286,7 @@ func (a *assessment) look(ctx context.Context, cluster *drill.Cluster, r drill.R
 // advise puts what a search found into a sentence.
 func advise(a *drill.Advice) string {
 	if a.Best.Settings == a.Today.Settings {
-		return fmt.Sprintf("Keep today's settings: of %s, none is better without being worse in pod-hours lost or needless evictions.", some(a.Played, "setting"))
+		return fmt.Sprintf("Keep today's settings: none of %s lowers pod-hours lost or needless evictions without raising the other.", some(a.Played, "setting"))
 	}
 	var changes []string
 	for _, of := range []struct{ name, today, best string }{

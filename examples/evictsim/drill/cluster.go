@@ -94,7 +94,7 @@ type Loss struct {
 	FalseAlarm bool
 }
 
-// Alike is how many losses have the same nodes: one, and its false alarms.
+// Alike is how many losses have the same nodes: the loss itself and its false alarms.
 const Alike = 4
 
 // falseAlarms is how long nodes are silent that run on. Settings that are tuned to one length would fail at the next.
@@ -175,14 +175,14 @@ const (
 	after  = 30 * time.Minute // from when the nodes are back to the end
 )
 
-// Play plays a loss, as Scenario says it. The report has a series of about that many points.
+// Play plays the Scenario of a loss. The report has a series of about that many points.
 func (c *Cluster) Play(ctx context.Context, loss Loss, s Settings, remedy time.Duration, points int) (*simulation.Report, error) {
 	played := c.Scenario(loss, s, remedy)
 	played.Points = points
 	return simulation.Play(ctx, played)
 }
 
-// Scenario is a loss with these settings. With a remedy, lost nodes get the out-of-service taint that long after they fell
+// Scenario returns a loss with these settings as a scenario. With a remedy, lost nodes get the out-of-service taint that long after they fell
 // silent.
 func (c *Cluster) Scenario(loss Loss, s Settings, remedy time.Duration) simulation.Scenario {
 	nodes, played := simulation.Nodes{Names: loss.Nodes}, c.objects

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Score is what settings cost over all losses and all false alarms.
+// Score is the cost of settings over all losses and all false alarms.
 type Score struct {
 	Settings
 	PodHoursLost float64 // over the losses
@@ -32,7 +32,7 @@ func (s *Score) cost(today *Score) float64 {
 type Advice struct {
 	Today Score
 	Best  Score // Today's if nothing is better without being worse in the other figure
-	// Front are the settings that none beats, by pod-hours.
+	// Front has the settings that no others beat, in the order of pod-hours.
 	Front  []Score
 	Played int // settings
 }
@@ -54,10 +54,10 @@ const (
 // leastGrace is four renewals of a lease. A shorter grace period takes a late renewal for a failure, which no loss here is.
 const leastGrace = 40 * time.Second
 
-// Runs returns at most how many runs a search takes.
+// Runs returns the largest number of runs that a search may take.
 func (s *Search) Runs() int { return len(s.Losses) * (grid + steps*8) }
 
-// Run searches.
+// Run searches for the best settings.
 func (s *Search) Run(ctx context.Context) (*Advice, error) {
 	s.scores = make(map[Settings]*Score)
 	today := s.Cluster.Today()

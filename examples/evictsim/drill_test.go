@@ -63,7 +63,7 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
 	story, errs, err := simulate(t, "drill", file, "--by", "example.com/rack", "--report", page)
 	require.NoError(t, err)
-	require.Contains(t, errs, "28 losses and false alarms with today's settings, then settings over the worst 4: up to 1,580 runs\n")
+	require.Contains(t, errs, "28 losses and false alarms with today's settings, then other settings over the worst 4: up to 1,580 runs\n")
 	for _, text := range []string{
 		": 12 nodes and 17 pods\n",
 		"\nzone a                   4       11  6m15s             3.8           3        0        0      3\n",

@@ -48,7 +48,7 @@ type Outcome struct {
 	// Breaches are the expectations that do not hold.
 	Breaches []string `json:"breaches"`
 
-	Warnings []string `json:"warnings"` // what may not be meant as the scenario says it
+	Warnings []string `json:"warnings"` // what the author of the scenario may have meant differently
 
 	Played simulation.Scenario `json:"-"` // with its defaults
 	Report *simulation.Report  `json:"-"`

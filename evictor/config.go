@@ -45,10 +45,11 @@ type Config struct {
 	// least three are not ready.
 	UnhealthyZoneThreshold float64
 
-	// MaxMarkedNodes is of how many silent nodes the pods are marked not Ready at once in a partially disrupted zone; those
-	// of the others wait until it is not partially disrupted any more, or has been for MarkAllAfter, 0 for ever (it goes with MaxMarkedNodes). Whoever
-	// loses the network of half a zone then keeps endpoints that may still work (kubernetes#77864, #125618). 0 means no
-	// limit, as upstream has it.
+	// MaxMarkedNodes limits how many silent nodes of a partially disrupted zone may have their pods marked not Ready at
+	// once, so that a cluster which loses the network of half a zone keeps endpoints that may still work
+	// (kubernetes#77864, #125618). The pods of the others wait until the zone is no longer partially disrupted, or has
+	// been for MarkAllAfter (0: until it is no longer). MarkAllAfter needs MaxMarkedNodes. 0 means no limit, as
+	// upstream.
 	MaxMarkedNodes int
 	MarkAllAfter   time.Duration
 
@@ -99,8 +100,8 @@ type Config struct {
 }
 
 // Half says which half of an evictor runs: [Both], [Lifecycle] or [TaintEviction]. The two can run apart, as in
-// kube-controller-manager since 1.29, for those who replace one of them (KEP-3902). A half that does not run decides,
-// reports and counts nothing.
+// kube-controller-manager since 1.29 (KEP-3902), for those who replace only one of them. A half that does not run
+// decides, reports and counts nothing.
 type Half uint8
 
 // The halves.

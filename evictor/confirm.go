@@ -46,7 +46,7 @@ type Suspect struct {
 	Lease func(renewTime time.Time, resourceVersion string) Answer
 }
 
-// Answer says whether a silent node lives: [Alive], [Silent] or, if nobody knows, [Unanswered].
+// Answer says whether a silent node is alive: [Alive], [Silent] or, if nobody knows, [Unanswered].
 type Answer uint8
 
 // The answers.

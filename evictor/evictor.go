@@ -128,10 +128,11 @@ type Options struct {
 	// knows when that was. After a restart, the pod counts as having left when the new evictor started, so a trial becomes
 	// more careful and never less. In Half Lifecycle it counts as having left when the taint was written.
 	Budget *budget.Budget[string, Member]
-	// Exceeded says what becomes of pending evictions on a node that was acted on, while a bound of Budget is exceeded
-	// as things stand: Medik8s stops in a storm. It goes with Budget. The answers mean what they mean in zone.Ruling.Pending. Nil means that
-	// the evictions go on. It is called in each monitor pass and, where NodeMonitorPeriod is 0, in each Step and, while
-	// a node is acted on, once in each Config.GateInterval, because the budget may be shared.
+	// Exceeded says what becomes of pending evictions on a node that the evictor has acted on while a bound of Budget
+	// is exceeded, for example to stop in a storm, as Medik8s does. It needs Budget. The answers mean the same as in
+	// zone.Ruling.Pending. A nil function means that the evictions go on. The evictor calls it in each monitor pass. If
+	// NodeMonitorPeriod is 0, it calls it in each Step and, while it acts on a node, once in each Config.GateInterval,
+	// because others may share the budget.
 	Exceeded func(bound *budget.Refusal) zone.Pending
 	// OnPass, if not nil, gets the duration of each monitor pass by the evictor's clock: reading changes, verdicts, zones
 	// and what follows from them, without the writes. clientgo/metrics has such a function. It must be fast.
@@ -184,15 +185,15 @@ func (o Options) withDefaults() Options {
 // liftWorkers lift taints under Run, and do nothing else.
 const liftWorkers = 2
 
-// ErrRunning is returned by Step and Run when another Step or Run of the same Evictor is active.
+// ErrRunning is the error of Step and Run while another Step or Run of the same Evictor is active.
 var ErrRunning = errors.New("evictor: another Step or Run of this Evictor is active: call one at a time")
 
 // Evictor watches nodes and pods through its clients, and decides which nodes to taint and which pods to evict. Most
 // callers want [Evictor.Run] first, or [Evictor.Step] in a test or a loop of their own; then [Evictor.Explain], to learn
 // why a pod left or did not, and [Evictor.Pause], to stop it.
 //
-// Its Clients' Source feeds it or, without one, the program does with NodeChanged, PodChanged and LeaseRenewed. All
-// methods are safe for concurrent use, but only one Step or Run may be active at a time. Make one with New.
+// The Source of its Clients feeds it or, without one, the program does with NodeChanged, PodChanged and LeaseRenewed.
+// All methods are safe for concurrent use, but only one Step or Run may be active at a time. Make one with New.
 type Evictor struct {
 	active atomic.Bool
 	dry    *dryRun // nil except in a dry run

@@ -54,9 +54,9 @@ func (o *Options) log(d Decision) {
 }
 
 // Explain returns the decisions about a node (by name) or a pod (by namespace/name), oldest first, as far back as
-// Config.ExplainSize reaches. Those about the node's zone and about all zones are included and, for a pod about which
-// there is any, those about its node. GateChanged is about everything, and left out. A delay or a failure that repeats is
-// one decision, see Decision.Times.
+// Config.ExplainSize reaches. It includes those about the node's zone and about all zones. If there are decisions about
+// a pod, it includes those about its node. It leaves out GateChanged, which is about everything. A delay or a failure
+// that repeats is one decision, see Decision.Times.
 func (e *Evictor) Explain(key string) []Decision {
 	namespace, name, _ := strings.Cut(key, "/")
 	pod, nodes, zones := PodKey{namespace, name}, map[string]bool{key: true}, map[zone.Key]bool{}

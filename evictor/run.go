@@ -11,10 +11,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Run is a loop over what Step does, with the writes on bounded pools of workers: evictions, node writes and, on pools
-// of their own, lifts and questions about suspects. It also runs the clients' Source. When the context ends, Run waits for every write in flight and
-// returns the context's cause. It returns ErrRunning if another Step or Run is active, and an error if ctx is nil,
-// the clock has no timers or the Source ends by itself.
+// Run does what Step does, in a loop, with bounded pools of workers for the writes: one each for evictions, node
+// writes, lifts and questions about suspects. It also runs the clients' Source. When the context ends, Run waits for
+// every write in flight and returns the context's cause. It returns ErrRunning if another Step or Run is active, and an
+// error if ctx is nil, the clock has no timers or the Source ends by itself.
 func (e *Evictor) Run(ctx context.Context) error {
 	if err := e.begin(ctx, "Run"); err != nil {
 		return err

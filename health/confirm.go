@@ -26,7 +26,7 @@ func (m *Monitor) ConfirmAt(suspect Verdict, now time.Time) (Verdict, bool) {
 }
 
 // Revive notes a sign of life of a suspect that neither its lease nor its object shows, and reports whether it did. It
-// does nothing if the silence that the verdict calls suspect has ended since.
+// does nothing if the silence behind the verdict has ended since.
 func (m *Monitor) Revive(suspect Verdict) bool { return m.ReviveAt(suspect, m.now()) }
 
 // ReviveAt is Revive at a reading of the clock.

@@ -32,10 +32,10 @@ func (c DeadlinesConfig) Validate() error {
 	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
 }
 
-// Deadlines says which keys have been silent for their grace period. Most callers want [Deadlines.Beat] first, for
-// each sign of life, [Deadlines.Expired] for those that are late, and [Deadlines.Next] for when to ask again. A beat
-// counts from the moment it is made, by the given clock. A key's deadline is its last beat plus its grace; from that
-// instant on it is late.
+// Deadlines says which keys have been silent for their grace period. Most callers want [Deadlines.Beat] first, for each
+// sign of life, [Deadlines.Expired] for those that are late, and [Deadlines.Next] for when to ask again. A beat counts
+// from the moment of the call, by the given clock. A key's deadline is its last beat plus its grace period; from that
+// instant on the key is late.
 //
 // Silence counts only while the program listens, that is, calls any method but Get, Len, Forget and SetGrace. The time
 // between two such calls counts in full if it is at most a quarter of the configured grace period, or at most a fifth

@@ -56,9 +56,9 @@ func (c DurationsConfig) Validate() error {
 	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
 }
 
-// Durations says for how long the conditions of a key have had their status, and how much longer each rule takes to
-// come true. It is for reconcilers, which are called for one key, [Durations.Observe] it, act, and requeue it after
-// the smallest Left; [Durations.Forget] is for a key that is gone.
+// Durations says how long the conditions of a key have had their status, and how much longer each rule takes to come
+// true. It is for reconcilers: they are called for one key, [Durations.Observe] it, act, and requeue it after the
+// smallest Left; [Durations.Forget] is for a key that is gone.
 //
 // The last observation holds until the next. Durations believes every object that it is shown, even an old one; a
 // Monitor's Observation.Stale detects those. It cannot tell two objects with the same key apart: put the UID into the

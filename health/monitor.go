@@ -42,9 +42,9 @@ type nodeRecord struct {
 // and [Monitor.ObserveLease] first, for what arrives, then [Monitor.Pass] for the verdicts that changed and
 // [Monitor.Next] for when to call it again.
 //
-// All methods are safe for concurrent use. All operations but Verdict, Settles, Freeze, Forget, Blind and Len read the
-// clock, and so listen. Those that have a twin with At in its name need not: it takes the reading as an argument.
-// Memory is bounded by the nodes that were observed and not forgotten, and shrinks as they are forgotten.
+// All methods are safe for concurrent use. All methods but Verdict, Settles, Freeze, Forget, Blind and Len read the
+// clock, and so listen. A method whose name ends in At takes the reading as an argument instead. Memory is bounded by
+// the nodes that were observed and not forgotten, and shrinks as they are forgotten.
 type Monitor struct {
 	config Config
 	clock  clock.PassiveClock
@@ -94,11 +94,12 @@ func (m *Monitor) now() time.Time {
 
 const unmade = "health: a zero value was used: make one with NewMonitor or NewDeadlines"
 
-// Pass gives verdicts, and returns those of new nodes, those that changed in more than LastBeat, and those of nodes that
-// it finds silent for a whole grace period, again after all clocks restarted. That a restart moved Since is not told. They
-// are in the order of the nodes' names. Call it at the instants that Next returns. A late Pass only delays verdicts: after
-// it has missed slots, it condemns only whom the slot of the Pass before would have. While the monitor is frozen, Pass returns
-// nothing. It costs what expired and changed, and O(log n) for each node once in a grace period.
+// Pass decides, and returns in the order of the nodes' names: the verdicts of new nodes, those that changed in more
+// than LastBeat, and those of nodes that it finds silent for a whole grace period (once more after all clocks have
+// restarted). It does not return a verdict only because a restart moved its Since. Call it at the instants that Next
+// returns. A late Pass only delays verdicts: one that has missed slots condemns only the nodes whose grace period ended
+// before the slot of the previous Pass. While the monitor is frozen, Pass returns nothing. Its cost grows with what
+// expired and changed, plus O(log n) for each node once in a grace period.
 func (m *Monitor) Pass() []Verdict { return m.PassAt(m.now()) }
 
 // PassAt is Pass at a reading of the clock.
@@ -215,9 +216,10 @@ func (m *Monitor) untouch(n *nodeRecord) {
 	n.changed = 0
 }
 
-// Next returns when to call Pass next. Before the first Pass that is now. On the grid it is the next slot. In exact mode
-// it is the next deadline, or the time of the last Pass if an observation may have changed something or there was a gap that
-// may restart all clocks; it is false if there is none, and while the monitor is frozen. It may lie in the past.
+// Next returns when to call Pass next. Before the first Pass that is now. On the grid it is the next slot. In exact
+// mode it is the next deadline, or the time of the last Pass if an observation may have changed something or a gap may
+// restart all clocks. It returns false if there is none, and while the monitor is frozen. The instant may lie in the
+// past.
 func (m *Monitor) Next() (time.Time, bool) { return m.NextAt(m.now()) }
 
 // NextAt is Next at a reading of the clock.

@@ -18,11 +18,11 @@ type Observation struct {
 	Stale bool
 }
 
-// ObserveNode notes what a node reports, and keeps nothing of the object. It is a sign of life if the node is new, if the
-// heartbeat time differs from the last one, earlier or later, or if Ready is True or False and there was no Ready status
-// before. Heartbeat times are compared with nothing else. An object with an older resourceVersion than one seen before is
-// ignored; "Old objects seen again" in the package comment has the exact rule. One with another UID than the known one
-// is a new node, which starts afresh but for its lease.
+// ObserveNode notes what a node reports, and keeps nothing of the object. It is a sign of life if the node is new, if
+// the heartbeat time differs from the last one, earlier or later, or if Ready is True or False and there was no Ready
+// status before. ObserveNode compares heartbeat times with nothing else. It ignores an object with an older
+// resourceVersion than one seen before; "Old objects seen again" in the package comment has the exact rule. An object
+// with another UID than the known one is a new node: everything but its lease starts afresh.
 func (m *Monitor) ObserveNode(node *v1.Node) Observation { return m.ObserveNodeAt(node, m.now()) }
 
 // ObserveNodeAt is ObserveNode at a reading of the clock.

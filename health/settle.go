@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// Settled reports whether we have watched a failed node for long enough to act on its verdict: for one whole grace period
-// of its own (Verdict.Grace) in listened time since it was first seen, and since all clocks last started (with the first Pass, a Restart, a Thaw or
-// a gap; see "Listening" in the package comment). An Unknown node must have been silent all that time, and be no suspect;
-// for one whose verdict is False it is enough that the time has passed, and one that came later, and has since been seen
-// to change to False, is Settled at once. All others are not. Wait for Settled before you harm a node because of a verdict
-// that may be older than our watching.
+// Settled reports whether the monitor has watched a failed node for long enough that you can act on its verdict. That
+// takes one whole grace period of the node (Verdict.Grace), in listened time, since the node was first seen and since
+// all clocks last started (with the first Pass, a Restart, a Thaw or a gap; see "Listening" in the package comment). An
+// Unknown node must have been silent all that time, and must not be a suspect. For a node whose verdict is False, it is
+// enough that the time has passed; if it was first seen after the clocks started and then changed to False, it is
+// Settled at once. No other node is Settled. Wait for Settled before you harm a node because of a verdict that may be
+// older than the watching.
 func (m *Monitor) Settled(node string) bool { return m.SettledAt(node, m.now()) }
 
 // SettledAt is Settled at a reading of the clock.
@@ -97,8 +98,8 @@ func (m *Monitor) Freeze(reason string) {
 	}
 }
 
-// Thaw ends a Freeze with that reason and reports whether there was one. When no reason is left, the clocks of all nodes
-// start again, as by Restart.
+// Thaw ends a Freeze with that reason and reports whether there was one. When no reason is left, the clocks of all
+// nodes start again, as with Restart.
 func (m *Monitor) Thaw(reason string) bool { return m.ThawAt(reason, m.now()) }
 
 // ThawAt is Thaw at a reading of the clock.

@@ -22,10 +22,10 @@ type Entry[K comparable, V any] struct {
 	Exempt bool
 }
 
-// Duplicate says what becomes of an item that waits if its key is added again: [Replace] takes the new one,
-// [KeepFirst] the old one, [KeepEarliest] whichever is due first. An item in flight stays as it is until its holder
-// ends it. With Forget, what was added meanwhile then gets a turn of its own; with Retry, RetryAfter or Blocked, each
-// entry's Duplicate decides as if the item had been waiting; with Done, it is dropped.
+// Duplicate says what becomes of a waiting item when its key is added again: [Replace] takes the new one, [KeepFirst]
+// the old one, [KeepEarliest] whichever is due first. An item in flight stays as it is until its holder ends it. Then
+// Forget gives the entry added meanwhile a turn of its own; with Retry, RetryAfter or Blocked, the entry's Duplicate
+// decides as if the item had been waiting; Done drops the entry.
 type Duplicate uint8
 
 // The policies.
@@ -41,7 +41,8 @@ const (
 	KeepFirst
 )
 
-// State is where the item of a key is: [Unknown], [Waiting], [InFlight], [Finished] or, in some answers, [OtherIdentity].
+// State says where the item of a key is: [Unknown], [Waiting], [InFlight], [Finished] or, in some answers,
+// [OtherIdentity].
 type State uint8
 
 // The states.

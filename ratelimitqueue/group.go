@@ -46,7 +46,7 @@ func (c GroupConfig[D, K]) Validate() error {
 // when to call it again, or [Group.Run] for both.
 //
 // A key is in one domain at a time. Domains that can hand out take turns: the one whose last turn is longest ago comes
-// first (but see GroupConfig.Compare). Within a domain, the item that is due first comes first, and of equal due times
+// first (but see GroupConfig.Compare). Within a domain, the item that is due first comes first; among equal due times,
 // the one that was added first.
 //
 // A Group makes a domain when it is first named, which counts as the domain's last turn. Once the bucket of a domain

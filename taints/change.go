@@ -8,9 +8,8 @@ import (
 )
 
 // Change is what to add to a node's taints and what to remove from them. [Diff] makes one; [Change.Empty] says that
-// there is nothing to write, and [Change.Patch] makes it the body of one write. Taints are identified by key and
-// effect, because the API server allows each pair once. A taint in both lists is replaced. The zero Change changes
-// nothing.
+// there is nothing to write, and [Change.Patch] makes it the body of one write. Key and effect identify a taint,
+// because the API server allows each pair once. A taint in both lists is replaced. The zero Change changes nothing.
 type Change struct {
 	Add, Remove []v1.Taint
 }

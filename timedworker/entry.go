@@ -20,10 +20,10 @@ type Entry[K comparable, V any] struct {
 	OnDuplicate Duplicate
 }
 
-// Duplicate says what becomes of work that waits if its key is scheduled again: [Replace] takes the new one,
-// [KeepFirst] the old one, [KeepEarliest] whichever is due first. Work in flight stays as it is until it ends. With
-// Done, what was scheduled meanwhile then gets a turn of its own; with Retry, RetryAfter or Blocked, each entry's
-// Duplicate decides as if the work had been waiting.
+// Duplicate says what becomes of waiting work when its key is scheduled again: [Replace] takes the new one, [KeepFirst]
+// the old one, [KeepEarliest] whichever is due first. Work in flight stays as it is until it ends. Then Done gives the
+// entry scheduled meanwhile a turn of its own; with Retry, RetryAfter or Blocked, the entry's Duplicate decides as if
+// the work had been waiting.
 type Duplicate uint8
 
 // The policies.
@@ -39,7 +39,7 @@ const (
 	KeepFirst
 )
 
-// State is where the work of a key is: [Unknown], [Waiting], [InFlight] or, in some answers, [OtherIdentity].
+// State says where the work of a key is: [Unknown], [Waiting], [InFlight] or, in some answers, [OtherIdentity].
 type State uint8
 
 // The states.

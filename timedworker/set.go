@@ -191,8 +191,8 @@ func (s *Set[K, V]) Paused() []string {
 	return slices.Clone(s.table.Pauses)
 }
 
-// Next returns when work next starts, not before now. False means that nothing will start before something is scheduled
-// or resumed, or work that runs has ended.
+// Next returns when work next starts, not before now. It returns false if nothing will start before something is
+// scheduled or resumed, or running work ends.
 func (s *Set[K, V]) Next() (time.Time, bool) { return s.NextAt(s.table.Now()) }
 
 // NextAt is Next at that reading of the clock. If the reading is older than the last one, NextAt reads the clock again.

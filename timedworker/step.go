@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Step runs what is due now in the caller's goroutine, one after the other: by due time, and in the order of scheduling
-// if due times are equal. A key runs at most once in a Step. Work that is scheduled meanwhile for another key, and is
-// due, runs too. Step returns the number of tries it made. The error is ErrRunning if another Step or Run is active, or
-// the context's, which Step checks between tries. A nil context is an error, too.
+// Step runs all work that is due now in the caller's goroutine, one piece after the other: by due time, and in the
+// order of scheduling if due times are equal. A key runs at most once in a Step. Work that is scheduled meanwhile for
+// another key, and is due, runs too. Step returns the number of tries. The error is ErrRunning if another Step or Run
+// is active, or the context's, which Step checks between tries. A nil context is an error, too.
 func (s *Set[K, V]) Step(ctx context.Context) (ran int, err error) {
 	if err := s.begin(ctx, "Step", true); err != nil {
 		return 0, err

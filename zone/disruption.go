@@ -26,9 +26,9 @@ type DisruptionPolicy struct {
 	// FullDisruptionRate, if not nil, is the rate of a zone that is fully down while another zone is not.
 	// kube-controller-manager has no such parameter and evicts at EvictionRate.
 	FullDisruptionRate *float64 `json:"fullDisruptionRate,omitempty"`
-	// MaxMarked is Ruling.MaxMarked in PartialDisruption, so that a partition of the network does not take every endpoint
-	// out of service at once. 0 is no limit; kube-controller-manager has none. MarkAllAfter is after how long in this
-	// state the limit falls; 0 is never. It goes with MaxMarked.
+	// MaxMarked is Ruling.MaxMarked in PartialDisruption, so that a network partition does not take every endpoint out
+	// of service at once. 0 means no limit; kube-controller-manager has none. MarkAllAfter is how long a zone must have
+	// been in this state before the limit ends; 0 means that it does not. It needs MaxMarked.
 	MaxMarked    int           `json:"maxMarked,omitempty"`
 	MarkAllAfter time.Duration `json:"markAllAfter,omitempty"`
 }
@@ -39,8 +39,8 @@ func DefaultPolicy() DisruptionPolicy {
 	return DisruptionPolicy{EvictionRate: 0.1, SecondaryEvictionRate: 0.01, LargeZoneThreshold: 50, UnhealthyThreshold: 0.55}
 }
 
-// Validate reports every fault at once: a rate that is negative or not finite, a negative size, number or duration, a
-// MarkAllAfter without MaxMarked, a threshold outside (0,1].
+// Validate reports every fault at once: a rate that is negative or not finite; a negative size, number or duration; a
+// MarkAllAfter without MaxMarked; a threshold outside (0,1].
 func (p DisruptionPolicy) Validate() error {
 	var errs field.ErrorList
 	rate := func(name string, r float64) {

@@ -46,8 +46,8 @@ func (t *Tracker[K, D]) EvaluateAt(now time.Time) []Change[D] {
 	return t.domains.evaluate(reading{now, true})
 }
 
-// Next returns when to call Evaluate even if nothing was Set or Removed, because a policy asked for it (AskAfter);
-// false if no policy did. It may lie in the past.
+// Next returns when to call Evaluate even without a Set or Remove, because a policy asked for it (AskAfter); false if
+// no policy did. It may lie in the past.
 func (t *Tracker[K, D]) Next() (time.Time, bool) { return t.NextAt(t.domains.now()) }
 
 // NextAt is Next at a reading of the clock.

@@ -78,9 +78,9 @@ type Ruling struct {
 	AskAfter time.Duration
 }
 
-// Pending is what happens to evictions in a domain that were decided before and wait for their deadline, such as those of
-// the pods on a tainted node: [GoOn], [Wait] or [Cancel]. The values rise in strictness, so the strictest of several is
-// their max.
+// Pending is what happens to evictions in a domain that were decided before and wait for their deadline: those of the
+// pods on a tainted node, for example. It is [GoOn], [Wait] or [Cancel]. Higher values are stricter, so the strictest
+// of several is their maximum.
 type Pending uint8
 
 // The values of Pending. The zero value is GoOn.

@@ -15,10 +15,9 @@ type Config[D comparable] struct {
 	// Policy decides about every domain that PolicyOf gives no policy of its own. If it has a Validate() error method, New
 	// calls it.
 	Policy Policy
-	// PolicyOf, if not nil, may give a domain its own policy; returning nil leaves the domain to Policy. It is called
-	// right before the policy, whenever a policy is asked about the domain, and must not call
-	// Evaluate. If the policy has a Validate() error method that fails, Evaluate panics with that error. When its answers
-	// change, call Tracker.Reconsider.
+	// PolicyOf, if not nil, may give a domain its own policy; nil leaves the domain to Policy. Evaluate calls it each
+	// time before it asks a policy about the domain. It must not call Evaluate. If the policy has a Validate() error
+	// method that fails, Evaluate panics with that error. When its answers change, call Tracker.Reconsider.
 	PolicyOf func(domain D) Policy
 	// Compare orders the domains that methods return: negative if a comes before b, 0 only if they are the same. If
 	// nil, domains come in the order in which they were first Set.

@@ -98,10 +98,10 @@ func New[K comparable, M any](c Config[K, M]) (*Budget[K, M], error) {
 	return b, nil
 }
 
-// As returns the same Budget under a name, for one of several programs that share it. The Budget that New returns
-// has the name "". Reserve, Adopt and End act under the name, and neither Adopt nor End touches what is done under
-// another. A name outlives who used it: after a restart, or in place of a controller that has stopped, whoever
-// takes the same name Adopts or Ends what was done under it.
+// As returns the same Budget under a name, for one of several programs that share it. The Budget that New returns has
+// the name "". Reserve, Adopt and End act under the name; Adopt and End do not touch the actions of other names. After
+// a restart, or in place of a controller that has stopped, a program takes the same name, and Adopts or Ends the
+// actions that it finds there.
 func (b *Budget[K, M]) As(name string) *Budget[K, M] {
 	b.made()
 	return &Budget[K, M]{core: b.core, name: name}

@@ -42,8 +42,8 @@ func (s *standing) well() int64 {
 	return 0
 }
 
-// Set adds a member or updates what is known about it. Changing a member that is acted on does not end the action.
-// It is O(log n) and does not allocate for a member that stays in its groups.
+// Set adds a member or updates it. An update does not end an action on the member. It is O(log n) and does not allocate
+// for a member that stays in its groups.
 func (b *Budget[K, M]) Set(key K, m M) { b.SetAt(key, m, b.now()) }
 
 // SetAt is Set at a reading of the clock.
@@ -119,8 +119,8 @@ func (b *Budget[K, M]) move(d int, m *member[K], next *standing, to *places, now
 	}
 }
 
-// Remove forgets a member that is gone, and reports whether it was known. It ends a reservation of the member. Nothing
-// can tell whether that action began, so it counts as begun.
+// Remove forgets a member that is gone, and reports whether it was known. It ends a reservation of the member. Nobody
+// can know whether that action began, so it counts as begun.
 func (b *Budget[K, M]) Remove(key K) bool { return b.RemoveAt(key, b.now()) }
 
 // RemoveAt is Remove at a reading of the clock.

@@ -11,7 +11,7 @@ import (
 var (
 	// ErrUnknown: there is no member with this key.
 	ErrUnknown = errors.New("budget: no such member: Set it first")
-	// ErrActing: the member is reserved or acted on already.
+	// ErrActing: the member is already reserved or acted on.
 	ErrActing = errors.New("budget: the member is reserved or acted on already")
 	// ErrNotActionable: Config.Actionable says no.
 	ErrNotActionable = errors.New("budget: Config.Actionable says that the member is not to be acted on")
@@ -259,9 +259,8 @@ func (b *Budget[K, M]) become(m *member[K], done doing, now int64) {
 	}
 }
 
-// End says that nothing is done to the member under this name any more: an action is over, and a reservation is given
-// back. It reports whether there was either. It is for a program that does not hold the Reservation, for example after a
-// restart.
+// End ends the action on the member under this name, or gives back its reservation. It reports whether there was
+// either. It is for a program that does not hold the Reservation, for example after a restart.
 func (b *Budget[K, M]) End(key K) bool { return b.EndAt(key, b.now()) }
 
 // EndAt is End at a reading of the clock.
@@ -328,7 +327,8 @@ func (b *Budget[K, M]) untake(m *member[K]) {
 }
 
 // Next returns the first instant after now at which time alone may end a refusal of Reserve, or false if there is none.
-// A program that asks again then, whenever a member changes and whenever an action is judged, misses nothing.
+// A program that asks again at that instant, whenever a member changes and whenever an action is judged, misses
+// nothing.
 func (b *Budget[K, M]) Next() (time.Time, bool) { return b.NextAt(b.now()) }
 
 // NextAt is Next at a reading of the clock.

@@ -14,7 +14,7 @@ import (
 // SnapshotVersion is the version that Snapshot writes and Restore reads.
 const SnapshotVersion = 1
 
-// ErrNotEmpty is returned by Restore if the Budget is in use: it has members, or remembers something.
+// ErrNotEmpty is the error of Restore if the Budget is in use: it has members, or remembers something.
 var ErrNotEmpty = errors.New("budget: cannot restore into a budget that is in use: call Restore before the first Set")
 
 // Snapshot is what a Budget cannot learn from members. It encodes to JSON if the keys do. It leaves out reservations

@@ -29,10 +29,10 @@ type attempt[K comparable] struct {
 	held  *group[K] // nil if there is no reservation
 }
 
-// Judge tells trials (bounds on Unproven) what became of the last action on a member, who may be gone: it was
-// proved, has failed, or is inconclusive, which any other value counts as. Whoever learns it may tell, under any
-// name; the action goes on until End. Judge reports whether the outcome was still open in any trial. Only the first
-// outcome counts, and the passing of Bound.Within is one. It is O(1) for each trial.
+// Judge tells trials (bounds on Unproven) what became of the last action on a member, which may be gone: Proved, Failed
+// or Inconclusive; any other value counts as Inconclusive. Any program may call it, under any name; the action goes on
+// until End. Judge reports whether the outcome was still open in any trial. Only the first outcome counts; it may be
+// Unjudged, once Bound.Within has passed. It is O(1) for each trial.
 func (b *Budget[K, M]) Judge(key K, is Outcome) bool { return b.JudgeAt(key, is, b.now()) }
 
 // JudgeAt is Judge at a reading of the clock.

@@ -106,10 +106,11 @@ func (o Options) Permissions() []Permission {
 }
 
 // Check asks the API server for its version, and whether the account has each of the needed permissions;
-// Options.Permissions returns those that the Cluster needs. The error is a *ServerTooOldError, a *PermissionError that
-// names every missing permission, or that of a failed request. Without needed permissions it asks for the version alone. A version that cannot be parsed, such as that of a server
-// built without one, is only a warning in the log. Call Check before Run to fail early; a Cluster that lacks permissions
-// runs too, and each error then names the verb and the resource.
+// Options.Permissions returns those that the Cluster needs. If none are needed, it asks only for the version. The error
+// is a *ServerTooOldError, a *PermissionError that names every missing permission, or that of a failed request. A
+// version that Check cannot parse, such as that of a server built without one, is only a warning in the log. Call Check
+// before Run to fail early; a Cluster that lacks permissions runs too, and each error then names the verb and the
+// resource.
 func (c *Cluster) Check(ctx context.Context, needed []Permission) error {
 	info, err := serverVersion(ctx, c.client)
 	if err != nil {

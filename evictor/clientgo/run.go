@@ -25,9 +25,10 @@ const (
 )
 
 // Run implements evictor.Source: it runs the informers, the guard and the event recorder until the context ends.
-// Evictor.Run calls it. A program calls it only if it uses Step, or wants to see the cluster before or after Evictor.Run.
-// Concurrent calls share one run, which lasts until the last of their contexts ends. After that the Cluster is no longer
-// Synced and cannot run again: the only error of a call with a context is that of such a one.
+// Evictor.Run calls it. A program calls it only if it uses Step, or wants to see the cluster before or after
+// Evictor.Run. Concurrent calls share one run, which lasts until the last of their contexts ends. After that the
+// Cluster is no longer Synced and cannot run again: another call returns an error. A call with a context returns no
+// other error.
 func (c *Cluster) Run(ctx context.Context) error {
 	switch {
 	case c.client == nil:

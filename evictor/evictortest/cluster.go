@@ -86,8 +86,8 @@ func PodsPerNode(n int) Option {
 	return once("PodsPerNode", func(l *layout) { l.podsPerNode = n })
 }
 
-// NodeLabels gives every node, beside the labels of its zone, region, operating system and architecture, those that the
-// function returns for its name.
+// NodeLabels gives every node the labels that the function returns for its name, in addition to those of its zone,
+// region, operating system and architecture.
 func NodeLabels(labels func(node string) map[string]string) Option {
 	return once("NodeLabels", func(l *layout) { l.nodeLabels = labels })
 }
@@ -108,8 +108,8 @@ func once(name string, option Option) Option {
 	}
 }
 
-// Tolerations replaces the pods' tolerations. By default they tolerate not-ready and unreachable for 300 seconds, which
-// is what the API server's admission sets.
+// Tolerations replaces the pods' tolerations. By default they tolerate not-ready and unreachable for 300 seconds, as
+// the API server's admission sets it.
 func Tolerations(tolerations ...v1.Toleration) Option {
 	return once("Tolerations", func(l *layout) { l.tolerations = tolerations })
 }

@@ -153,7 +153,7 @@ func (c *Cluster) DeletePod(name string) {
 	c.do("delete pod", name, simulation.Event{DeletePod: &simulation.Pod{Name: name}})
 }
 
-// SetAPIDown makes every write, and every read of a lease, fail from now on, or ends that.
+// SetAPIDown(true) makes every write, and every read of a lease, fail from now on; SetAPIDown(false) ends that.
 func (c *Cluster) SetAPIDown(down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,10 +163,11 @@ func (c *Cluster) SetAPIDown(down bool) {
 	}
 }
 
-// FailWrites calls fault for every write from now on: "conditions", "taints" or "labels" with a node's name, "evict",
-// "podStatus" or, before the first of pods that go together is evicted, "checkEviction" with a pod's namespace/name. If fault returns an error, for example one from
-// k8s.io/apimachinery/pkg/api/errors, the write fails with it. Several functions are called in turn; nil removes them
-// all.
+// FailWrites calls fault for every write from now on. The first argument is "conditions", "taints" or "labels", with a
+// node's name, or "evict" or "podStatus", with a pod's namespace/name. Before the first of several pods that go
+// together is evicted, it is "checkEviction", with a pod's namespace/name. If fault returns an error, for example one
+// from k8s.io/apimachinery/pkg/api/errors, the write fails with it. Several functions are called in turn; nil removes
+// them all.
 func (c *Cluster) FailWrites(fault func(write, object string) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,8 +178,8 @@ func (c *Cluster) FailWrites(fault func(write, object string) error) {
 	c.faults = append(c.faults, fault)
 }
 
-// LoseLeases makes the watch lose the lease renewals of these nodes from now on. Their kubelets renew them all the same,
-// so that whoever reads a lease from the API sees that.
+// LoseLeases makes the watch lose the lease renewals of these nodes from now on. Their kubelets still renew them, and a
+// read of the lease from the API shows that.
 func (c *Cluster) LoseLeases(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {

@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Action is what a Decision says to do: [Nothing], [ReclaimNode] or [EvictPods]. [Stuck] means that every pod
-// is protected.
+// Action is what a Decision asks for: [Nothing], [ReclaimNode] or [EvictPods]. [Stuck] means that every pod is
+// protected.
 type Action uint8
 
 // The actions.

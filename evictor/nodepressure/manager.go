@@ -14,10 +14,9 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Manager drives a Machine, in [Manager.Run] or, for a test or a loop of your own, in [Manager.Step]: it measures
-// every MonitoringPeriod, reclaims, kills one pod at a time, and waits until that pod has given back what it used.
-// During a soft eviction, and while a Kill hangs, it goes on measuring, so that conditions and admission follow the
-// node.
+// Manager drives a Machine, in [Manager.Run] or, for a test or a loop of your own, in [Manager.Step]: it measures every
+// MonitoringPeriod, reclaims, kills one pod at a time, and waits until that pod has given back what it used. During a
+// soft eviction, and while a Kill hangs, it still measures, so that conditions and admission follow the node.
 //
 // Notify may be called from any goroutine at any time. Call Run and Step one at a time.
 type Manager struct {
@@ -90,8 +89,9 @@ func (m *Manager) Run(ctx context.Context) error {
 // with their own loop, and for simulations. An earlier call does nothing, except after Notify. Step waits for each Kill
 // to return; see Killer.
 //
-// The error is ErrRunning if another Run or Step is active, or the context's cause; a nil context is one, too. If the context has ended, an eviction
-// in progress is forgotten, as after Run, and the next Step or Run begins with a pass.
+// The error is ErrRunning if another Run or Step is active, or the context's cause. A nil context is an error, too. If
+// the context has ended, the manager forgets an eviction in progress, as after Run, and the next Step or Run begins
+// with a pass.
 func (m *Manager) Step(ctx context.Context) (next time.Time, err error) {
 	if err := m.begin(ctx, "Step"); err != nil {
 		return time.Time{}, err

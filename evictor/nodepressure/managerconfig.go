@@ -48,7 +48,7 @@ func (c ManagerConfig) faults() field.ErrorList {
 	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...)
 }
 
-// ErrRunning is returned by Run and Step while another Run or Step of the same Manager is active.
+// ErrRunning is the error of Run and Step while another Run or Step of the same Manager is active.
 var ErrRunning = errors.New("nodepressure: another Run or Step of this Manager is active: call one at a time")
 
 // ErrKillTimeout is what the KillError wraps of a Kill that did not return in time, so that the Manager gave it up. The

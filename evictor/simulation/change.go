@@ -17,7 +17,7 @@ import (
 // The kubelet of a new node starts at once.
 func (w *World) Add(object runtime.Object) error {
 	if _, err := workloadOf(object); err == nil {
-		return fmt.Errorf("%T: workloads must be there at time 0", object)
+		return fmt.Errorf("%T: workloads must exist at time 0", object)
 	}
 	f := filler{cluster: w.player.cluster, owned: make(map[workloadKey]int)}
 	if err := f.add(object); err != nil {
@@ -41,8 +41,9 @@ func (w *World) Add(object runtime.Object) error {
 	return nil
 }
 
-// Update gives a node the labels and taints, and a pod the labels, tolerations, phase and Ready condition of this object, as
-// if someone had written them. Do changes what else there is. A NoExecute taint without a TimeAdded was added now.
+// Update gives a node the labels and taints, and a pod the labels, tolerations, phase and Ready condition of this
+// object, as if someone had written them. For other changes, use Do. A NoExecute taint without a TimeAdded gets the
+// time of now.
 func (w *World) Update(object runtime.Object) error {
 	c := w.player.cluster
 	switch o := object.(type) {

@@ -62,8 +62,8 @@
 // one. A pod that fits nowhere is pending until something changes. Report.NotSimulated counts the pods that have
 // scheduling rules that are not simulated.
 //
-// Pods of DaemonSets belong to their nodes and are not replaced elsewhere. They do not count in PodHoursLost, Workloads
-// and Budgets.
+// Pods of DaemonSets belong to their nodes and are not replaced elsewhere. PodHoursLost, Workloads and Budgets leave
+// them out.
 //
 // # What objects must say
 //
@@ -74,9 +74,9 @@
 // # Beside this package
 //
 // examples/evictsim plays the same scenarios from YAML files and draws them; examples/scenariofile/SCENARIO.md has
-// every rule. Package timeline reads the lines of a timeline back. Use package evictortest in tests that decide step by
-// step what happens next: it moves a World of New. Play plays a complete scenario to its end, with a scheduler, and
-// counts.
+// every rule. Package timeline reads the lines of a timeline back. Use package evictortest, which moves a World of
+// New, in tests that decide step by step what happens next. Play plays a complete scenario to its end, with a
+// scheduler, and returns figures.
 //
 // Play uses only the goroutine that calls it. Several calls may run at the same time, even with the same objects.
 package simulation

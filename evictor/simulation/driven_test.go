@@ -85,7 +85,7 @@ func TestObjectsAreAddedAndChange(t *testing.T) {
 	require.ErrorContains(t, w.Add(pod("lost", "q", "", "")), "pod lost: node q does not exist")
 	require.ErrorContains(t, w.Add(pod("lost", "", "", "")), "pod lost: node  does not exist")
 	require.ErrorContains(t, w.Add(nil), "is nil")
-	require.ErrorContains(t, w.Add(deployment("web", 1, "1")), "*v1.Deployment: workloads must be there at time 0")
+	require.ErrorContains(t, w.Add(deployment("web", 1, "1")), "*v1.Deployment: workloads must exist at time 0")
 	require.Equal(t, []string{"default/new"}, mine.pods, "what failed did nothing")
 
 	moved := node("d", "x", nil)

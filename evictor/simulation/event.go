@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Event is something that happens to nodes, pods or the API: At a time of a Scenario, or at once in World.Do, which
-// ignores At. Exactly one of the other fields is set.
+// Event is something that happens to nodes, pods or the API: in a Scenario at the time At, in World.Do at once,
+// whatever At says. Exactly one of the other fields is set.
 type Event struct {
 	At time.Duration `yaml:"at"` // since time 0; within Repeat since the start of the round
 
@@ -61,7 +61,7 @@ type Event struct {
 	Repeat *Repeat `yaml:"repeat,omitempty"`
 }
 
-// Partition is which nodes are cut off.
+// Partition selects the nodes that are cut off.
 type Partition struct {
 	Nodes `yaml:",inline"`
 
@@ -77,14 +77,14 @@ func (p *Partition) reach() float64 {
 	return *p.Clients
 }
 
-// LoseLeases is whose renewals are lost.
+// LoseLeases selects the nodes whose renewals are lost.
 type LoseLeases struct {
 	Nodes `yaml:",inline"`
 
 	ShowAfter time.Duration `yaml:"showAfter,omitempty"` // if positive, each is shown that much later; 0 means never
 }
 
-// Condition is which nodes report what.
+// Condition selects nodes and says what they report.
 type Condition struct {
 	Nodes `yaml:",inline"`
 
@@ -92,7 +92,7 @@ type Condition struct {
 	Status v1.ConditionStatus   `yaml:"status"`
 }
 
-// Taint is which nodes get which taint.
+// Taint selects nodes and says which taint they get.
 type Taint struct {
 	Nodes `yaml:",inline"`
 
@@ -101,7 +101,7 @@ type Taint struct {
 	Effect v1.TaintEffect `yaml:"effect"`
 }
 
-// Untaint is which nodes lose which taint.
+// Untaint selects nodes and says which taint they lose.
 type Untaint struct {
 	Nodes `yaml:",inline"`
 
@@ -109,15 +109,15 @@ type Untaint struct {
 	Effect v1.TaintEffect `yaml:"effect"`
 }
 
-// ReplaceNode is which nodes are replaced. The new ones have the same names, labels, resources and DaemonSet pods, and the
-// taints that the old nodes had at first.
+// ReplaceNode selects the nodes that are replaced. The new ones have the same names, labels, resources and DaemonSet
+// pods, and the taints that the old nodes had at first.
 type ReplaceNode struct {
 	Nodes `yaml:",inline"`
 
 	After time.Duration `yaml:"after,omitempty"` // from the deletion to the first report of the new node
 }
 
-// Roll is which nodes are drained and, once empty, replaced as by ReplaceNode, one after the other.
+// Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode.
 type Roll struct {
 	Nodes `yaml:",inline"`
 
@@ -172,7 +172,7 @@ const (
 	APIUp   = "up"
 )
 
-// Values of API.For. ForEvictor are all controllers.
+// Values of API.For. ForEvictor means all controllers.
 const (
 	ForEvictor  = "evictor"
 	ForKubelets = "kubelets"

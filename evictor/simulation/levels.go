@@ -78,7 +78,7 @@ type Level struct {
 	Desired          int           `figure:"desired"`
 	LowestReady      int           `figure:"lowestReady"` // the fewest live members at any time
 	LowestAt         time.Duration // when that began
-	LowestReadyShare float64       `figure:"lowestReadyShare"` // of those desired; 1 if none is
+	LowestReadyShare float64       `figure:"lowestReadyShare"` // of those desired; 1 if none are
 	Below            time.Duration `figure:"belowSeconds"`     // how long fewer were live than desired, in all
 	BelowHalf        time.Duration `figure:"belowHalfSeconds"` // how long fewer than half were, in all
 	LongestBelowHalf time.Duration `figure:"longestBelowHalfSeconds"`
@@ -106,7 +106,7 @@ func (l *level) report(now int64) Level {
 type WorkloadReport struct {
 	Namespace, Kind, Name string
 	Level
-	Budgets     int           // how many PodDisruptionBudgets select pods of it
+	Budgets     int           // how many PodDisruptionBudgets select its pods
 	BelowBudget time.Duration `figure:"belowBudgetSeconds"` // how long at least one of these was not kept, in all
 }
 

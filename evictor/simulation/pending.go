@@ -12,15 +12,15 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// MostUnplaced is how many Unplaced a report has at most, those of the most pods.
+// MostUnplaced is the largest number of Unplaced in a report: those with the most pods.
 const MostUnplaced = 20
 
-// Unplaced is why pods that ask for the same found no node.
+// Unplaced says why pods with equal requirements found no node.
 type Unplaced struct {
 	Pods  int
-	First string // namespace/name of that which has waited longest, or of whom it is to replace
-	Nodes int    // that there are, none of which let them in
-	// Because counts nodes by what refused the pods: cordoned, "not Ready", taint, selector, "host port", a resource by its
+	First string // namespace/name of the pod that has waited longest, or of the pod that it is to replace
+	Nodes int    // in the cluster; none of them accepts the pods
+	// Because counts nodes by the check that refused the pods: cordoned, "not Ready", taint, selector, "host port", a resource by its
 	// name, "volume in use", volume, "topology spread" or "pod affinity". As in the scheduler, a node counts for the first
 	// of these that refuses; for each resource that it lacks.
 	Because map[string]int
@@ -39,7 +39,7 @@ const (
 	podAffinity = "pod affinity"
 )
 
-// String is as short as "0/12 nodes: 8 taint, 4 cpu", the most first.
+// String returns a short form such as "0/12 nodes: 8 taint, 4 cpu", with the largest counts first.
 func (u *Unplaced) String() string {
 	checks := slices.SortedFunc(maps.Keys(u.Because), func(a, b string) int {
 		return cmp.Or(cmp.Compare(u.Because[b], u.Because[a]), cmp.Compare(a, b))

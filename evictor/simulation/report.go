@@ -10,9 +10,9 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Report is the result of Play. Instants are durations since time 0. A figure has one name: that of its field with a small
-// first letter, and with Seconds at the end of a duration, in scenario files, in JSON and in tables of examples/evictsim;
-// SCENARIO.md in examples/scenariofile defines them. Figures returns them by name.
+// Report is the result of Play. Instants are durations since time 0. A figure has the same name in scenario files, in
+// JSON and in tables of examples/evictsim: the name of its field with a small first letter, and with Seconds at the end
+// if it is a duration. SCENARIO.md in examples/scenariofile defines the figures. Figures returns them by name.
 type Report struct {
 	Until time.Duration
 	// Passes counts the steps of the controllers. A step runs every controller once, or more often if they react to each
@@ -23,10 +23,11 @@ type Report struct {
 	Nodes         int `figure:"nodes"`
 	Pods          int `figure:"pods"`
 	DaemonSetPods int `figure:"daemonSetPods"`
-	// KubeletFailures counts how often a kubelet failed or was cut off, UnknownNodes how often a node's Ready condition
-	// became Unknown, Taints how often a node got the not-ready or unreachable taint with effect NoExecute, TaintedNodes the
-	// different nodes that did, and PodsMarkedNotReady how often a pod of a failed node was marked not Ready.
-	// MostEndpointsGone counts the pods that were marked so and not deleted, at the worst time.
+	// KubeletFailures counts how often a kubelet failed or was cut off. UnknownNodes counts how often a node's Ready
+	// condition became Unknown. Taints counts how often a node got the not-ready or unreachable taint with effect
+	// NoExecute, and TaintedNodes the different nodes that got it. PodsMarkedNotReady counts how often a pod of a
+	// failed node was marked not Ready. MostEndpointsGone counts the pods that were marked so and not deleted, at the
+	// worst time.
 	KubeletFailures    int `figure:"kubeletFailures"`
 	UnknownNodes       int `figure:"unknownNodes"`
 	TaintedNodes       int `figure:"taintedNodes"`
@@ -66,16 +67,17 @@ type Report struct {
 	// DaemonSets.
 	PodHoursLost float64 `figure:"podHoursLost"`
 
-	// WorkloadsBelowHalf counts the workloads that had fewer than half of their pods live at some time. LongestBelowHalf is
-	// the longest time of one without a break, SumBelowHalf the sum over all, and AnyBelowHalf how long at least one had.
+	// WorkloadsBelowHalf counts the workloads that had fewer than half of their pods live at some time.
+	// LongestBelowHalf is the longest time without a break that one workload had, SumBelowHalf the sum over all
+	// workloads, and AnyBelowHalf the time that at least one had.
 	WorkloadsBelowHalf int           `figure:"workloadsBelowHalf"`
 	LongestBelowHalf   time.Duration `figure:"longestBelowHalfSeconds"`
 	SumBelowHalf       time.Duration `figure:"sumBelowHalfSeconds"`
 	AnyBelowHalf       time.Duration `figure:"anyBelowHalfSeconds"`
 	// LowestReadyShare is the lowest share of live pods that any workload had; 1 if there is none.
 	LowestReadyShare float64 `figure:"lowestReadyShare"`
-	// BudgetsBroken counts the budgets that were not kept at some time. LongestBelowBudget is the longest time of one without
-	// a break, SumBelowBudget the sum over all.
+	// BudgetsBroken counts the budgets that were not kept at some time. LongestBelowBudget is the longest time without
+	// a break that one budget was not kept, SumBelowBudget the sum over all budgets.
 	BudgetsBroken      int           `figure:"budgetsBroken"`
 	LongestBelowBudget time.Duration `figure:"longestBelowBudgetSeconds"`
 	SumBelowBudget     time.Duration `figure:"sumBelowBudgetSeconds"`
@@ -91,15 +93,16 @@ type Report struct {
 	Cancelled map[string]int
 	// Left counts the pods on silent nodes at the end, by reason.
 	Left map[string]int
-	// Removed counts pods removed from nodes that are out of service, Waiting those that still have no node at the end,
-	// due or not. CameBackNodes and CameBackPods count nodes that recovered before they were tainted, and their pods.
+	// Removed counts pods removed from nodes that are out of service. Waiting counts the pods to be replaced that have
+	// no node at the end, whether or not their replacement is due. CameBackNodes and CameBackPods count nodes that
+	// recovered before they were tainted, and their pods.
 	Removed, Waiting, CameBackNodes, CameBackPods int
 
 	// NotSimulated counts pods by the feature that is not simulated, such as "resource claims", and the pods that were left
-	// out, by reason. Understated are those of the features that could only keep more pods from more nodes, so that the
+	// out, by reason. Understated has those features that could only keep more pods from more nodes, so that the
 	// figures of Pending pods are lower bounds. Both are nil if there are none.
 	NotSimulated, Understated map[string]int
-	Warnings                  []string // what may not be meant as it is said
+	Warnings                  []string // what the author of the scenario may have meant differently
 	After                     []int    // numbers of the events that come after the end
 	// Changes are the lines of the timeline about zones and the cluster, in order.
 	Changes []timeline.Line

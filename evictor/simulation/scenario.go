@@ -28,7 +28,7 @@ type Scenario struct {
 	//
 	// Pods whose owner references name a workload count as its replicas. The missing ones are made from its template and
 	// scheduled at time 0. A Job has as many pods as its parallelism, and ends once more of them have failed than its
-	// backoffLimit says; evicted pods have.
+	// backoffLimit says; evicted pods count as failed.
 	Objects []runtime.Object
 	// Read, if not nil, adds more objects, for example from a file that is too large to hold. Nodes should come before
 	// their pods: a pod that comes before its node is kept in memory until then.

@@ -25,7 +25,7 @@ type Series struct {
 	Pending     []int
 	Terminating []int
 	Evicted     []int     // since the start
-	Tainted     []int     // times a node was, since the start
+	Tainted     []int     // how often a node was tainted, since the start
 	Allowed     []float64 // nodes a second, of all zones together
 	// Workloads are in the order of the report's. Each has the live pods in percent of those desired, at every
 	// WorkloadEvery-th step.

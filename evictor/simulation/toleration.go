@@ -11,7 +11,7 @@ import (
 // negative values mean no time at all. In text it is a whole number, or none.
 type TolerationSeconds int64
 
-// NoToleration is none: the pod has no such toleration.
+// NoToleration means that the pod has no such toleration; in text it is none.
 const NoToleration = TolerationSeconds(math.MinInt64)
 
 // UnmarshalText reads none or a whole number.

@@ -97,7 +97,7 @@ func (w *World) Observe(d evictor.Decision) { w.player.observe(d) }
 // Do makes an event happen now, as if a person or another program did it. An error says what is wrong with the event,
 // for example that a node does not exist; then nothing has happened. While the API is down, everything that goes through
 // it fails with ServiceUnavailable. Fail, Recover, Partition, Condition, leases and the state of the API itself do not go
-// through it. Call Do only within Step. Each call that does not name its nodes looks at every node.
+// through it. Call Do only within Step. A call that does not name its nodes looks at every node.
 func (w *World) Do(e Event) error {
 	if !w.begun {
 		return errors.New("Do was called before the first Step")

@@ -102,7 +102,7 @@ func (l *worstTold) tell(w io.Writer, first bool) {
 		fmt.Fprintf(w, "  … and %s\n", some(l.More, "more workload"))
 	}
 	if l.WithTaint != nil {
-		fmt.Fprintf(w, "  Tainted out of service after 5m, it costs %s.\n", podHours(*l.WithTaint))
+		fmt.Fprintf(w, "  If its nodes are tainted out of service after 5m, this loss costs %s.\n", podHours(*l.WithTaint))
 	}
 }
 

@@ -104,7 +104,7 @@ func (e *Expectation) names() (names []string) {
 	return names
 }
 
-// Breaches returns which expectations do not hold, and how.
+// Breaches returns a text for each expectation that does not hold.
 func Breaches(r *simulation.Report, expected []Expectation) (breaches []string) {
 	for i := range expected {
 		e := &expected[i]

@@ -14,7 +14,7 @@ import (
 	"github.com/evictkit/evictkit/examples/objects"
 )
 
-// Left is what files contain and a simulation does not play.
+// Left counts what files contain but a simulation does not play.
 type Left struct {
 	Unbound int            `json:"unboundPods"` // pods that are not bound to any of the nodes
 	Kinds   map[string]int `json:"kinds"`       // objects of kinds that are not read; nil if none

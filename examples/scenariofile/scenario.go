@@ -69,10 +69,10 @@ type Availability struct {
 
 // Reschedule brings back pods that a controller owns.
 type Reschedule struct {
-	After *time.Duration `yaml:"after"` // from when its controller may replace a pod to the first try; nil means 10 seconds
+	After *time.Duration `yaml:"after"` // from the moment its controller may replace a pod to the first try; nil means 10 seconds
 }
 
-// New returns a scenario that sets nothing.
+// New returns a scenario that has only the defaults.
 func New() *Scenario {
 	s := &Scenario{Heartbeat: Heartbeat{10 * time.Second, 5 * time.Minute, SpreadEven}}
 	config := evictor.DefaultConfig()

@@ -114,9 +114,9 @@ func (n *Notifier) String() string {
 }
 
 // Run calls wake at each notification, at most about once per Window, until the context ends; then it returns the
-// context's cause. It returns an error earlier if wake is nil or the kernel stops notifying, for example because the cgroup is
-// removed. Run calls wake in its own goroutine, and wake must return soon, as Manager.Notify does. Several Runs do not
-// disturb each other.
+// context's cause. It returns an error before that if the kernel stops notifying, for example because the cgroup is
+// removed, and at once if wake is nil. Run calls wake in its own goroutine, and wake must return soon, as
+// Manager.Notify does. Several Runs may be active at once.
 func (n *Notifier) Run(ctx context.Context, wake func()) error {
 	switch {
 	case wake == nil:

@@ -3,7 +3,7 @@
 //
 //	{"t":66.000,"kind":"taint","node":"a-000","key":"node.kubernetes.io/unreachable","effect":"NoExecute","op":"add"}
 //
-// Scenario.Timeline of package simulation gets each Line in its final order; To writes them. Parse reads a line back.
+// Scenario.Timeline of package simulation gets the lines in their final order; To writes them. Parse reads a line back.
 // examples/scenariofile/SCENARIO.md describes the fields of each Kind.
 //
 //	s.Timeline = timeline.To(os.Stdout)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Fields are more fields of a line by name: texts, lists of texts, whole numbers, numbers, durations (in seconds) and
+// Fields are additional fields of a line, by name: texts, lists of texts, whole numbers, numbers, durations (in seconds) and
 // booleans. Empty texts and lists are left out.
 type Fields map[string]any
 

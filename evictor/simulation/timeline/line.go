@@ -23,9 +23,9 @@ const (
 	KindSchedule    Kind = "schedule"    // an evicted pod came back
 	KindZone        Kind = "zone"        // a zone changed state or rate
 	KindCluster     Kind = "cluster"     // every zone is now fully disrupted, or no longer
-	KindSettings    Kind = "settings"    // what is in effect; the first line
+	KindSettings    Kind = "settings"    // the settings in effect; the first line
 	KindEvent       Kind = "event"       // an event of the scenario, or a trace, did something
-	KindPending     Kind = "pending"     // the pod that is to come back found no node
+	KindPending     Kind = "pending"     // a pod that should come back found no node
 	KindDrain       Kind = "drain"       // a drain evicted a pod
 	KindRemove      Kind = "remove"      // a deleted pod was removed from a node that is out of service
 )
@@ -57,8 +57,8 @@ type Line struct {
 	Rate            float64 // zone: nodes a second
 	Ready, NotReady int     // zone: nodes that count
 
-	// More is the line's other fields, as JSON written by Fields. It has reasons, and everything of settings and
-	// event.
+	// More is the line's other fields, as JSON written by Fields. It has the reasons, and all fields of settings and
+	// event lines.
 	More string
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
-// Result is a loss as it goes with some settings.
+// Result is a loss and its outcome with some settings.
 type Result struct {
 	Loss
 	*simulation.Report
@@ -92,7 +92,7 @@ func (c *Cluster) hurt(w *simulation.WorkloadReport, r Result) Hurt {
 		h.Because = "it has one pod"
 		h.Remedy = "a second replica on another node"
 	case h.Lost > 1 && 2*h.Lost >= w.Desired && len(r.Loss.Nodes) < len(c.nodes):
-		h.Because = fmt.Sprintf("%d of its %d pods were there", h.Lost, w.Desired)
+		h.Because = fmt.Sprintf("%d of its %d pods were on the lost nodes", h.Lost, w.Desired)
 		h.Remedy = "topologySpreadConstraints over " + r.spreadKey()
 	case waits && r.MostPending > 0:
 		h.Because = "there is no room for its pods elsewhere"
@@ -101,10 +101,10 @@ func (c *Cluster) hurt(w *simulation.WorkloadReport, r Result) Hurt {
 		}
 		h.Remedy = "more room, or lower requests"
 	case w.BelowBudget > 0:
-		h.Because = "its disruption budget needs more pods than this leaves"
-		h.Remedy = "more replicas, or a budget that a loss can keep"
+		h.Because = "its disruption budget needs more pods than this loss leaves"
+		h.Remedy = "more replicas, or a budget that allows for a loss"
 	default:
-		h.Because = "its pods wait for their tolerationSeconds and the turn of their node"
+		h.Because = "its pods wait for their tolerationSeconds and their node's turn"
 		h.Remedy = "shorter tolerationSeconds for unreachable and not-ready"
 	}
 	return h

@@ -35,8 +35,8 @@ type Outcome struct {
 	// Cancelled counts cancelled evictions by reason; Left counts the pods on silent nodes at the end, by reason.
 	Cancelled map[string]int `json:"cancelled"`
 	Left      map[string]int `json:"left"`
-	// Unplaced is why pods are Pending at the end, those that ask for the same together: of the most pods first, and
-	// simulation.MostUnplaced at most.
+	// Unplaced says why pods are Pending at the end, grouped by equal requirements: the largest groups first, and at
+	// most simulation.MostUnplaced.
 	Unplaced []Unplaced `json:"unplaced"`
 	// FailedJobs are the Jobs that ended because too many of their pods failed, by name.
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
@@ -48,7 +48,7 @@ type Outcome struct {
 	// Breaches are the expectations that do not hold.
 	Breaches []string `json:"breaches"`
 
-	Warnings []string `json:"warnings"` // what may not be meant as the scenario says it
+	Warnings []string `json:"warnings"` // what the author of the scenario may have meant differently
 
 	Played simulation.Scenario `json:"-"` // with its defaults
 	Report *simulation.Report  `json:"-"`

@@ -150,7 +150,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 				return err
 			}
 			return errors.New(e.Explain("n")[0].String())
-		}, "nothing is decided, it waits for the program to feed it: NodeChanged, PodChanged and LeaseRenewed, or a Source"},
+		}, "cluster: no decisions yet, waiting for the program to call NodeChanged, PodChanged and LeaseRenewed, or for a Source"},
 		{"a store that is never synced", func() error {
 			c := clients
 			c.Nodes = unsynced{b}
@@ -163,7 +163,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 				return err
 			}
 			return errors.New(e.Explain("n")[0].String())
-		}, "nothing is decided, it waits for the store to be synced"},
+		}, "cluster: no decisions yet, waiting for the store to be synced"},
 		{"a Confirmer that does not answer", func() error {
 			c := evictortest.New(t, evictortest.Zone("a", 1))
 			clients := c.Clients()
@@ -174,7 +174,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			s.run(time.Minute)
 			status, _ := s.e.Node("a-0")
 			return status.Unanswered
-		}, "nobody knows whether it lives"},
+		}, "nobody knows whether it is alive"},
 		{"a nil pointer for yes", refused((*evictor.Refusal)(nil)), "a nil *evictor.Refusal is an error all the same: return nil itself to permit the eviction"},
 		{"a refusal without a reason", refused(&evictor.Refusal{}), "eviction held back: MayEvict: an evictor.Refusal without a Reason"},
 	})

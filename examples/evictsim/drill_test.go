@@ -71,8 +71,8 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 		"\nzone a                   4  10m                  11\n",
 		"\nHurts most: zone a\n  shop/StatefulSet/db: 0 of 3 live, below half for 1h0m10s\n    its pods are stuck until their nodes are back, or are tainted out of service\n",
 		"\n  shop/Deployment/solo: 0 of 1 live, below half for 6m25s\n    it has one pod\n    -> a second replica on another node\n",
-		"\n    4 of its 4 pods were there\n    -> topologySpreadConstraints over topology.kubernetes.io/zone\n",
-		"\n  Tainted out of service after 5m, it costs 1 pod-hour.\n",
+		"\n    4 of its 4 pods were on the lost nodes\n    -> topologySpreadConstraints over topology.kubernetes.io/zone\n",
+		"\n  If its nodes are tainted out of service after 5m, this loss costs 1 pod-hour.\n",
 		"\nThen: example.com/rack=r0\n", "\n    -> topologySpreadConstraints over example.com/rack\n",
 		"  today\n", "\nKeep today's settings: of ",
 	} {
@@ -86,7 +86,6 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 			require.LessOrEqual(t, len(line), 100, line)
 		}
 	}
-
 }
 
 func TestADrillAsJSON(t *testing.T) {

@@ -153,7 +153,7 @@ func (c *Cluster) DeletePod(name string) {
 	c.do("delete pod", name, simulation.Event{DeletePod: &simulation.Pod{Name: name}})
 }
 
-// SetAPIDown(true) makes every write, and every read of a lease, fail from now on; SetAPIDown(false) ends that.
+// SetAPIDown makes every write, and every read of a lease, fail from now on if down is true. If it is false, that ends.
 func (c *Cluster) SetAPIDown(down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"testing"
+	"time"
 
 	testingclock "k8s.io/utils/clock/testing"
 
@@ -86,3 +87,9 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		}, "timedworker: cannot restore: there is work already: call Restore before the first Schedule"},
 	})
 }
+
+// noTimers is a clock that only tells the time.
+type noTimers struct{}
+
+func (noTimers) Now() time.Time                  { return epoch }
+func (noTimers) Since(t time.Time) time.Duration { return epoch.Sub(t) }

@@ -169,8 +169,3 @@ func TestRunLeavesNoTimerBehindAndBeginsAgain(t *testing.T) {
 		}
 	})
 }
-
-type noTimers struct{}
-
-func (noTimers) Now() time.Time                  { return epoch }
-func (noTimers) Since(t time.Time) time.Duration { return epoch.Sub(t) }

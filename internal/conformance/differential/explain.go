@@ -262,15 +262,27 @@ func (e *explainer) singleTaint(i int, l Left) {
 	}
 }
 
-// liftedSoon explains a taint of ours that is lifted before upstream's turn for the node would have come, and what that cancels.
+// liftedSoon explains a taint of ours that is lifted before upstream's turn for the node would have come, and what it did until
+// then: it cancels, and it evicts pods that do not tolerate it.
 func (e *explainer) liftedSoon(i int, l Left) {
-	until := l.T + e.late + e.lag(e.zoneOf[l.Node], l.T) + tick
+	until, lifted := l.T+e.late+e.lag(e.zoneOf[l.Node], l.T)+tick, -forever
 	for k, o := range e.left {
 		if o.Side != OursSide || o.Node != l.Node || o.T <= l.T || o.T > until || e.isAllDown(o.T) {
 			continue
 		}
-		if o.Kind == timeline.KindCancel || o.Kind == timeline.KindTaint && o.Op == timeline.OpRemove && o.Key == l.Key && o.Effect == l.Effect {
+		lifts := o.Kind == timeline.KindTaint && o.Op == timeline.OpRemove && o.Key == l.Key && o.Effect == l.Effect
+		if lifts || o.Kind == timeline.KindCancel {
 			e.explain(i, SamePass)
+			e.explain(k, SamePass)
+		}
+		if lifts { // upstream takes a token for the node when it is Ready again; who comes after that is later
+			lifted = o.T
+			zone := e.zoneOf[l.Node]
+			e.open(zone, l.T-max(e.late, e.lag(zone, l.T))-2*tick, IdleToken)
+		}
+	}
+	for k, o := range e.left {
+		if o.Side == OursSide && o.Node == l.Node && o.Kind == timeline.KindEvict && o.T >= l.T && o.T <= lifted {
 			e.explain(k, SamePass)
 		}
 	}

@@ -161,7 +161,7 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) string {
 		{"row a disruption budget delays an eviction, for longer each time", m.world.now.Before(pod.later)},
 		{"unjustified eviction", !foreign && !own && !m.timedOut(known, pod)},
 		{"unjustified eviction: " + m.stays(known), !foreign && m.stays(known) != ""},
-		{"emptied in a zone that stands", !foreign && !own && m.stands(known.domain) && !known.emptied && !m.comesLate(known, pod)},
+		{"emptied in a zone that stands", !foreign && !own && m.stands(known.domain) && !known.emptied && !known.unsure && !m.comesLate(known, pod)},
 		{"emptied beyond the budget", !foreign && !own && !known.emptied && !known.unsure && !m.comesLate(known, pod) && m.refuses(known)},
 	}.first()
 }

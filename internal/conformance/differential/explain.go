@@ -9,6 +9,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/zone"
 	"github.com/evictkit/evictkit/examples/frontend"
 )
 
@@ -156,10 +157,14 @@ func (e *explainer) isAllDown(t time.Duration) bool {
 	return false
 }
 
-// nobody says whether the last node was deleted by then.
+// nobody says whether the last node that counts was deleted by then.
 func (e *explainer) nobody(t time.Duration) bool {
+	excluded := func(n *v1.Node) bool { _, is := n.Labels[zone.LabelExcludeDisruption]; return is }
 	for node := range e.zoneOf {
-		if at, gone := e.removed[node]; !gone || at > t {
+		if at, gone := e.removed[node]; gone && at <= t {
+			continue
+		}
+		if i := slices.IndexFunc(e.Case.Nodes, func(n *v1.Node) bool { return n.Name == node }); i < 0 || !excluded(e.Case.Nodes[i]) {
 			return false
 		}
 	}

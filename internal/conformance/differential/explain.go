@@ -9,8 +9,8 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
-	"github.com/evictkit/evictkit/zone"
 	"github.com/evictkit/evictkit/examples/frontend"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // Played is a case and what both sides did with it.

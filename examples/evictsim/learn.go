@@ -80,47 +80,73 @@ func (l *learner) choose(ctx context.Context, r outages.Record) ([]policy, error
 	return []policy{best.policy, trial.policy}, nil
 }
 
-// playedPolicy is a policy and what it came to.
+// playedPolicy is a policy and what it came to: in the record, and then in each false alarm.
 type playedPolicy struct {
-	policy  policy
-	outcome *outcome.Outcome
+	policy   policy
+	outcomes []*outcome.Outcome
 }
 
-// play plays policies on the first half with our engine.
+// lost is how many pod-hours the record cost. A false alarm loses nothing by itself.
+func (p *playedPolicy) lost() float64 { return p.outcomes[0].Report.PodHoursLost }
+
+// needless counts the needless evictions: in the record and, in each false alarm, all from nodes that were well.
+func (p *playedPolicy) needless() (n int) {
+	n = p.outcomes[0].Report.NeedlessEvictions
+	for _, o := range p.outcomes[1:] {
+		n += inAlarm(o)
+	}
+	return n
+}
+
+func inAlarm(o *outcome.Outcome) int {
+	return o.Report.EvictedFromLiveNodes + o.Report.EvictedWhileRunning
+}
+
+// play plays policies on the first half, and in each false alarm, with our engine.
 func (l *learner) play(ctx context.Context, r outages.Record, all []policy) (played []playedPolicy, err error) {
-	jobs, err := l.jobs(ctx, []outages.Record{r}, all, []engine{{name: ours}}, append(slices.Clone(coarse), l.sets...))
+	jobs, err := l.jobs(ctx, alarmed(r), all, []engine{{name: ours}}, append(slices.Clone(coarse), l.sets...))
 	if err != nil {
 		return nil, err
 	}
 	outcomes, err := l.flags.playReported(ctx, jobs, l.stderr)
-	for i, o := range outcomes {
-		if err == nil && !l.flags.quiet {
-			fmt.Fprintf(l.stderr, "%s: %s: %s needless, %s pod-hours lost\n", o.Scenario, all[i].name, count(o.Report.NeedlessEvictions), precise(o.Report.PodHoursLost))
-		}
-		played = append(played, playedPolicy{all[i], o})
+	if err != nil {
+		return nil, err
 	}
-	return played, err
+	for i, p := range all {
+		is := playedPolicy{policy: p}
+		for k := i; k < len(outcomes); k += len(all) {
+			is.outcomes = append(is.outcomes, outcomes[k])
+		}
+		if !l.flags.quiet {
+			fmt.Fprintf(l.stderr, "%s: %s: %s needless, %s pod-hours lost\n", outcomes[0].Scenario, p.name, count(is.needless()), precise(is.lost()))
+		}
+		played = append(played, is)
+	}
+	return played, nil
 }
 
-// best returns the policy with the fewest needless evictions of those that lose little more than the defaults do, or the one
-// that loses least if all lose more.
-func (l *learner) best(played []playedPolicy, defaults playedPolicy) playedPolicy {
-	most := mayLose * defaults.outcome.Report.PodHoursLost
-	return slices.MinFunc(played, func(a, b playedPolicy) int {
-		x, y := a.outcome.Report, b.outcome.Report
-		return cmp.Or(cmp.Compare(max(x.PodHoursLost, most), max(y.PodHoursLost, most)),
-			cmp.Compare(x.NeedlessEvictions, y.NeedlessEvictions), cmp.Compare(x.PodHoursLost, y.PodHoursLost))
-	})
-}
-
-// judge plays policies on the second half, and in each false alarm.
-func (l *learner) judge(ctx context.Context, r outages.Record, all []policy) ([]*outcome.Outcome, error) {
+// alarmed returns the record, and the record with each false alarm.
+func alarmed(r outages.Record) []outages.Record {
 	records := []outages.Record{r}
 	for _, alarm := range outages.Alarms() {
 		r.Alarm = &alarm
 		records = append(records, r)
 	}
-	jobs, err := l.jobs(ctx, records, all, l.engines, append(slices.Clone(learnt), l.sets...))
+	return records
+}
+
+// best returns the policy with the fewest needless evictions, those in false alarms among them. It leaves out what loses much
+// more than the defaults do, unless all policies do: then it returns the one that loses least.
+func (l *learner) best(played []playedPolicy, defaults playedPolicy) playedPolicy {
+	most := mayLose * defaults.lost()
+	return slices.MinFunc(played, func(a, b playedPolicy) int {
+		return cmp.Or(cmp.Compare(max(a.lost(), most), max(b.lost(), most)), cmp.Compare(a.needless(), b.needless()), cmp.Compare(a.lost(), b.lost()))
+	})
+}
+
+// judge plays policies on the second half, and in each false alarm.
+func (l *learner) judge(ctx context.Context, r outages.Record, all []policy) ([]*outcome.Outcome, error) {
+	jobs, err := l.jobs(ctx, alarmed(r), all, l.engines, append(slices.Clone(learnt), l.sets...))
 	if err != nil {
 		return nil, err
 	}
@@ -133,20 +159,22 @@ func (l *learner) judge(ctx context.Context, r outages.Record, all []policy) ([]
 	return outcomes, err
 }
 
-// printLearnt prints a table of a record: a row for each policy and engine, with what it came to, and how many pods it evicted
-// in each false alarm from nodes that were well.
+// printLearnt prints a table of a record: a row for each policy and engine, with what it came to, how many pods it evicted in each
+// false alarm from nodes that were well, and all needless evictions.
 func printLearnt(w io.Writer, outcomes []*outcome.Outcome) {
 	rows := len(outcomes) / (1 + len(outages.Alarms()))
 	r := outcomes[0].Report
 	fmt.Fprintf(w, "%s: %s, %s, %s\n", outcomes[0].Scenario, some(r.Nodes, "node"), some(r.Pods, "pod"), short(r.Until))
-	table := columns{titles: []string{"POLICY", "ENGINE", ">EVICTED", ">NEEDLESS", ">POD-HOURS LOST", ">BLIND", ">PARTITION", ">LEASES"}}
+	table := columns{titles: []string{"POLICY", "ENGINE", ">EVICTED", ">NEEDLESS", ">POD-HOURS LOST", ">BLIND", ">PARTITION", ">LEASES", ">ALL NEEDLESS"}}
 	for i, o := range outcomes[:rows] {
 		cells := []string{o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.NeedlessEvictions), precise(o.Report.PodHoursLost)}
+		all := o.Report.NeedlessEvictions
 		for alarm := range outages.Alarms() {
-			of := outcomes[(alarm+1)*rows+i].Report
-			cells = append(cells, count(of.EvictedFromLiveNodes+of.EvictedWhileRunning))
+			n := inAlarm(outcomes[(alarm+1)*rows+i])
+			all += n
+			cells = append(cells, count(n))
 		}
-		table.add(cells...)
+		table.add(append(cells, count(all))...)
 	}
 	table.write(w, "  ")
 }

@@ -13,9 +13,9 @@ import (
 // Alarm is a false alarm: every four hours, two hours after the start for the first time, nothing is heard of nodes that are
 // well.
 type Alarm struct {
-	Name string
-	For  time.Duration
-	kind alarmKind
+	Name  string
+	kind  alarmKind
+	lasts []time.Duration // one after the other, so that no wait is just longer than all
 }
 
 type alarmKind uint8
@@ -28,10 +28,11 @@ const (
 
 // Alarms returns the false alarms, in the order of a table.
 func Alarms() []Alarm {
+	lasts := []time.Duration{15 * time.Minute, 5 * time.Minute, 45 * time.Minute}
 	return []Alarm{
-		{"blind observer", 15 * time.Minute, blind},
-		{"partitioned zone", 15 * time.Minute, partition},
-		{"a minute of lost leases", time.Minute, leases},
+		{"blind observer", blind, lasts},
+		{"partitioned zone", partition, lasts},
+		{"a minute of lost leases", leases, []time.Duration{time.Minute}},
 	}
 }
 
@@ -47,20 +48,24 @@ func (a *Alarm) write(text *strings.Builder, p *played) {
 	if a.kind == partition {
 		p.untrace()
 	}
-	for i, at := 0, alarmEvery/2; at+a.For < p.until; i, at = i+1, at+alarmEvery {
-		begin, end := "api: {state: down, for: kubelets}", "api: {state: up, for: kubelets}"
+	for i, at := 0, alarmEvery/2; ; i, at = i+1, at+alarmEvery {
+		end := at + a.lasts[i%len(a.lasts)]
+		if end >= p.until {
+			return
+		}
+		from, to := "api: {state: down, for: kubelets}", "api: {state: up, for: kubelets}"
 		switch a.kind {
 		case blind:
 		case leases:
-			begin, end = `loseLeases: {selector: ""}`, `showLeases: {selector: ""}`
+			from, to = `loseLeases: {selector: ""}`, `showLeases: {selector: ""}`
 		case partition:
-			well := strings.Join(p.well(zones[i%len(zones)], at, at+a.For), ", ")
+			well := strings.Join(p.well(zones[i%len(zones)], at, end), ", ")
 			if well == "" {
 				continue
 			}
-			begin, end = "partition: {nodes: ["+well+"]}", "recover: {nodes: ["+well+"]}"
+			from, to = "partition: {nodes: ["+well+"]}", "recover: {nodes: ["+well+"]}"
 		}
-		fmt.Fprintf(text, "- {at: %s, %s}\n- {at: %s, %s}\n", at, begin, at+a.For, end)
+		fmt.Fprintf(text, "- {at: %s, %s}\n- {at: %s, %s}\n", at, from, end, to)
 	}
 }
 

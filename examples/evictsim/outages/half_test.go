@@ -57,8 +57,8 @@ func TestAlarms(t *testing.T) {
 	require.Equal(t, 3, strings.Count(written["blind observer"], "state: down"))
 	require.Equal(t, 3, strings.Count(written["a minute of lost leases"], `loseLeases: {selector: ""}`))
 	require.Equal(t, "- {at: 2h0m0s, partition: {nodes: [l]}}\n- {at: 2h15m0s, recover: {nodes: [l]}}\n"+
-		"- {at: 6h0m0s, partition: {nodes: [k, m]}}\n- {at: 6h15m0s, recover: {nodes: [k, m]}}\n"+
-		"- {at: 10h0m0s, partition: {nodes: [l]}}\n- {at: 10h15m0s, recover: {nodes: [l]}}\n", written["partitioned zone"])
+		"- {at: 6h0m0s, partition: {nodes: [k, m]}}\n- {at: 6h5m0s, recover: {nodes: [k, m]}}\n"+
+		"- {at: 10h0m0s, partition: {nodes: [l]}}\n- {at: 10h45m0s, recover: {nodes: [l]}}\n", written["partitioned zone"])
 }
 
 func TestTracesAsEvents(t *testing.T) {

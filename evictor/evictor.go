@@ -64,8 +64,8 @@ type Options struct {
 	// MayHarmIn is MayHarm for one failure domain, such as an edge site that is cut off (openyurt#1197). The evictor asks
 	// it after MayHarm has said yes: before each taint and eviction in the domain, and in every Step while failed nodes
 	// wait for their turn there. An error stops new taints and evictions in that domain alone, including evictions by
-	// taints of others, and no tokens accrue there. Call Kick when the answer changes, and the evictor asks at once. A nil
-	// function means yes.
+	// taints of others, and no tokens accrue there. NoSchedule taints wait too, so a scheduler may still put pods there. Call
+	// Kick when the answer changes, and the evictor asks at once. A nil function means yes.
 	MayHarmIn func(domain zone.Key) error
 	// MayEvict, if not nil, permits each single eviction, by our taints, by others' or without any: is there room for the
 	// pod elsewhere, as the descheduler's nodeFit asks, or may it go at this hour? The evictor asks it last, when nothing
@@ -103,7 +103,8 @@ type Options struct {
 	// remembers each write that it leaves out, and takes it as done, so that it also makes the decisions that follow.
 	DryRun bool
 	// Hold says that the evictor must not taint or empty a node, and why: OpenYurt's annotation for autonomous nodes, for
-	// example. The evictor still watches the node. It calls Hold whenever it reads the node. See also Evictor.Hold.
+	// example. Taints of others still evict its pods, unless MayEvict refuses that. The evictor still watches the node. It
+	// calls Hold whenever it reads the node. See also Evictor.Hold.
 	Hold func(node *v1.Node) (reason string, held bool)
 	// Prefer, if not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next; Karpenter
 	// ranks its candidates (RFC 3192). The evictor calls it when the zone has a token and two nodes or more could have it,
@@ -116,7 +117,9 @@ type Options struct {
 	// (TurnRefused), and asks again after Config.GateInterval. The program makes the Budget, on the evictor's clock, and
 	// may share it with others that act on nodes. The evictor Sets every node that has a verdict. A node counts as acted
 	// on from its taint until the taint is lifted; without TaintBasedEviction, from its first eviction until it is ready.
-	// Taints of an earlier process count too. The evictor acts under the name "evictor" (budget.Budget.As), so a new
+	// Taints of an earlier process count too. So a bound of budget.Bad or budget.Unavailable can stop the evictor itself: once
+	// more nodes have failed than it allows, none of them is tainted. A bound that is meant for another program exempts
+	// failed nodes by budget.Bound.Without. The evictor acts under the name "evictor" (budget.Budget.As), so a new
 	// evictor on the same Budget continues what the last one began. One evictor at a time may use a Budget. Half
 	// TaintEviction asks no Budget.
 	//

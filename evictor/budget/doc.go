@@ -57,6 +57,9 @@
 // everything is as if there had been no reservation. Commit means that the action has begun: it goes on until End, or
 // until the member is removed, and counts as recent for as long as a bound looks back.
 //
+// Remove ends the member's action, and the total shrinks. If a node is deleted and another takes its place, keep the
+// member until its replacement is ready, or bound Healthy from below by a Count: else the next action begins at once.
+//
 // When a bound refuses, the error is a *Refusal: the bound, its group, what would be counted, what is allowed, and
 // when time alone may change the answer. A change of a member, or the outcome of an action, may change it at any
 // time. So ask again when a member of the group changes or an action is judged, and at Next.

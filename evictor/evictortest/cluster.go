@@ -26,7 +26,8 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Epoch is the instant at which every Cluster starts.
+// Epoch is the instant at which every Cluster starts: midnight UTC, on a Saturday. For another day or hour, Advance an empty
+// Cluster first, then AddNode.
 var Epoch = simulation.Epoch
 
 // Cluster is the in-memory cluster.

@@ -140,7 +140,7 @@ func (c *Cluster) AddNode(node string, key zone.Key) {
 	c.add(newNode(node, c.clock.Now(), labelled(key, nil)))
 }
 
-// AddPod adds a Ready pod without an owner. Here and below, a pod is named namespace/name, or just name in namespace
+// AddPod adds a Ready pod with these tolerations and without an owner. Here and below, a pod is named namespace/name, or just name in namespace
 // default.
 func (c *Cluster) AddPod(name, node string, tolerations ...v1.Toleration) {
 	c.t.Helper()

@@ -1,9 +1,9 @@
 // Package rollout answers: how does my operator replace nodes at night only, and no more than a share of a pool at a time,
 // with those counted that have failed by themselves?
 //
-// The operator taints a node that runs an old image, the evictor evicts its pods, and a machine service replaces it. Both
-// ask one budget, so a pool that has lost nodes spares the others. What was begun stands in the nodes' taints, so a restart
-// forgets nothing. The test plays nights in virtual time.
+// The operator taints a node that runs an old image, the evictor evicts its pods, and a machine service replaces it under the
+// same name. The operator asks a budget that the evictor tells of the nodes, so of a pool that has lost nodes by itself it takes
+// fewer. What was begun stands in the nodes' taints, so a restart forgets nothing. The test plays nights in virtual time.
 package rollout
 
 import (
@@ -30,15 +30,17 @@ const (
 // Taint is on the nodes that are being replaced.
 var Taint = v1.Taint{Key: "example.com/rollout", Effect: v1.TaintEffectNoExecute}
 
-// NewBudget makes the budget for the operator and for evictor.Options, which tells it about the nodes.
+// NewBudget makes the budget for the operator and for evictor.Options. It never refuses the evictor, which acts on nodes that
+// have failed.
 func NewBudget(clock clock.PassiveClock) (*budget.Budget[string, evictor.Member], error) {
 	return budget.New(budget.Config[string, evictor.Member]{
 		Clock: clock,
 		Dimensions: map[string]func(evictor.Member) (string, bool){
-			"pool": func(m evictor.Member) (string, bool) { pool, some := m.Labels[Pool]; return pool, some },
+			"pool":   func(m evictor.Member) (string, bool) { pool, some := m.Labels[Pool]; return pool, some },
+			"failed": func(m evictor.Member) (string, bool) { return "", !m.Ready },
 		},
 		Bad:    func(m evictor.Member) bool { return !m.Ready },
-		Bounds: []budget.Bound{{Name: "a quarter of a pool", Per: "pool", Of: budget.Unavailable, Max: budget.Percent(25)}},
+		Bounds: []budget.Bound{{Name: "a quarter of a pool", Per: "pool", Without: "failed", Of: budget.Unavailable, Max: budget.Percent(25)}},
 	})
 }
 
@@ -60,39 +62,48 @@ func (o *Operator) Step(ctx context.Context) (next time.Time, err error) {
 	var nodes []*v1.Node
 	o.Clients.Nodes.Nodes(func(node *v1.Node) bool { nodes = append(nodes, node); return true })
 	slices.SortFunc(nodes, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
+	opens := o.Opens <= now.UTC().Hour() && now.UTC().Hour() < o.Closes
 	for _, node := range nodes {
-		err = errors.Join(err, o.sync(ctx, node, now))
+		if i := slices.IndexFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(&Taint) }); i >= 0 {
+			known, failed := o.goOn(ctx, node, taints.PlausibleStart(&node.Spec.Taints[i], node.CreationTimestamp.Time, now))
+			opens, err = opens && known, errors.Join(err, failed)
+		}
+	}
+	for _, node := range nodes { // after all that goes on, because that counts
+		if opens && node.Labels[Image] != o.Image {
+			err = errors.Join(err, o.begin(ctx, node))
+		}
 	}
 	return now.Add(time.Minute), err
 }
 
-// sync does the next thing that a node needs.
-func (o *Operator) sync(ctx context.Context, node *v1.Node, now time.Time) error {
-	mine, old := o.Budget.As("rollout"), node.Labels[Image] != o.Image
-	begun := slices.IndexFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(&Taint) })
+// goOn does the next thing that a node needs which is being replaced. An earlier process may have begun that: known says
+// whether the budget knows of it now.
+func (o *Operator) goOn(ctx context.Context, node *v1.Node, began time.Time) (known bool, err error) {
+	mine := o.Budget.As("rollout")
+	known = mine.Adopt(node.Name, began)
 	switch {
-	case begun >= 0 && old:
-		// An earlier process may have begun it; otherwise this changes nothing.
-		mine.Adopt(node.Name, taints.PlausibleStart(&node.Spec.Taints[begun], node.CreationTimestamp.Time, now))
-		if o.empty(node.Name) {
-			return o.Replace(node.Name)
+	case node.Labels[Image] == o.Image:
+		if err = o.taint(ctx, node); err == nil {
+			mine.End(node.Name)
 		}
-	case begun >= 0:
-		if err := o.taint(ctx, node); err != nil {
-			return err
-		}
-		mine.End(node.Name)
-	case old && o.Opens <= now.UTC().Hour() && now.UTC().Hour() < o.Closes:
-		reservation, err := mine.Reserve(node.Name)
-		if err != nil {
-			return nil //nolint:nilerr // a *budget.Refusal, or the evictor acts on the node: a later Step asks again
-		}
-		if err := o.taint(ctx, node, Taint); err != nil {
-			reservation.GiveBack()
-			return err
-		}
-		reservation.Commit()
+	case o.empty(node.Name):
+		err = o.Replace(node.Name)
 	}
+	return known, err
+}
+
+// begin begins to replace a node, if the budget allows it and nobody acts on the node yet.
+func (o *Operator) begin(ctx context.Context, node *v1.Node) error {
+	reservation, err := o.Budget.As("rollout").Reserve(node.Name)
+	if err != nil {
+		return nil //nolint:nilerr // a later Step asks again
+	}
+	if err := o.taint(ctx, node, Taint); err != nil {
+		reservation.GiveBack()
+		return err
+	}
+	reservation.Commit()
 	return nil
 }
 

@@ -29,7 +29,7 @@ func newNight(t *testing.T) *night {
 		Cluster: evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(2), old),
 		t:       t, ready: map[string]time.Time{},
 	}
-	n.start()
+	n.start("v2")
 	n.Drive(func(ctx context.Context) (time.Time, error) { return n.operator.Step(ctx) })
 	n.Drive(n.machines)
 	return n
@@ -40,10 +40,10 @@ func runs(image string) map[string]string {
 }
 
 // start begins a process with the evictor and the operator, in place of the one before. Midnight is when a Cluster starts.
-func (n *night) start() {
+func (n *night) start(image string) {
 	budget, err := rollout.NewBudget(n.Clock())
 	require.NoError(n.t, err)
-	n.operator = &rollout.Operator{Clients: n.Clients(), Budget: budget, Clock: n.Clock(), Image: "v2", Opens: 1, Closes: 2, Replace: n.replace}
+	n.operator = &rollout.Operator{Clients: n.Clients(), Budget: budget, Clock: n.Clock(), Image: image, Opens: 1, Closes: 2, Replace: n.replace}
 	n.Start(evictor.DefaultConfig(), evictor.Options{Budget: budget})
 }
 
@@ -58,7 +58,7 @@ func (n *night) replace(node string) error {
 func (n *night) machines(context.Context) (next time.Time, err error) {
 	for node, at := range n.ready {
 		if !n.Clock().Now().Before(at) {
-			n.LabelNode(node, runs("v2"))
+			n.LabelNode(node, runs(n.operator.Image))
 		} else if next.IsZero() || at.Before(next) {
 			next = at
 		}
@@ -79,7 +79,7 @@ func (n *night) tainted() []string {
 }
 
 func (n *night) replaced() []string {
-	return n.nodes(func(node *v1.Node) bool { return node.Labels[rollout.Image] == "v2" })
+	return n.nodes(func(node *v1.Node) bool { return node.Labels[rollout.Image] == n.operator.Image })
 }
 
 func (n *night) nodes(which func(*v1.Node) bool) (names []string) {
@@ -123,10 +123,32 @@ func TestARestartForgetsNothing(t *testing.T) {
 	n := newNight(t)
 	n.Advance(65 * time.Minute)
 	require.Equal(t, []string{"a-0", "a-1"}, n.tainted())
-	n.start()
+	n.start("v2")
 	n.Advance(time.Minute)
 	require.Equal(t, []string{"a-0", "a-1"}, n.tainted())
 	n.Advance(2 * time.Hour)
 	require.Equal(t, 2, n.most)
 	require.Len(t, n.replaced(), 8)
+}
+
+// TestAnotherImage comes while two nodes are being replaced, and others are to be replaced again. It waits for these two.
+func TestAnotherImage(t *testing.T) {
+	n := newNight(t)
+	n.Advance(80 * time.Minute)
+	require.Equal(t, []string{"a-2", "a-3"}, n.tainted())
+	n.start("v3")
+	n.Advance(24 * time.Hour)
+	require.Equal(t, 2, n.most)
+	require.Len(t, n.replaced(), 8)
+}
+
+// TestAPoolThatIsLost does not stop the evictor.
+func TestAPoolThatIsLost(t *testing.T) {
+	n := newNight(t)
+	n.Fail("a-1", "a-5", "a-6")
+	n.Advance(30 * time.Minute)
+	require.Len(t, n.Evicted(), 6)
+	n.Advance(2 * time.Hour)
+	require.Empty(t, n.tainted())
+	require.Zero(t, n.most, "it has lost more than a quarter")
 }

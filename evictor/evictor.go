@@ -78,18 +78,20 @@ type Options struct {
 	// error once, and again when its text changes (EvictionDelayed, Reason MayEvict). A panic is logged and refuses.
 	//
 	// pod is what Clients.Pods shows, of which package clientgo keeps only some fields; do not change it. why is the
-	// decision that the evictor reports if it evicts the pod: why.Time is now, why.Taint the taint, nil without taints.
-	// The evictor may ask about several pods before the first has left, so a check of capacity must count the pods that it
+	// decision that the evictor reports if it evicts the pod: why.Time is now, why.Taint the taint, nil without taints, and
+	// why.Deadline less why.Tolerated when the pod began to tolerate it, which a restart does not change. MayEvict may call the
+	// Evictor. The evictor may ask about several pods before the first has left, so a check of capacity must count the pods that it
 	// has permitted.
 	MayEvict func(ctx context.Context, pod *v1.Pod, why Decision) error
 	// Together names the pods that must leave with a pod, in any order: the others of its gang (Volcano, PodGroup), the
 	// replicas of its JobSet or LeaderWorkerSet. It returns nil for a pod that leaves alone. The evictor asks it, after
 	// MayEvict, when a pod is about to leave that a taint or a failed node condemns. Of the named pods, those leave with
-	// it that are bound to a node and were created before its deadline, so replacements stay. The relation is one step:
-	// the evictor does not ask who must leave with the named pods.
+	// it that are bound to a node and were created before the deadline of the condemned pod, so replacements stay, even if it
+	// leaves much later. Pods that have ended, mirror pods and terminating ones are left alone. The relation is one step: the
+	// evictor does not ask who must leave with the named pods.
 	//
 	// First the evictor asks all permissions for every member: MayHarm and MayHarmIn for its domain, the holds of its
-	// node, MayEvict and, if Clients.PodWriter is an EvictionChecker, its disruption budgets. One refusal makes all of
+	// node, MayEvict with why.With set to the condemned pod and, if Clients.PodWriter is an EvictionChecker, its disruption budgets. One refusal makes all of
 	// them wait. The evictor reports it once (EvictionDelayed, Reason Together) and asks again as after a refusal by
 	// MayEvict. If there is none, all leave at that instant, the condemned pod last, because its taint is the only record
 	// for the next process. From then on nothing calls the evictions off, and only MayWrite and API errors delay the rest:

@@ -139,6 +139,40 @@ func TestObserverThatReturnsTaintsNobodyBeforeAGrace(t *testing.T) {
 	require.Equal(t, []string{"45.000", "250.000", "260.000"}, times(says(c, "NoExecute", "add")), "the wait cost no tokens")
 }
 
+// An eviction that is due by then is cancelled, and armed again after that grace period. Its reason says so.
+func TestObserverThatReturnsEvictsNobodyBeforeAGrace(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	e := c.Start(config())
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Advance(10 * time.Minute)
+	e.SetObserverHealth(nil)
+	c.Advance(time.Second)
+	last := func() evictor.Decision { all := e.Explain("default/a-0-p0"); return all[len(all)-1] }
+	require.Equal(t, evictor.EvictionCancelled, last().Kind)
+	require.Equal(t, "NotSettled", last().Reason)
+	c.Advance(time.Minute)
+	require.Equal(t, evictor.PodEvicted, last().Kind)
+}
+
+// NodeStatus tells the last heartbeat as it is now, not as of the verdict.
+func TestLastBeatIsAsOfNow(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	e := c.Start(config())
+	for range 3 {
+		c.Advance(5 * time.Minute)
+		status, ok := e.Node("a-0")
+		require.True(t, ok)
+		require.LessOrEqual(t, c.Clock().Since(status.Verdict.LastBeat), 10*time.Second)
+	}
+	c.Fail("a-0")
+	c.Advance(35 * time.Second)
+	status, _ := e.Node("a-0")
+	require.Greater(t, c.Clock().Since(status.Verdict.LastBeat), 30*time.Second)
+	require.Equal(t, v1.ConditionTrue, status.Verdict.Ready)
+}
+
 // The same while a node is being emptied, and for a pod that is bound to it later.
 func TestObserverThatReturnsEmptiesNobodyBeforeAGrace(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(3))

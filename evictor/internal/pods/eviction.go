@@ -100,7 +100,7 @@ func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 	case Spared(object) != "":
 		p.cancel(known, Spared(object))
 	case why.Forever:
-		p.cancel(known, p.reason(ev, ours))
+		p.cancel(known, p.reason(ev, ours, known.node.ours))
 	case !ev.same(why, now):
 		p.arm(Move, ev, why, now)
 	case ev.delayed == NotShown || ev.delayed == NotSettled:
@@ -148,12 +148,13 @@ func (p *Pods) cancel(known *pod, reason string) {
 	p.todo = append(p.todo, Action{Do: Cancel, Pod: known.ref, Reason: reason})
 }
 
-// reason returns why an eviction is no longer wanted: what became of its taint.
-func (p *Pods) reason(ev *Eviction, ours Ours) string {
+// reason returns why an eviction is no longer wanted: what became of its taint. evict says whether that was decided as if our
+// own taints evict.
+func (p *Pods) reason(ev *Eviction, ours Ours, evict bool) string {
 	switch {
 	case ev == nil || ev.Emptying():
 		return ""
-	case p.own(ev.why.Taint) && !ev.pod.node.ours && !ours.Evict && (!ours.Settling || len(ev.pod.node.taints) > 0):
+	case p.own(ev.why.Taint) && !evict && !ours.Evict && (!ours.Settling || len(ev.pod.node.taints) > 0):
 		return ours.Why
 	case ev.pod.node.taints.Has(ev.why.Taint, p.own):
 		return "Tolerated"

@@ -73,7 +73,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 	switch {
 	case try.Why.Forever:
 		p.Done(ev)
-		try.Outcome, try.Reason = Dropped, p.reason(ev, ours)
+		try.Outcome, try.Reason = Dropped, p.reason(ev, ours, ours.Evict)
 	case try.Delay == NotDue:
 		ev.why.At = try.Why.At
 		if ev.Armed() {

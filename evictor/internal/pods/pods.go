@@ -168,7 +168,7 @@ func (p *Pods) EndRound(n *Node, ours Ours) {
 	if !p.evictsFrom(n) {
 		for _, known := range n.sorted() {
 			if !known.leaves() {
-				p.forget(known, p.reason(known.eviction, ours))
+				p.forget(known, p.reason(known.eviction, ours, n.ours))
 			}
 		}
 	}

@@ -2,9 +2,10 @@
 // own for a time, although its controller restarts meanwhile?
 //
 // Sites are failure domains. If all of a site is silent, its link is down and not its nodes, so its pods stay; with a
-// single node nobody can tell, and they stay too. A node with the label Autonomy is spared for as long as that says, from
-// when it became Unknown. Both are read from the nodes, so a process that starts finds them as they are. The test restarts
-// the controller in the middle of outages, in virtual time.
+// single node nobody can tell, and they stay too. When the site is back, its nodes have a while to report, one after the
+// other. A node with the label Autonomy is spared for as long as that says, from when it became Unknown; only taints of others
+// still evict its pods. All this is read from the nodes, so a process that starts finds them as they are. The test restarts the
+// controller in the middle of outages, in virtual time.
 package edge
 
 import (
@@ -44,12 +45,20 @@ func (s *Sites) Options() evictor.Options {
 	}
 }
 
-// policy is upstream's, but for a site that is wholly silent: what is pending waits until some of it is back.
+// back is how long all nodes of a site may take to report once its link is up.
+const back = 2 * time.Minute
+
+// policy is upstream's, but for a site that is wholly silent or was a moment ago: its taints are lifted. Were they only held
+// back, the pods of nodes that report last would leave when the first one reports.
 func policy(s zone.Situation) zone.Ruling {
 	ruling := zone.DefaultPolicy().Decide(s)
-	if ruling.State == zone.FullDisruption {
-		ruling.Rate, ruling.Pending = 0, zone.Wait
+	length, before := s.In(ruling.State)
+	if ruling.State != zone.FullDisruption && before == zone.FullDisruption && length < back {
+		ruling.AskAfter = back - length
+	} else if ruling.State != zone.FullDisruption {
+		return ruling
 	}
+	ruling.Rate, ruling.Pending = 0, zone.Cancel
 	return ruling
 }
 

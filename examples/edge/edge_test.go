@@ -86,7 +86,8 @@ func TestASiteThatIsCutOffKeepsItsPods(t *testing.T) {
 	require.Equal(t, []string{"b-2-p0"}, cluster.Evicted())
 }
 
-// TestASiteThatIsCutOffBitByBit keeps its pods too, if the last of its nodes falls silent before they have left.
+// TestASiteThatIsCutOffBitByBit keeps its pods too, if the last of its nodes falls silent before they have left, and also when
+// they come back bit by bit.
 func TestASiteThatIsCutOffBitByBit(t *testing.T) {
 	cluster := started(t)
 	for _, node := range []string{"b-0", "b-1", "b-2"} {
@@ -95,5 +96,10 @@ func TestASiteThatIsCutOffBitByBit(t *testing.T) {
 	}
 	cluster.restart()
 	cluster.Advance(8 * time.Hour)
+	for _, node := range []string{"b-2", "b-1", "b-0"} {
+		cluster.Recover(node)
+		cluster.Advance(30 * time.Second)
+	}
+	cluster.Advance(time.Hour)
 	require.Empty(t, cluster.Evicted())
 }

@@ -24,6 +24,7 @@ func TestTheCheck(t *testing.T) {
 		settings, prints string
 		code             int
 	}{
+		"the defaults":       {"# nothing is set", "outage.yaml\nfalse-alarm.yaml\n", 0},
 		"as they are":        {"", "outage.yaml\nfalse-alarm.yaml\n", 0},
 		"too slow":           {"nodeEvictionRate: 0.01", "outage.yaml\nexpect 2: evictionDelayWorstSeconds is 1250, more than 480\nfalse-alarm.yaml\n", 2},
 		"too much patience":  {"nodeMonitorGracePeriod: 4m", "outage.yaml\nexpect 2: evictionDelayWorstSeconds is 630, more than 480\nfalse-alarm.yaml\n", 2},

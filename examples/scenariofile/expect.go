@@ -35,26 +35,56 @@ func (e *Expectation) of() string {
 	return ""
 }
 
-// Amount is a number, or a duration in seconds. In text it is either, such as 12, 0.5 or 1h30m.
-type Amount float64
+// whose names the figures that the expectation may be about.
+func (e *Expectation) whose() string {
+	switch {
+	case e.Zone != "":
+		return "those of a zone"
+	case e.Workload != "":
+		return "those of a workload"
+	case e.Budget != "":
+		return "those of a budget"
+	}
+	return "those of the cluster"
+}
+
+// Amount is a number in the figure's own unit, or a time. In text it is either, such as 12, 0.5 or 1h30m.
+type Amount struct {
+	Number float64
+	Time   time.Duration // only for figures that are times; 0 means that Number counts
+}
 
 // UnmarshalText reads a finite number or a duration.
 func (a *Amount) UnmarshalText(text []byte) error {
 	if n, err := strconv.ParseFloat(string(text), 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
-		*a = Amount(n)
+		*a = Amount{Number: n}
 		return nil
 	}
 	d, err := time.ParseDuration(string(text))
 	if err != nil {
 		return fmt.Errorf("%q is neither a number nor a duration", text)
 	}
-	*a = Amount(d.Seconds())
+	*a = Amount{Time: d}
 	return nil
 }
 
-// MarshalText returns the number.
+// MarshalText returns the number or the duration.
 func (a Amount) MarshalText() ([]byte, error) {
-	return strconv.AppendFloat(nil, float64(a), 'f', -1, 64), nil
+	if a.Time != 0 {
+		return []byte(a.Time.String()), nil
+	}
+	return strconv.AppendFloat(nil, a.Number, 'f', -1, 64), nil
+}
+
+// of returns the amount in the unit of the figure. It returns false if it is a time and the figure is none.
+func (a *Amount) of(figure string) (value float64, ok bool) {
+	switch {
+	case a.Time == 0:
+		return a.Number, true
+	case figure == "podHoursLost":
+		return a.Time.Hours(), true
+	}
+	return a.Time.Seconds(), strings.HasSuffix(figure, "Seconds")
 }
 
 // check returns all faults of an expectation by itself.
@@ -75,16 +105,34 @@ func (e *Expectation) check(number int) (errs []error) {
 		fault("figure is missing")
 	default:
 		if names := e.names(); !slices.Contains(names, e.Figure) {
-			fault("figure %q is not one of %s", e.Figure, strings.Join(names, ", "))
+			fault("figure %q is not one of %s: %s", e.Figure, e.whose(), strings.Join(names, ", "))
 		}
 	}
-	if e.AtLeast == nil && e.AtMost == nil {
+	least, most, times := e.bounds()
+	switch {
+	case !times && e.Figure != "":
+		fault("%s is not a time: write a number without a unit", e.Figure)
+	case e.AtLeast == nil && e.AtMost == nil:
 		fault("neither atLeast nor atMost is set")
-	}
-	if e.AtLeast != nil && e.AtMost != nil && *e.AtLeast > *e.AtMost {
+	case least > most:
 		fault("atLeast is more than atMost")
 	}
 	return errs
+}
+
+// bounds returns both bounds in the unit of the figure, infinite ones for what is not set. ok is false if one is a time and the
+// figure is none.
+func (e *Expectation) bounds() (least, most float64, ok bool) {
+	least, most, ok = math.Inf(-1), math.Inf(1), true
+	if e.AtLeast != nil {
+		least, ok = e.AtLeast.of(e.Figure)
+	}
+	if e.AtMost != nil {
+		is := false
+		most, is = e.AtMost.of(e.Figure)
+		ok = ok && is
+	}
+	return least, most, ok
 }
 
 // names returns the figures that there are.
@@ -127,11 +175,11 @@ func (e *Expectation) breach(f simulation.Figure) string {
 	if of := e.of(); of != "" {
 		what += " of " + of
 	}
-	switch {
-	case e.AtLeast != nil && f.Value < float64(*e.AtLeast):
-		return fmt.Sprintf("%s is %s, less than %s", what, rounded(f.Value), rounded(float64(*e.AtLeast)))
-	case e.AtMost != nil && f.Value > float64(*e.AtMost):
-		return fmt.Sprintf("%s is %s, more than %s", what, rounded(f.Value), rounded(float64(*e.AtMost)))
+	switch least, most, _ := e.bounds(); {
+	case f.Value < least:
+		return fmt.Sprintf("%s is %s, less than %s", what, rounded(f.Value), rounded(least))
+	case f.Value > most:
+		return fmt.Sprintf("%s is %s, more than %s", what, rounded(f.Value), rounded(most))
 	}
 	return ""
 }

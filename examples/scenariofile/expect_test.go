@@ -19,31 +19,35 @@ expect:
 - {atLeast: 2, atMost: 1}
 - {figure: evicted, zone: a, workload: n/Deployment/w, atMost: 1}
 - {figure: desired, budget: n/b, atMost: 1}
+- {figure: evicted, atMost: 1h}
+- {figure: podHoursLost, atMost: 1h}
 heartbeat: {interval: 0s, spread: odd}
 reschedule: {after: -1s}
 `), ".")
 	for _, want := range []string{
-		`f: expect 1: figure "evictions" is not one of nodes, pods,`, `f: expect 2: figure "desired" is not one of nodes, pods,`,
+		`f: expect 1: figure "evictions" is not one of those of the cluster: nodes, pods,`, `f: expect 2: figure "desired" is not one of those of the cluster: nodes, pods,`,
 		"f: expect 3: neither atLeast nor atMost is set", "f: expect 4: figure is missing", "f: expect 4: atLeast is more than atMost",
-		"f: expect 5: more than one of zone, workload and budget are set", "f: heartbeat: interval: 0s is not positive",
+		"f: expect 5: more than one of zone, workload and budget are set", "f: expect 7: evicted is not a time: write a number without a unit", "f: heartbeat: interval: 0s is not positive",
 		`f: heartbeat: spread: "odd" is neither even nor none`, "f: reschedule: after: -1s is negative",
 	} {
 		require.ErrorContains(t, err, want)
 	}
 	require.NotContains(t, err.Error(), "expect 6")
+	require.NotContains(t, err.Error(), "expect 8")
 }
 
 func TestBreachesNameThemselves(t *testing.T) {
 	half := simulation.Level{Desired: 4, LowestReady: 2, LowestReadyShare: 0.5, Below: time.Minute}
 	r := &simulation.Report{
-		Evicted: 12, LastEviction: 90 * time.Second,
+		Evicted: 12, LastEviction: 90 * time.Second, PodHoursLost: 0.5,
 		Zones:     []simulation.ZoneReport{{Name: "r:a", Evicted: 7}},
 		Workloads: []simulation.WorkloadReport{{Namespace: "n", Kind: "Deployment", Name: "w", Level: half}},
 		Budgets:   []simulation.BudgetReport{{Namespace: "n", Name: "b", Needed: 3, Below: time.Minute, MostBelow: 1}},
 	}
 	require.Empty(t, scenariofile.Breaches(r, []scenariofile.Expectation{
 		{Figure: "evicted", AtLeast: amount(12), AtMost: amount(12)},
-		{Figure: "lastEvictionSeconds", AtMost: amount(90)},
+		{Figure: "lastEvictionSeconds", AtLeast: amount(90), AtMost: &scenariofile.Amount{Time: 90 * time.Second}},
+		{Figure: "podHoursLost", AtLeast: amount(0.5), AtMost: &scenariofile.Amount{Time: 30 * time.Minute}},
 		{Figure: "lowestReadyShare", Workload: "n/Deployment/w", AtLeast: amount(0.5)},
 	}))
 	require.Equal(t, []string{

@@ -2,11 +2,15 @@
 // when the node of one of them fails?
 //
 // When a pod is about to leave, the evictor asks Options.Together which pods must leave with it. Here these are groups
-// whose pods are of no use alone, found in an index of the program's own informer of pods. The test plays a failing
-// node in virtual time.
+// whose pods are of no use alone, found in an index of the program's own informer of pods. A group that would rather wait for
+// its node says for how long; then Options.MayEvict refuses the condemned pod, and so keeps all of them. The test plays a
+// failing node in virtual time.
 package together
 
 import (
+	"context"
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/client-go/tools/cache"
@@ -19,6 +23,9 @@ const (
 	JobSet          = "jobset.sigs.k8s.io/jobset-name"
 	LeaderWorkerSet = "leaderworkerset.sigs.k8s.io/group-key"
 )
+
+// Keep is a label of pods whose group stays for so long after their node was tainted, such as 30m.
+const Keep = "example.com/keep"
 
 // Index is the name of the index by group.
 const Index = "group"
@@ -72,6 +79,19 @@ func (g *Groups) Together(pod *v1.Pod) (others []evictor.PodKey) {
 		}
 	}
 	return others
+}
+
+// MayEvict is for evictor.Options, which asks it about the condemned pod before it asks Together, and then about each of the
+// others.
+func (*Groups) MayEvict(_ context.Context, pod *v1.Pod, why evictor.Decision) error {
+	keep, err := time.ParseDuration(pod.Labels[Keep])
+	if err != nil || why.With.Name != "" {
+		return nil //nolint:nilerr // it is not kept, or it goes with another, which may leave
+	}
+	if until := why.Deadline.Add(keep - why.Tolerated); why.Time.Before(until) {
+		return &evictor.Refusal{Reason: "its group is kept", Again: until}
+	}
+	return nil
 }
 
 // leavesWhole says whether the pods of a PodGroup can only be disrupted together.

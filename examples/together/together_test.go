@@ -28,6 +28,10 @@ func jobSet(name string) func(*v1.Pod) {
 	return func(pod *v1.Pod) { pod.Labels = map[string]string{together.JobSet: name} }
 }
 
+func kept(name, keep string) func(*v1.Pod) {
+	return func(pod *v1.Pod) { pod.Labels = map[string]string{together.JobSet: name, together.Keep: keep} }
+}
+
 func podGroup(name string) func(*v1.Pod) {
 	return func(pod *v1.Pod) { pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &name} }
 }
@@ -41,7 +45,8 @@ func groups(_, name string) *schedulingv1beta1.PodGroup {
 	return group
 }
 
-// Node a fails. What trains together leaves together, the pod on the failed node last; the rest of a set goes on.
+// Node a fails. What trains together leaves together, the pod on the failed node last, and if it is kept, later; the rest of a
+// set goes on.
 func TestAGangLeavesTogether(t *testing.T) {
 	alone := func(*v1.Pod) {}
 	s := simulation.Scenario{
@@ -49,7 +54,7 @@ func TestAGangLeavesTogether(t *testing.T) {
 		Pods: []*v1.Pod{
 			pod("train-0", "a", jobSet("train")), pod("train-1", "b", jobSet("train")), pod("train-2", "c", jobSet("train")), pod("other-0", "b", jobSet("other")),
 			pod("gang-0", "c", podGroup("gang")), pod("gang-1", "a", podGroup("gang")), pod("set-0", "a", podGroup("set")), pod("set-1", "b", podGroup("set")),
-			pod("web", "b", alone),
+			pod("long-0", "a", kept("long", "30m")), pod("long-1", "d", kept("long", "30m")), pod("web", "b", alone),
 		},
 		Events: []simulation.Event{{At: 5 * time.Minute, Fail: &simulation.Nodes{Names: []string{"a"}}}},
 		Until:  time.Hour,
@@ -62,7 +67,7 @@ func TestAGangLeavesTogether(t *testing.T) {
 	groups := together.Groups{Pods: informer, PodGroup: groups}
 	var lines []string
 	_, err := simulation.Play(context.Background(), s, func(w *simulation.World) (simulation.Controller, error) {
-		return w.NewEvictor(evictor.Options{Together: groups.Together, Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+		return w.NewEvictor(evictor.Options{Together: groups.Together, MayEvict: groups.MayEvict, Observer: evictor.ObserverFunc(func(d evictor.Decision) {
 			if d.Kind == evictor.PodEvicted {
 				lines = append(lines, d.String())
 			}
@@ -76,5 +81,7 @@ func TestAGangLeavesTogether(t *testing.T) {
 		"00:05:45 pod default/train-2: evicted from node c: goes with pod default/train-0: does not tolerate node.kubernetes.io/unreachable:NoExecute",
 		"00:05:45 pod default/gang-1: evicted from node a: does not tolerate node.kubernetes.io/unreachable:NoExecute",
 		"00:05:45 pod default/train-0: evicted from node a: does not tolerate node.kubernetes.io/unreachable:NoExecute",
+		"00:35:45 pod default/long-1: evicted from node d: goes with pod default/long-0: does not tolerate node.kubernetes.io/unreachable:NoExecute",
+		"00:35:45 pod default/long-0: evicted from node a: does not tolerate node.kubernetes.io/unreachable:NoExecute",
 	}, lines)
 }

@@ -22,11 +22,11 @@ type learner struct {
 	stderr  io.Writer
 }
 
-// mayLose is how many times the defaults' pod-hours a setting may lose where it is chosen. That is less than the 5 % that it may
-// lose where it is judged, because halves differ.
+// mayLose is how many times the defaults' pod-hours a setting may lose on the half on which it is chosen. It is less than the
+// 1.05 of the other half, because halves differ.
 const mayLose = 1.04
 
-// Rare status reports take less time, and change nothing that leases do not tell.
+// Rare status reports save time and change no outcome: leases tell the same.
 var learnt = set("heartbeat.statusInterval", "24h")
 
 // Choosing takes half the time if nodes renew half as often.
@@ -80,7 +80,7 @@ func (l *learner) choose(ctx context.Context, r outages.Record) ([]policy, error
 	return []policy{best.policy, trial.policy}, nil
 }
 
-// playedPolicy is a policy and what it came to.
+// playedPolicy is a policy and its outcome.
 type playedPolicy struct {
 	policy  policy
 	outcome *outcome.Outcome
@@ -102,8 +102,8 @@ func (l *learner) play(ctx context.Context, r outages.Record, all []policy) (pla
 	return played, err
 }
 
-// best returns the policy with the fewest needless evictions of those that lose little more than the defaults do, or the one
-// that loses least if all lose more.
+// best returns the policy with the fewest needless evictions among those that lose at most mayLose, or the one that loses least
+// if all lose more.
 func (l *learner) best(played []playedPolicy, defaults playedPolicy) playedPolicy {
 	most := mayLose * defaults.outcome.Report.PodHoursLost
 	return slices.MinFunc(played, func(a, b playedPolicy) int {
@@ -133,8 +133,8 @@ func (l *learner) judge(ctx context.Context, r outages.Record, all []policy) ([]
 	return outcomes, err
 }
 
-// printLearnt prints a table of a record: a row for each policy and engine, with what it came to, and how many pods it evicted
-// in each false alarm from nodes that were well.
+// printLearnt prints the table of a record: for each policy and engine its outcome, and how many pods it evicted from well
+// nodes in each false alarm.
 func printLearnt(w io.Writer, outcomes []*outcome.Outcome) {
 	rows := len(outcomes) / (1 + len(outages.Alarms()))
 	r := outcomes[0].Report

@@ -11,8 +11,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// policy is a row of the benchmark: settings, and a function for what settings cannot express. To try another one, add it
-// to policies.
+// policy is a row of the benchmark: settings, and a function for what settings cannot express. Add yours to policies.
 type policy struct {
 	name       string
 	tolerance  time.Duration // of all pods; 0 means the API server's default of 5 minutes
@@ -39,7 +38,7 @@ var policies = []policy{
 	{name: "rate 1/s", sets: set("config.nodeEvictionRate", "1")},
 	{name: "threshold 0.3", sets: set("config.unhealthyZoneThreshold", "0.3")},
 	{name: "threshold 0.8", sets: set("config.unhealthyZoneThreshold", "0.8")},
-	// What drill advised for the recorded cluster while the longest false alarm that it played lasted ten minutes.
+	// What drill advised for the recorded cluster when its longest false alarm still lasted ten minutes.
 	{name: "advice of drill", tolerance: 636 * time.Second, sets: append(set("config.nodeEvictionRate", "1.1"), set("config.nodeMonitorGracePeriod", "40s")...)},
 	{name: "one zone", tune: oneZone},
 	{name: "no brake", tune: noBrake},
@@ -55,7 +54,7 @@ func set(path, value string) []scenariofile.Set {
 	return []scenariofile.Set{{Path: path, Value: value}}
 }
 
-// oneZone makes the default policy see the whole cluster as one domain, as it does if nodes have no zone labels.
+// oneZone makes the whole cluster one domain, as if nodes had no zone labels.
 func oneZone(_ *evictor.Config, o *evictor.Options) {
 	o.Domain = func(*v1.Node) zone.Key { return zone.Key{} }
 }
@@ -71,8 +70,8 @@ func perZone(b budget.Bound) budget.Bound {
 	return b
 }
 
-// budgetInterval is the time until the evictor tries a node again that a budget refused. Records are long, so a second
-// would take too much work.
+// budgetInterval is how soon the evictor tries a node again that a budget refused. Records are long: every second would be too
+// much work.
 const budgetInterval = 30 * time.Second
 
 // budgeted replaces the zone policy by bounds. While one is exceeded, pending evictions wait.
@@ -84,7 +83,7 @@ func budgeted(bounds ...budget.Bound) func(*evictor.Config, *evictor.Options) {
 	}
 }
 
-// bounded has the evictor ask bounds beside its zone policy.
+// bounded adds bounds to the zone policy.
 func bounded(c *evictor.Config, o *evictor.Options, bounds ...budget.Bound) {
 	c.GateInterval = budgetInterval
 	b, err := budget.New(budget.Config[string, evictor.Member]{

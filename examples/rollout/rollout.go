@@ -1,9 +1,9 @@
-// Package rollout answers: how does my operator replace nodes at night only, and no more than a share of a pool at a time,
-// with those counted that have failed by themselves?
+// Package rollout answers: how does my operator replace nodes only at night, and only a share of a pool at a time,
+// counting those that have failed by themselves?
 //
 // The operator taints a node that runs an old image, the evictor evicts its pods, and a machine service replaces it. Both
-// ask one budget, so a pool that has lost nodes spares the others. What was begun stands in the nodes' taints, so a restart
-// forgets nothing. The test plays nights in virtual time.
+// ask one budget, so a pool that has lost nodes spares the others. The nodes' taints say what was begun, so a restart forgets
+// nothing. The test plays nights in virtual time.
 package rollout
 
 import (
@@ -30,7 +30,7 @@ const (
 // Taint is on the nodes that are being replaced.
 var Taint = v1.Taint{Key: "example.com/rollout", Effect: v1.TaintEffectNoExecute}
 
-// NewBudget makes the budget for the operator and for evictor.Options, which tells it about the nodes.
+// NewBudget makes the budget for the operator and for evictor.Options; the evictor tells it about the nodes.
 func NewBudget(clock clock.PassiveClock) (*budget.Budget[string, evictor.Member], error) {
 	return budget.New(budget.Config[string, evictor.Member]{
 		Clock: clock,
@@ -48,7 +48,7 @@ type Operator struct {
 	Budget  *budget.Budget[string, evictor.Member]
 	Clock   clock.PassiveClock
 	Image   string
-	// Opens and Closes are hours of the day in UTC: nothing begins outside of them, and what has begun is finished.
+	// Opens and Closes are hours of the day in UTC: nothing begins outside of them, but what has begun goes on.
 	Opens, Closes int
 	// Replace has the machine service replace an empty node. It is called again until the node has the image.
 	Replace func(node string) error
@@ -102,7 +102,7 @@ func (o *Operator) taint(ctx context.Context, node *v1.Node, want ...v1.Taint) e
 	return o.Clients.NodeWriter.UpdateTaints(ctx, node, change)
 }
 
-// empty says that no pod is left but those that stay, as DaemonSets' may.
+// empty says whether only pods that stay are left, such as those of DaemonSets.
 func (o *Operator) empty(node string) bool {
 	empty := true
 	o.Clients.Pods.PodsOnNode(node, func(pod *v1.Pod) bool {

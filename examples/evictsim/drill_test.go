@@ -106,7 +106,7 @@ func TestADrillAsJSON(t *testing.T) {
 func TestADrillRefusesWhatItCannotPlay(t *testing.T) {
 	file := dump(t, "a")
 	for want, args := range map[string][]string{
-		"needs the file":           {},
+		"needs a file of":          {},
 		"leave out --scenario":     {file, "--scenario", "x.yaml"},
 		"leave out --until":        {file, "--until", "1h"},
 		"only config.… can be":     {file, "--set", "until=1h"},

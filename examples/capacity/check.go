@@ -1,8 +1,8 @@
-// Package capacity answers: how do I keep a pod where it is while there is no room for it elsewhere, or at hours at
-// which nobody may be disturbed?
+// Package capacity answers: how do I keep a pod where it is while there is no room elsewhere, or at hours when
+// nobody may be disturbed?
 //
-// The evictor asks Options.MayEvict before each eviction. This one has a calendar, which forbids evictions from one
-// o'clock to two, and counts what is free on the other nodes. Its test plays a night in virtual time.
+// The evictor asks Options.MayEvict before each eviction. This one forbids evictions from one o'clock to two, and counts
+// what is free on the other nodes. Its test plays a night in virtual time.
 package capacity
 
 import (
@@ -31,7 +31,7 @@ func New(nodes evictor.NodeStore, pods evictor.PodStore) *Check {
 	return &Check{nodes: nodes, pods: pods, promised: make(map[types.UID]promise)}
 }
 
-// promise is room for a pod that was permitted to leave, until its replacement has surely been scheduled.
+// promise reserves room for a pod that may leave, until its replacement has surely been scheduled.
 type promise struct {
 	pod   *v1.Pod
 	node  string
@@ -46,7 +46,7 @@ func (c *Check) MayEvict(_ context.Context, pod *v1.Pod, why evictor.Decision) e
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.promised, pod.UID) // its try before this one came to nothing
+	delete(c.promised, pod.UID) // the try before came to nothing
 	for node := range c.nodes.Nodes {
 		if node.Name != pod.Spec.NodeName && usable(node) && c.fits(pod, node, now) {
 			c.promised[pod.UID] = promise{pod, node.Name, now.Add(time.Minute)}
@@ -65,7 +65,7 @@ func usable(node *v1.Node) bool {
 	return false
 }
 
-// fits says whether the pod has room beside the node's pods and those that were promised room there.
+// fits says whether the node has room for the pod beside its pods and those promised room there.
 func (c *Check) fits(pod *v1.Pod, node *v1.Node, now time.Time) bool {
 	free := node.Status.Allocatable.DeepCopy()
 	take := func(pod *v1.Pod) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Answers: may these settings go into production? It plays an outage and a false alarm with settings.yaml, or with the file
-# that is its argument, and fails if one of them does not end as it expects. evictsim must be in the PATH:
+# Answers: may these settings go into production? It plays an outage and a false alarm with settings.yaml, or the file given as
+# its argument, and fails if one does not end as expected. evictsim must be in the PATH:
 #
 #   go build -C examples -o /usr/local/bin ./evictsim
 #

@@ -1,8 +1,8 @@
 // Command drain answers: how do I empty GPU hosts for an update, rack by rack, without taking away more of the capacity
 // than allowed, and with notice to their users?
 //
-// Which host is next? A paced queue for each rack says. May it go now? A budget over racks and over all GPUs says. When
-// must its jobs be gone? A timed worker knows, whose work is due when the notice ends. The program plays all of it in
+// A paced queue for each rack says which host is next. A budget over racks and over all GPUs says whether it may go now. A timed
+// worker says when its jobs must be gone: its work is due when the notice ends. The program plays all of it in
 // virtual time.
 package main
 
@@ -78,7 +78,7 @@ func (d *drain) say(host, what string) {
 	fmt.Fprintf(d.out, "%s %s %s\n", d.clock.Now().Format("15:04"), host, what)
 }
 
-// begin asks the budget about each host that the queue hands out. A refused host is asked about again in a minute.
+// begin asks the budget about each host that the queue hands out. It asks again in a minute about a refused host.
 func (d *drain) begin() {
 	for _, item, ok := d.queue.Take(); ok; _, item, ok = d.queue.Take() {
 		reservation, err := d.may.Reserve(item.Key)

@@ -1,10 +1,10 @@
 // Package edge answers: how does an edge platform keep pods on a site that is cut off, and on nodes that may live on their
-// own for a time, although its controller restarts meanwhile?
+// own for a time, even if its controller restarts meanwhile?
 //
-// Sites are failure domains. If all of a site is silent, its link is down and not its nodes, so its pods stay; with a
-// single node nobody can tell, and they stay too. When the site is back, its nodes have a while to report, one after the
-// other. A node with the label Autonomy is spared for as long as that says, from when it became Unknown; only taints of others
-// still evict its pods. All this is read from the nodes, so a process that starts finds them as they are. The test restarts the
+// Sites are failure domains. If a whole site is silent, its link is down, not its nodes, so its pods stay. Those of a site
+// with a single node stay too, because nobody can tell. When the site is back, its nodes have a while to report, one after the
+// other. A node with the label Autonomy is spared for the time that it says, from when the node became Unknown; only taints of
+// others still evict its pods. All this is read from the nodes, so nothing is lost in a restart. The test restarts the
 // controller in the middle of outages, in virtual time.
 package edge
 
@@ -38,7 +38,7 @@ func (s *Sites) Options() evictor.Options {
 		Domain: func(node *v1.Node) zone.Key { return zone.Key{Zone: node.Labels[Site]} },
 		Policy: zone.PolicyFunc(policy),
 		Hold: func(node *v1.Node) (reason string, held bool) {
-			// A node that is Ready is held too, so that nothing depends on what is seen first once it falls silent.
+			// A Ready node is held too, so that the order of events does not matter once it falls silent.
 			ends, ending, held := autonomy(node)
 			return "Autonomy", held && (!ending || s.Clock.Now().Before(ends))
 		},

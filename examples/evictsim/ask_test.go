@@ -105,7 +105,7 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, 64, exitCode(err))
 	_, _, err = simulate(t, "compare", "-", one, "-")
 	require.Equal(t, 64, exitCode(err))
-	require.ErrorContains(t, err, "- is standard input")
+	require.ErrorContains(t, err, "only one scenario can be -")
 }
 
 // TestEmptyNamesAreNoScenario: a variable that is not set must not play the embedded scenario instead.
@@ -274,7 +274,7 @@ func TestThePendingSayWhy(t *testing.T) {
 	story, _, err := simulate(t, "--scenario", file)
 	require.NoError(t, err)
 	require.Contains(t, story, `
-10 Pending at the end, 10 at most
+10 Pending at the end, 10 at the peak
   4 like default/b0-000-p0: 0/6 nodes: 4 cordoned, 2 selector
   3 like default/b1-000-p0: 0/6 nodes: 4 cordoned, 2 selector
   2 like default/b2-000-p0: 0/6 nodes: 4 cordoned, 2 selector

@@ -9,9 +9,8 @@ import (
 	"github.com/evictkit/evictkit/examples/evictsim/page"
 )
 
-// eventsOf returns what was done to a cluster until the scenario's end, and how much more there was than fits the page.
-// Equal events are folded into one. Events whose only effect is the end of others' are left out, because the spans of
-// those say it.
+// eventsOf returns what was done to a cluster until the scenario's end, and how many events more than fit the page. It folds
+// equal events into one, and leaves out those that only end others, whose spans show it.
 func eventsOf(s *simulation.Scenario) (events []page.Event, more int) {
 	plan, until := s.Plan(), s.Until
 	ends := make(map[int]bool) // places in plan
@@ -87,8 +86,8 @@ func when(spans [][2]float64, until time.Duration) string {
 }
 
 // endOf returns when the effect of a plan's first event ends, if it lasts, and the place in the plan of the event that
-// ends it, 0 if it is the end of all. An event on nodes ends with the next event of the opposite kind that may select a
-// node of the same zone or a node of the same name. That may be too early, because some nodes may not be selected.
+// ends it, 0 if that is the end of the scenario. The next event of the opposite kind that may select the same node, judging
+// by zones and names, ends it. That may be too early, because that event may not select all of the nodes.
 func endOf(plan []simulation.Planned, until time.Duration) (end time.Duration, by int, lasts bool) {
 	first := &plan[0]
 	if first.At >= until {
@@ -117,7 +116,7 @@ func endOf(plan []simulation.Planned, until time.Duration) (end time.Duration, b
 	return until, 0, true
 }
 
-// endsAll reports whether an event only ends the effect of another, on all nodes that this one selected.
+// endsAll says whether an event only ends the effect of another, on all nodes of that one.
 func endsAll(first, later *simulation.Event) bool {
 	if first.API != nil {
 		return later.API.State == simulation.APIUp

@@ -30,15 +30,14 @@ func benchCommand(f *flags) *cobra.Command {
 	var b benchFlags
 	c := &cobra.Command{
 		Use:   "bench",
-		Short: "Play policies over recorded outages, on all cores, and compare",
-		Long: `Play policies over recorded outages, on all cores, and compare.
+		Short: "Play policies over recorded outages, and compare",
+		Long: `Play policies over recorded outages, and compare.
 
-The recorded outages are not part of this program: --data or the variable EVICTKIT_DATA names their folder. The policies
-are listed in policies.go. With --engine upstream or both, the controllers of Kubernetes play the policies that they
-support.
+The recorded outages are not part of this program: --data or the variable EVICTKIT_DATA names their folder. policies.go
+lists the policies. With --engine upstream or both, the controllers of Kubernetes play those that they support.
 
-With --learn, settings are chosen on the first half of each record, fixed ones and those of trials, and judged on its second
-half beside the defaults, Karpenter's share and no brake, and then beside the same policies in false alarms.`,
+With --learn, it chooses the best fixed settings and the best trials on the first half of each record. It judges them on the
+second half beside the defaults, Karpenter's share and no brake, first as recorded and then with false alarms.`,
 		Example: "  evictsim bench --record spot,lanl-02\n  evictsim bench --learn --record lanl-02\n  evictsim bench --policy defaults --worst 24h --engine both -o csv",
 		Args:    noArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return f.bench(c, &b) },
@@ -46,7 +45,7 @@ half beside the defaults, Karpenter's share and no brake, and then beside the sa
 	c.Flags().StringVar(&b.data, "data", os.Getenv("EVICTKIT_DATA"), "`FOLDER` of the recorded data")
 	c.Flags().StringVar(&b.record, "record", "", "only these records, such as spot,lanl-02")
 	c.Flags().StringVar(&b.policy, "policy", "", "only policies whose names contain this")
-	c.Flags().DurationVar(&b.worst, "worst", 0, "of each record, play only the worst window of this length: that in which most nodes fail")
+	c.Flags().DurationVar(&b.worst, "worst", 0, "play only the worst window of this length, in which the most nodes of a record fail")
 	c.Flags().BoolVar(&b.learn, "learn", false, "choose settings on the first half of each record, judge them on the second")
 	return c
 }
@@ -136,7 +135,7 @@ type maker struct {
 	made      map[string]input
 }
 
-// jobs returns a job for each record, policy and engine; upstream's engine plays only the policies that it can be set to.
+// jobs returns a job for each record, policy and engine; upstream's engine plays only the policies that it supports.
 func (m *maker) jobs(ctx context.Context, records []outages.Record, chosen []policy, engines []engine, sets []scenariofile.Set) (jobs []*job, err error) {
 	for _, r := range records {
 		for _, p := range chosen {

@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/budget"
 )
 
-// fixed are settings that do not change: the defaults come first, and others differ in how long pods wait and in the rate.
+// fixed are settings that stay as they are: the defaults first, then others that differ in tolerations and rate.
 func fixed() (all []policy) {
 	all = named("defaults")
 	for _, tolerance := range []time.Duration{30 * time.Second, 2 * time.Minute, usualTolerance, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 30 * time.Minute} {
@@ -33,12 +33,12 @@ func named(names ...string) (all []policy) {
 	return all
 }
 
-// trial is what a policy of trials is set to.
+// trial holds the settings of a policy of trials.
 type trial struct {
 	perZone   bool          // one for each zone; otherwise one for all nodes
 	tolerance time.Duration // of all pods
-	dwell     time.Duration // the eviction of a node is proved if the node stays away for that long after its pods may leave
-	alarm     time.Duration // it was a false alarm if the node is back this soon
+	dwell     time.Duration // if the node stays away this long after its pods may leave, its eviction is proved
+	alarm     time.Duration // if the node is back this soon, it was a false alarm
 	cooldown  time.Duration // after the first false alarm; up to eight times that after more
 	quiet     time.Duration // after which the trial begins with one node again
 }
@@ -55,7 +55,7 @@ func (t trial) policy() policy {
 	return policy{
 		name:      fmt.Sprintf("%s: tolerations of %s, dwell %s, cooldown %s", name, short(t.tolerance), short(t.dwell), short(t.cooldown)),
 		tolerance: t.tolerance,
-		// Trials set the pace instead of the rates. While all nodes seem to fail nobody is evicted, as without them.
+		// Trials set the pace, not the rates. While all nodes seem to have failed, no pod is evicted, as without trials.
 		sets: slices.Concat(set("config.nodeEvictionRate", "1"), set("config.secondaryNodeEvictionRate", "1"), set("config.unhealthyZoneThreshold", "1")),
 		tune: func(c *evictor.Config, o *evictor.Options) {
 			c.FalseAlarmWithin = t.alarm
@@ -64,8 +64,8 @@ func (t trial) policy() policy {
 	}
 }
 
-// trials are three designs, each for all nodes together and for each zone: pods wait as usual; they hardly wait, so that a node
-// that fails alone is emptied at once; they wait as long as is best without trials.
+// trials are three designs, each for all nodes together and for each zone: pods wait as usual; or they hardly wait, so that a
+// node that fails alone is soon empty; or they wait as long as is best without trials.
 func trials(bestTolerance time.Duration) (all []policy) {
 	tolerances := []time.Duration{usualTolerance, 30 * time.Second, bestTolerance}
 	slices.Sort(tolerances)

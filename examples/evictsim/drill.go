@@ -29,11 +29,11 @@ type drillFlags struct {
 	lost   time.Duration
 }
 
-// Of a drill, this many losses are looked into, searched over, and told in detail.
+// Limits of a drill.
 const (
-	mostHurts    = 2
-	mostSearched = 4
-	mostFront    = 6
+	mostHurts    = 2 // losses whose workloads are told
+	mostSearched = 4 // losses that settings are searched over
+	mostFront    = 6 // settings in the table
 )
 
 func drillCommand(f *flags) *cobra.Command {
@@ -43,23 +43,23 @@ func drillCommand(f *flags) *cobra.Command {
 		Short: "Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better",
 		Long: `Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better.
 
-DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml prints, or a file of evictsim snapshot. Each zone, each value of the
-labels of --by, and the fullest node of each class are lost for a while. Each is also silent for 1, 3, 10 and 30 minutes
-although it runs on: a false alarm. Then settings are searched that are better over the worst losses and over false alarms of
-any length between 1 and 30 minutes, of which twice as long is as likely. Today's settings are
-those of kube-controller-manager unless --set config.… says otherwise. With --report, the page compares the worst loss
-under today's settings with the same under the best.`,
+DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml prints, or a file of evictsim snapshot. The drill loses each
+zone, the nodes with each value of a label of --by, and the fullest node of each class of machines. It also plays each loss as
+a false alarm: the nodes run on, but are silent for 1, 3, 10 and 30 minutes. Then it searches for settings that are better over
+the worst losses and over their false alarms, of 1 to 30 minutes: one of 1 to 2 minutes counts as likely as one of 2 to 4.
+Today's settings are those of kube-controller-manager unless --set config.… says otherwise. The page of --report shows the
+worst loss with today's settings and with the best.`,
 		Example: "  evictsim drill dump.yaml\n  evictsim drill dump.yaml --by example.com/rack --set config.nodeMonitorGracePeriod=40s",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("drill needs the file of a cluster's objects: kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml > dump.yaml"))
+				return usage(errors.New("drill needs a file of the cluster's objects: kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml > dump.yaml"))
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error { return f.drill(c, &d, args) },
 	}
-	c.Flags().StringSliceVar(&d.labels, "by", nil, "also lose the nodes with each value of this `LABEL`, such as that of racks")
-	c.Flags().DurationVar(&d.lost, "lost", time.Hour, "for how long nodes are lost")
+	c.Flags().StringSliceVar(&d.labels, "by", nil, "also lose the nodes with each value of this `LABEL`, such as that of their rack")
+	c.Flags().DurationVar(&d.lost, "lost", time.Hour, "how long nodes are lost")
 	return c
 }
 
@@ -71,13 +71,13 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 	case f.scenario != "":
 		return usage(errors.New("drill takes a cluster's objects and makes its own scenarios: leave out --scenario"))
 	case c.Flags().Changed("until"):
-		return usage(errors.New("drill knows when to end: leave out --until, or set --lost"))
+		return usage(errors.New("drill chooses its end: leave out --until, or set --lost"))
 	case f.output == "csv":
 		return usage(errors.New("drill writes text or json"))
 	case f.engine.choice != ours:
-		return usage(errors.New("drill plays only evictkit's engine"))
+		return usage(errors.New("drill plays only with evictkit's engine"))
 	case d.lost < 10*time.Minute:
-		return usage(fmt.Errorf("--lost %s is less than 10m, after which the first pods are evicted", d.lost))
+		return usage(fmt.Errorf("--lost %s is too short to compare settings: the least is 10m", d.lost))
 	}
 	config, err := configOf(sets)
 	if err != nil {
@@ -121,7 +121,7 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 func configOf(sets []scenariofile.Set) (evictor.Config, error) {
 	for _, set := range sets {
 		if !strings.HasPrefix(set.Path, "config.") {
-			return evictor.Config{}, fmt.Errorf("--set %s: drill makes its own scenarios; only config.… can be set", set.Path)
+			return evictor.Config{}, fmt.Errorf("--set %s: drill makes its own scenarios, so only config.… can be set", set.Path)
 		}
 	}
 	s, err := scenariofile.Parse("--set", []byte("until: 1h\n"), sets...)
@@ -167,7 +167,7 @@ type worstTold struct {
 	Name      string     `json:"name"`
 	Workloads []hurtTold `json:"workloads"`
 	More      int        `json:"moreWorkloadsBelow"`
-	// WithTaint is the figure podHoursLost if the nodes are tainted out of service after five minutes; nil if nothing is stuck.
+	// WithTaint is podHoursLost if the nodes are tainted out of service after five minutes; nil if no pod is stuck.
 	WithTaint *float64 `json:"podHoursLostWithOutOfServiceTaint,omitempty"`
 }
 
@@ -191,12 +191,12 @@ func scoreOf(s *drill.Score) scoreTold {
 	return scoreTold{s.Rate, s.Threshold, s.Grace.String(), int(s.Tolerance / time.Second), s.PodHoursLost, math.Round(10*s.Needless) / 10}
 }
 
-// assess plays all losses with today's settings, looks into the worst, and searches settings over those.
+// assess plays all losses with today's settings, finds out whom the worst ones hurt, and searches settings over those.
 func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []drill.Loss, stderr io.Writer) (*assessment, error) {
 	searched := min(mostSearched, len(losses)/drill.Alike)
 	a := &assessment{Version: outcome.Version, Runs: len(losses) + drill.Runs(searched)}
 	if !f.quiet {
-		fmt.Fprintf(stderr, "%s losses and false alarms with today's settings, then settings over the worst %d: up to %s\n",
+		fmt.Fprintf(stderr, "playing %s losses and false alarms with today's settings, then searching settings over the worst %d: up to %s\n",
 			count(len(losses)), searched, some(a.Runs, "run"))
 	}
 	b := newBar(stderr, f.quiet, 1, "drilling")
@@ -286,7 +286,7 @@ func (a *assessment) look(ctx context.Context, cluster *drill.Cluster, r drill.R
 // advise puts what a search found into a sentence.
 func advise(a *drill.Advice) string {
 	if a.Best.Settings == a.Today.Settings {
-		return fmt.Sprintf("Keep today's settings: of %s, none is better without being worse in pod-hours lost or needless evictions.", some(a.Played, "setting"))
+		return fmt.Sprintf("Keep today's settings: of the %s played, none lowers pod-hours lost or needless evictions without raising the other.", some(a.Played, "setting"))
 	}
 	var changes []string
 	for _, of := range []struct{ name, today, best string }{
@@ -304,7 +304,7 @@ func advise(a *drill.Advice) string {
 		fewer("needless evictions", evictions(a.Best.Needless), evictions(a.Today.Needless), a.Best.Needless/max(a.Today.Needless, 1e-9)))
 }
 
-// fewer says by how much a figure that does not rise changes.
+// fewer says how far a figure falls, if it does.
 func fewer(what, now, before string, share float64) string {
 	if now == before {
 		return fmt.Sprintf("as many %s (%s)", what, now)
@@ -312,7 +312,7 @@ func fewer(what, now, before string, share float64) string {
 	return fmt.Sprintf("%s %s instead of %s (%s %% fewer)", now, what, before, number(math.Round(100*(1-share))))
 }
 
-// evictions formats a number of evictions to be expected.
+// evictions formats an expected number of evictions.
 func evictions(n float64) string {
 	if n < 10 {
 		return number(math.Round(10*n) / 10)

@@ -15,7 +15,7 @@ func (a *assessment) tell(w io.Writer) {
 	for i := range a.Worst {
 		a.Worst[i].tell(w, i == 0)
 	}
-	fmt.Fprintf(w, "\nSettings that none of %d beats\n", a.Searched)
+	fmt.Fprintf(w, "\nSettings that no other of the %d played beats\n", a.Searched)
 	table := columns{titles: []string{">RATE", ">THRESHOLD", ">GRACE", ">TOLERATION", ">POD-HOURS LOST", ">NEEDLESS", ""}}
 	row := func(s *scoreTold, note string) {
 		grace, _ := time.ParseDuration(s.NodeMonitorGracePeriod) // it was formatted by us
@@ -63,7 +63,7 @@ func (a *assessment) tellLosses(w io.Writer) {
 	table.write(w, "")
 }
 
-// tenMinutes is when a loss of a drill begins; times are told from then on.
+// tenMinutes is when the loss of a drill begins; printed times count from there.
 const tenMinutes = 10 * time.Minute
 
 func (a *assessment) tellFalseAlarms(w io.Writer) {

@@ -63,7 +63,7 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
 	story, errs, err := simulate(t, "drill", file, "--by", "example.com/rack", "--report", page)
 	require.NoError(t, err)
-	require.Contains(t, errs, "35 losses and false alarms with today's settings, then settings over the worst 4: up to 811 runs\n")
+	require.Contains(t, errs, "playing 35 losses and false alarms with today's settings, then searching settings over the worst 4: up to 811 runs\n")
 	for _, text := range []string{
 		": 12 nodes and 17 pods\n",
 		"\nzone a                   4       11  6m15s             3.8           3        0        0      3\n",
@@ -106,14 +106,14 @@ func TestADrillAsJSON(t *testing.T) {
 func TestADrillRefusesWhatItCannotPlay(t *testing.T) {
 	file := dump(t, "a")
 	for want, args := range map[string][]string{
-		"needs the file":          {},
-		"leave out --scenario":    {file, "--scenario", "x.yaml"},
-		"leave out --until":       {file, "--until", "1h"},
-		"only config.… can be":    {file, "--set", "until=1h"},
-		"no node has the label x": {file, "--by", "x"},
-		"--lost 1m0s is less":     {file, "--lost", "1m"},
-		"must lie in (0,1]":       {file, "--set", "config.unhealthyZoneThreshold=2"},
-		"text or json":            {file, "-o", "csv"},
+		"needs a file of":          {},
+		"leave out --scenario":     {file, "--scenario", "x.yaml"},
+		"leave out --until":        {file, "--until", "1h"},
+		"only config.… can be":     {file, "--set", "until=1h"},
+		"no node has the label x":  {file, "--by", "x"},
+		"--lost 1m0s is too short": {file, "--lost", "1m"},
+		"must lie in (0,1]":        {file, "--set", "config.unhealthyZoneThreshold=2"},
+		"text or json":             {file, "-o", "csv"},
 	} {
 		_, _, err := simulate(t, append([]string{"drill"}, args...)...)
 		require.ErrorIs(t, err, errUsage, want)

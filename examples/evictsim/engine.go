@@ -25,11 +25,11 @@ type engine struct {
 type engineFlags struct{ choice, program string }
 
 func (f *engineFlags) add(set *pflag.FlagSet) {
-	set.StringVar(&f.choice, "engine", ours, "evictkit, upstream (the controllers of Kubernetes, built from a checkout of this repository), or both")
+	set.StringVar(&f.choice, "engine", ours, "evictkit, upstream (Kubernetes' own controllers, built from a checkout of this repository), or both")
 	set.StringVar(&f.program, "upstream-program", "", "program `FILE` that plays upstream's controllers, instead of one built from a checkout")
 }
 
-// engines returns the chosen ones. It builds upstream's program if needed.
+// engines returns the chosen engines. It builds upstream's program if needed.
 func (f *engineFlags) engines(ctx context.Context, stderr io.Writer, quiet bool) ([]engine, error) {
 	switch f.choice {
 	case ours:

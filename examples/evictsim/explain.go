@@ -34,7 +34,7 @@ func explainCommand(f *flags) *cobra.Command {
 				return usage(errors.New("upstream's controllers do not explain their decisions: use --engine evictkit"))
 			}
 			if f.report != "" {
-				return usage(errors.New("--report has the stories of all nodes: leave out explain"))
+				return usage(errors.New("a report has the stories of all nodes: use --report without explain"))
 			}
 			sets, err := f.check(c)
 			if err != nil {
@@ -80,11 +80,11 @@ type tale struct {
 	stores evictor.Clients
 	lines  []chapter
 
-	// What matters, for the first sentence; a negative time is none.
+	// What the first sentence tells; a negative time means that it did not happen.
 	silent, back, first, last, gone time.Duration
 	evicted                         int
 	failed                          string // the node that was silent
-	heir                            string // what replaced the pod
+	heir                            string // the pod that replaced it, and where
 	heirAt                          time.Duration
 }
 
@@ -148,7 +148,7 @@ func (t *tale) happened(h simulation.Happening) {
 	t.add(h.At, h.Text)
 }
 
-// notice keeps what matters.
+// notice keeps what the first sentence tells.
 func (t *tale) notice(h simulation.Happening) {
 	switch {
 	case h.Node == t.node && h.Silent && (t.silent < 0 || t.back >= 0) && t.evicted == 0:
@@ -173,7 +173,7 @@ func (t *tale) leaves(at time.Duration) {
 	t.evicted++
 }
 
-// headline is what matters, as a sentence.
+// headline returns the first sentence.
 func (t *tale) headline() string {
 	what, ends := "node "+t.node, []string{}
 	if t.ofPod() {
@@ -226,7 +226,7 @@ func (t *tale) decided(d evictor.Decision) {
 	t.add(d.Time.Sub(simulation.Epoch), wording(&d))
 }
 
-// written receives the lines of the timeline, each of them after its instant. It adds what the evictor did not decide.
+// written receives the lines of the timeline, each after its instant, and adds what the evictor did not decide.
 func (t *tale) written(l timeline.Line) error {
 	if t.ofPod() && podKey(l.Pod) != t.pod || !t.ofPod() && (t.node == "" || l.Node != t.node) {
 		return nil
@@ -250,7 +250,7 @@ func (t *tale) written(l timeline.Line) error {
 	return nil
 }
 
-// isGone says whether the story is about a pod that no longer exists. What happens to its node is then another story.
+// isGone says whether the story is about a pod that no longer exists: what happens to its node is no longer part of it.
 func (t *tale) isGone() bool {
 	if !t.ofPod() {
 		return false
@@ -280,7 +280,8 @@ func (t *tale) tell(w io.Writer) error {
 	return nil
 }
 
-// alike counts how many chapters, from the first on, say the same: of one thing again and again, or of several pods at once.
+// alike counts the chapters, from the first on, that say the same: about one thing again and again, or about several pods at
+// once.
 func alike(lines []chapter) int {
 	_, first := ofWhom(lines[0].text)
 	for n := 1; n < len(lines); n++ {
@@ -300,7 +301,7 @@ func ofWhom(text string) (pod, rest string) {
 	return "", text
 }
 
-// folded returns chapters that are alike as one text.
+// folded returns alike chapters as one text.
 func folded(lines []chapter) string {
 	first, last := lines[0], lines[len(lines)-1]
 	pod, rest := ofWhom(first.text)

@@ -22,11 +22,11 @@ type learner struct {
 	stderr  io.Writer
 }
 
-// mayLose is how many times the defaults' pod-hours a setting may lose where it is chosen. That is less than the 5 % that it may
-// lose where it is judged, because halves differ.
+// mayLose is how many times the defaults' pod-hours a setting may lose on the half on which it is chosen. It is less than the
+// 1.05 of the other half, because halves differ.
 const mayLose = 1.04
 
-// Rare status reports take less time, and change nothing that leases do not tell.
+// Rare status reports save time and change no outcome: leases tell the same.
 var learnt = set("heartbeat.statusInterval", "24h")
 
 // Choosing takes half the time if nodes renew half as often.

@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
-// tellLimits prints what delayed the taints, the longest first.
+// tellLimits prints what delayed the taints, the longest delay first.
 func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 	type limit struct {
 		zone string
@@ -39,18 +39,18 @@ func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 
 // limitText returns a limit as a sentence.
 func limitText(zone string, l *simulation.Limit, s *simulation.Scenario) string {
-	share := fmt.Sprintf("%s ≥ %s %%", percent(l.NotReady, l.Ready+l.NotReady), number(100*s.Config.UnhealthyZoneThreshold))
-	when := fmt.Sprintf("from %s, up to %s waited over %s", short(l.From), some(l.Most, "node"), short(l.Waited))
+	because := fmt.Sprintf("because %s of its nodes were not Ready (%s %% or more)", percent(l.NotReady, l.Ready+l.NotReady), number(100*s.Config.UnhealthyZoneThreshold))
+	when := fmt.Sprintf("from %s on, up to %s waited, %s in all", short(l.From), some(l.Most, "node"), short(l.Waited))
 	switch {
 	case l.State == timeline.AllZonesDisrupted:
-		return fmt.Sprintf("%s was stopped because every zone was down, %s", zone, when)
+		return fmt.Sprintf("%s was stopped because every zone was down; %s", zone, when)
 	case l.Rate == 0 && l.State == "PartialDisruption":
-		return fmt.Sprintf("%s was stopped at %s, %s", zone, share, when)
+		return fmt.Sprintf("%s was stopped %s; %s", zone, because, when)
 	case l.Rate == 0:
-		return fmt.Sprintf("%s was stopped by a rate of 0, %s", zone, when)
+		return fmt.Sprintf("%s was stopped by a rate of 0; %s", zone, when)
 	case l.State == "PartialDisruption":
-		return fmt.Sprintf("%s was slowed to %s at %s, %s", zone, pace(l.Rate), share, when)
+		return fmt.Sprintf("%s was slowed to %s %s; %s", zone, pace(l.Rate), because, when)
 	default:
-		return fmt.Sprintf("%s was limited to %s, %s", zone, pace(l.Rate), when)
+		return fmt.Sprintf("%s was limited to %s; %s", zone, pace(l.Rate), when)
 	}
 }

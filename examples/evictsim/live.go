@@ -19,7 +19,7 @@ import (
 	"github.com/evictkit/evictkit/examples/evictsim/noderecord"
 )
 
-// playLive measures until the context ends, which is not an error. Stdout is used for a record written to -.
+// playLive measures until --until or the end of the context, which is not an error. A record to - goes to stdout.
 func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err error) {
 	var node noderecord.Node
 	if err := f.pressure.settings(&node); err != nil {
@@ -81,7 +81,7 @@ type live struct {
 	record *noderecord.Writer // nil if none is written
 }
 
-// measure takes a sample and records it, after the pods that are new or have changed. Pods that are gone are forgotten.
+// measure takes a sample and records it, after the new and changed pods. It forgets pods that are gone.
 func (l *live) measure(at time.Duration) (*noderecord.Sample, error) {
 	stats, err := l.node.Stats(context.Background())
 	if err != nil {

@@ -1,12 +1,11 @@
 // Evictsim plays a scenario through the evictor in virtual time, and reports what became of the pods. Without arguments
 // it plays an embedded scenario: go run -C examples ./evictsim.
 //
-// Exit codes: 0 for success, 1 if something outside fails (it cannot read a file, or a cluster does not answer), 2 if
-// an expectation of the scenario does not hold, 64 for wrong usage and for faults in the user's input, 130 after
-// Ctrl-C.
+// Exit codes: 0 for success, 2 if an expectation of the scenario does not hold, 64 for wrong usage and for faults in the
+// user's input, 130 after Ctrl-C, and 1 for all else, such as a file that cannot be read or a cluster that does not answer.
 //
-// With --pressure it instead plays a record of what a node and its pods used through the kubelet's eviction machine.
-// With --pressure-live it measures the machine that it runs on, and --record writes a record of that.
+// With --pressure it plays no scenario but a node: a record of what the node and its pods used goes through the kubelet's
+// eviction machine. With --pressure-live it measures the machine that it runs on, and --record writes the record.
 package main
 
 import (
@@ -48,7 +47,7 @@ func main() {
 	defer stop()
 	context.AfterFunc(ctx, func() {
 		stop()                            // a second Ctrl-C ends it at once
-		time.AfterFunc(patience, abandon) // building a large cluster, or a pass over very many nodes, may take longer
+		time.AfterFunc(patience, abandon) // to build a large cluster, or to pass over very many nodes, may take longer
 	})
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	if err != nil && !errors.Is(err, errUnexpected) {
@@ -57,7 +56,7 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// complaint is what an error tells people.
+// complaint returns what is printed about an error.
 func complaint(err error) string {
 	if exitCode(err) == interruptedCode {
 		return "interrupted"
@@ -90,12 +89,12 @@ func exitCode(err error) int {
 	}
 }
 
-// inputError is a fault of what the user wrote into a file.
+// inputError is a fault in a file that the user wrote.
 type inputError struct{ error }
 
 func (e *inputError) Unwrap() error { return e.error }
 
-// ofInput says that an error is a fault of an input, unless the file could not be read or the user interrupted.
+// ofInput marks an error as a fault in the input, unless the file could not be read or the user interrupted.
 func ofInput(err error) error {
 	if err == nil || errors.As(err, new(*fs.PathError)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -134,11 +133,11 @@ func commands() *cobra.Command {
 	all := root.PersistentFlags()
 	all.SortFlags, root.Flags().SortFlags = false, false
 	all.StringVar(&f.scenario, "scenario", "", "scenario `FILE` to play, - for standard input; by default an embedded one")
-	all.StringArrayVar(&f.sets, "set", nil, "change `PATH=VALUE` in the scenario, such as config.nodeEvictionRate=0.5 or cluster.zones.a.nodes=70")
-	all.DurationVar(&f.until, "until", 0, "end at this time instead of the scenario's until")
+	all.StringArrayVar(&f.sets, "set", nil, "set `PATH=VALUE` in the scenario, such as config.nodeEvictionRate=0.5 or cluster.zones.a.nodes=70")
+	all.DurationVar(&f.until, "until", 0, "end at this time, whatever the scenario says")
 	all.StringVarP(&f.output, "output", "o", "text", "text, json or csv")
-	all.BoolVar(&f.quiet, "quiet", false, "print neither the text report nor progress")
-	all.StringVar(&f.report, "report", "", "write a page of charts, which opens offline, to `FILE`.html")
+	all.BoolVar(&f.quiet, "quiet", false, "print no text report and no progress")
+	all.StringVar(&f.report, "report", "", "write a page of charts that opens offline to `FILE`.html")
 	f.engine.add(all)
 	root.Flags().StringVar(&f.timeline, "timeline", "", "write the timeline as JSON lines to `FILE`, - for stdout (the text report then goes to stderr)")
 	root.Flags().Int64Var(&f.seed, "seed", 0, "")
@@ -194,7 +193,7 @@ func (f *flags) root(c *cobra.Command) error {
 	return f.print(w, o)
 }
 
-// destinations checks where output is to be written, before anything is written.
+// destinations checks the output files before anything is written.
 func (f *flags) destinations() error {
 	f.timeline = under(f.timeline)
 	switch {
@@ -208,7 +207,7 @@ func (f *flags) destinations() error {
 	return nil
 }
 
-// check checks the flags that all commands have, and returns what is to be set.
+// check checks the flags that all commands have, and returns the settings of --set and --until.
 func (f *flags) check(c *cobra.Command) (sets []scenariofile.Set, err error) {
 	switch {
 	case c.Flags().Changed("scenario") && f.scenario == "":
@@ -263,7 +262,7 @@ func (f *flags) timed(ctx context.Context, j *job, stderr io.Writer) (*outcome.O
 	return outcomes[0], nil
 }
 
-// print prints an outcome, and returns errUnexpected if it is not as expected.
+// print prints an outcome, and returns errUnexpected if the scenario expects another.
 func (f *flags) print(w io.Writer, o *outcome.Outcome) (err error) {
 	switch {
 	case f.output == "json":

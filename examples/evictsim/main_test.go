@@ -42,7 +42,7 @@ func TestEmbeddedScenarioTellsItsStory(t *testing.T) {
 		"\n168 pod-hours lost (pods without a live node)\n",
 		"\nr1:b     60      20   480       60  30m50s  39m15s\n",
 		"\ndefault/ReplicaSet/a     0  480    5m",
-		"\n  r1:b was slowed to one node every 1m40s at 67 % ≥ 55 %, from 25m55s, up to 39 nodes waited over 14m5s\n",
+		"\n  r1:b was slowed to one node every 1m40s because 67 % of its nodes were not Ready (55 % or more); from 25m55s on, up to 39 nodes waited, 14m5s in all\n",
 	} {
 		require.Contains(t, story, text)
 	}
@@ -290,7 +290,7 @@ func TestADumpDecidesWherePodsComeBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, story, "\nJob default/batch failed at 1m55s: too many of its pods failed (4)\n")
 	require.Contains(t, story, `
-at least 3 Pending at the end, 3 at most, because these are not simulated: persistent volume claims of 1 pod
+at least 3 Pending at the end, 3 at the peak, because these are not simulated: persistent volume claims of 1 pod
   2 like default/web-a0: 0/6 nodes: 4 topology spread, 2 not Ready
   1 like default/db-a: 0/6 nodes: 4 volume, 2 not Ready
 `)

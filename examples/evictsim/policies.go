@@ -11,8 +11,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// policy is a row of the benchmark: settings, and a function for what settings cannot express. To try another one, add it
-// to policies.
+// policy is a row of the benchmark: settings, and a function for what settings cannot express. Add yours to policies.
 type policy struct {
 	name       string
 	tolerance  time.Duration // of all pods; 0 means the API server's default of 5 minutes
@@ -57,7 +56,7 @@ func set(path, value string) []scenariofile.Set {
 	return []scenariofile.Set{{Path: path, Value: value}}
 }
 
-// oneZone makes the default policy see the whole cluster as one domain, as it does if nodes have no zone labels.
+// oneZone makes the whole cluster one domain, as if nodes had no zone labels.
 func oneZone(_ *evictor.Config, o *evictor.Options) {
 	o.Domain = func(*v1.Node) zone.Key { return zone.Key{} }
 }
@@ -73,8 +72,8 @@ func perZone(b budget.Bound) budget.Bound {
 	return b
 }
 
-// budgetInterval is the time until the evictor tries a node again that a budget refused. Records are long, so a second
-// would take too much work.
+// budgetInterval is how soon the evictor tries a node again that a budget refused. Records are long: every second would be too
+// much work.
 const budgetInterval = 30 * time.Second
 
 // budgeted replaces the zone policy by bounds. While one is exceeded, pending evictions wait.
@@ -86,7 +85,7 @@ func budgeted(bounds ...budget.Bound) func(*evictor.Config, *evictor.Options) {
 	}
 }
 
-// bounded has the evictor ask bounds beside its zone policy.
+// bounded adds bounds to the zone policy.
 func bounded(c *evictor.Config, o *evictor.Options, bounds ...budget.Bound) {
 	c.GateInterval = budgetInterval
 	b, err := budget.New(budget.Config[string, evictor.Member]{

@@ -58,7 +58,7 @@ func (f *pressureFlags) check(set *pflag.FlagSet) (on bool, err error) {
 	case f.live && set.Changed("pressure"):
 		return on, errors.New("--pressure and --pressure-live cannot both be set")
 	case on && set.Changed("scenario"):
-		return on, errors.New("--scenario is for a cluster, and --pressure for a node")
+		return on, errors.New("--scenario is for a cluster, --pressure for a node")
 	case !on && set.Changed("kubelet-config"):
 		return on, errors.New("--kubelet-config needs --pressure or --pressure-live")
 	case f.to == "-" && set.Lookup("timeline").Value.String() == "-":
@@ -134,7 +134,7 @@ func playRecord(ctx context.Context, f flags, s *nodeStory) error {
 	return ctx.Err()
 }
 
-// settings copies those of a kubelet's configuration file to the node.
+// settings gives the node the settings of the kubelet configuration file, if there is one.
 func (f *pressureFlags) settings(node *noderecord.Node) error {
 	if f.kubeletConfig == "" {
 		return nil
@@ -174,8 +174,8 @@ type nodeStory struct {
 	failed   error
 }
 
-// watch prints which thresholds are watched, and which are not because nothing measures their signal: all of them at
-// the first sample, then the changes.
+// watch prints which thresholds are watched, and which are not because nothing measures their signal: at the first sample
+// all, later only changes.
 func (s *nodeStory) watch(sample *noderecord.Sample) {
 	first := s.measured == nil
 	if first {
@@ -198,7 +198,7 @@ func (s *nodeStory) watch(sample *noderecord.Sample) {
 		s.measured[threshold.Signal] = measured
 	}
 	if len(not) > 0 {
-		fmt.Fprintln(s.out, "not watched, because they are not measured:")
+		fmt.Fprintln(s.out, "not watched, because nothing measures them:")
 	}
 	for _, threshold := range not {
 		fmt.Fprintf(s.out, "  %s\n", threshold)
@@ -227,7 +227,7 @@ func (s *nodeStory) end() {
 		some(s.samples, "sample"), s.last.Round(time.Millisecond), some(s.counts[noderecord.KindEvict], "pod"), some(s.counts[noderecord.KindCondition], "time"))
 }
 
-// open opens a file for writing while measuring, or stdout for "-".
+// open opens a file that is written bit by bit, or stdout for "-".
 func open(what, path string, stdout io.Writer) (w io.Writer, closer func() error, err error) {
 	if path == "-" {
 		return stdout, func() error { return nil }, nil

@@ -70,7 +70,7 @@ func TestWithOtherThresholds(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("kind: KubeletConfiguration\nmaxPods: 110\nevictionHard:\n  memory.available: 20%\n"), 0o600))
 	story, _, err := simulate(t, "--pressure", record, "--kubelet-config", file)
 	require.NoError(t, err)
-	require.Contains(t, story, "SingleFs, thresholds:\n  memory.available < 20%\nnot watched, because they are not measured:\n  allocatableMemory.available < 20%\n\n")
+	require.Contains(t, story, "SingleFs, thresholds:\n  memory.available < 20%\nnot watched, because nothing measures them:\n  allocatableMemory.available < 20%\n\n")
 	require.Contains(t, story, "10s  evict shop/batch with 1s")
 	require.NotContains(t, story, "DiskPressure")
 }
@@ -182,7 +182,7 @@ func TestLiveMeasuresDisks(t *testing.T) {
 		require.NoError(t, pressure(ctx, f, &out, &out))
 		return out.String()
 	}
-	watched, not, _ := strings.Cut(play(m.dir, ""), "not watched, because they are not measured:\n")
+	watched, not, _ := strings.Cut(play(m.dir, ""), "not watched, because nothing measures them:\n")
 	require.Contains(t, watched, "SingleFs (nodefs "+m.dir+", imagefs "+m.dir+"), thresholds:\n  memory.available < 100Mi\n  nodefs.available < 10%\n")
 	require.Contains(t, watched, "  containerfs.available < 10%\n")
 	require.Contains(t, not, "  allocatableMemory.available < 100Mi\n\n")
@@ -190,7 +190,7 @@ func TestLiveMeasuresDisks(t *testing.T) {
 
 	require.Contains(t, play(m.dir, "/proc"), "DedicatedImageFs (nodefs "+m.dir+", imagefs /proc), thresholds:\n")
 
-	watched, not, _ = strings.Cut(play("", ""), "not watched, because they are not measured:\n")
+	watched, not, _ = strings.Cut(play("", ""), "not watched, because nothing measures them:\n")
 	require.Contains(t, watched, "SingleFs, thresholds:\n  memory.available < 100Mi\n")
 	for _, signal := range []string{"nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "containerfs.available", "containerfs.inodesFree"} {
 		require.NotContains(t, watched, signal)
@@ -209,7 +209,7 @@ func TestSignalsThatComeAndGo(t *testing.T) {
 		sample(0, memory)+sample(10, memory+","+disk)+sample(20, memory+","+disk)+sample(30, memory)), 0o600))
 	story, _, err := simulate(t, "--pressure", file)
 	require.NoError(t, err)
-	require.Contains(t, story, "thresholds:\n  memory.available < 100Mi\nnot watched, because they are not measured:\n  allocatableMemory.available < 100Mi\n  nodefs.available < 10%\n")
+	require.Contains(t, story, "thresholds:\n  memory.available < 100Mi\nnot watched, because nothing measures them:\n  allocatableMemory.available < 100Mi\n  nodefs.available < 10%\n")
 	require.Equal(t, 1, strings.Count(story, "         10s  nodefs.available is measured from now on\n"))
 	require.Equal(t, 1, strings.Count(story, "         30s  nodefs.available is no longer measured\n"))
 }

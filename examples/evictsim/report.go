@@ -23,8 +23,7 @@ const (
 	storyBytes    = 1 << 20
 )
 
-// writeReport writes outcomes as a page. If stories is not nil it belongs to the first outcome. Each outcome has the
-// scenario of the same place.
+// writeReport writes outcomes and their scenarios as a page. The stories, unless nil, are those of the first.
 func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*simulation.Scenario, stories *stories) error {
 	d := &page.Data{Version: outcome.Version}
 	names := outcome.Differing(outcomes)
@@ -77,7 +76,7 @@ func pageSeries(s *simulation.Series) page.Series {
 	return to
 }
 
-// pageLoads returns the worst workloads of those that lacked pods, and how many more there are.
+// pageLoads returns the worst workloads that lacked pods, and how many more there are.
 func pageLoads(r *simulation.Report) (loads []page.Workload, more int) {
 	if r.Series == nil || len(r.Series.Workloads) != len(r.Workloads) || len(r.Series.BelowBudget) != len(r.Workloads) {
 		return nil, 0
@@ -108,7 +107,7 @@ func pageLoads(r *simulation.Report) (loads []page.Workload, more int) {
 	return loads, len(below) - len(loads)
 }
 
-// notes returns sentences that say what delayed evictions, what is not simulated, and which expectations do not hold.
+// notes says what delayed evictions, what is not simulated, and which expectations do not hold.
 func notes(o *outcome.Outcome) []string {
 	text := &strings.Builder{}
 	tellLimits(text, &o.Played, o.Report)
@@ -124,7 +123,7 @@ func notes(o *outcome.Outcome) []string {
 	return lines
 }
 
-// stories are those of the nodes that something happened to first, as far as there is room.
+// stories are those of the nodes to which something happened first, as far as there is room.
 type stories struct {
 	moments map[string][]page.Moment
 	bytes   int
@@ -137,7 +136,7 @@ func newStories() *stories {
 	return &stories{moments: make(map[string][]page.Moment), sizes: make(map[string]int), untold: make(map[string]bool)}
 }
 
-// add adds a moment. If there is no room, the whole story that began last is dropped.
+// add adds a moment. If there is no room, it drops the whole story that began last.
 func (s *stories) add(node string, at time.Duration, text, pod string) {
 	if node == "" || s.untold[node] {
 		return
@@ -179,7 +178,7 @@ func (s *stories) decided(d evictor.Decision) {
 	s.add(d.Node, d.Time.Sub(simulation.Epoch), wording(&d), pod)
 }
 
-// told returns the stories that have something to tell.
+// told returns the stories with more than one moment, and how many found no room.
 func (s *stories) told() (map[string][]page.Moment, int) {
 	maps.DeleteFunc(s.moments, func(_ string, m []page.Moment) bool { return len(m) < 2 })
 	return s.moments, len(s.untold)

@@ -24,11 +24,11 @@ import (
 	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
-// input is the text of a scenario, which may be played several times with changes.
+// input is the text of a scenario, to be played once or, with changes, several times.
 type input struct {
 	name string
 	path string // empty unless it is a file
-	dir  string // that relative paths in it are relative to
+	dir  string // of relative paths in it
 	text []byte
 }
 
@@ -109,7 +109,7 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 		return nil, empty
 	}
 	// From now on there may be millions of small records that live long and little else, so frequent collections cost
-	// little time. Reading produces garbage of thirty times the files' size. Those of a benchmark are thousands.
+	// little time. Reading produces garbage of thirty times the files' size. A benchmark has only thousands of records.
 	debug.SetGCPercent(cmp.Or(j.gcPercent, 30))
 	j.played = played
 	played.Timeline, played.Happened, played.Points = j.line, j.happened, j.points
@@ -133,7 +133,7 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 func (j *job) evictor(w *simulation.World) (simulation.Controller, error) {
 	if j.started != nil {
 		j.started(w)
-		j.started = nil // a restart is none
+		j.started = nil // not again after a restart
 	}
 	config := w.Config()
 	config.ExplainSize = 0 // nobody asks it
@@ -155,7 +155,7 @@ func makesNodes(s *simulation.Scenario) bool {
 		slices.ContainsFunc(s.Plan(), func(e simulation.Planned) bool { return e.AddNode != nil })
 }
 
-// spared returns an error if a file that will be written is one that is read.
+// spared returns an error if an output would overwrite an input.
 func (j *job) spared(s *scenariofile.Scenario) error {
 	inputs := append([]string{j.path}, s.Cluster.Files...)
 	for i := range s.Availability {
@@ -195,7 +195,7 @@ type bar struct {
 	bar    *progressbar.ProgressBar
 }
 
-// newBar returns nil if nobody looks.
+// newBar returns nil unless stderr is a terminal.
 func newBar(stderr io.Writer, quiet bool, jobs int, text string) *bar {
 	terminal, ok := stderr.(*os.File)
 	if !ok || quiet || !term.IsTerminal(int(terminal.Fd())) {
@@ -206,7 +206,7 @@ func newBar(stderr io.Writer, quiet bool, jobs int, text string) *bar {
 		progressbar.OptionThrottle(100*time.Millisecond))}
 }
 
-// of returns a function that reports one job's progress, nil if nobody looks.
+// of returns a function that reports one job's progress, nil without a bar.
 func (b *bar) of(i int) func(float64) {
 	if b == nil {
 		return nil
@@ -223,7 +223,7 @@ func (b *bar) of(i int) func(float64) {
 	}
 }
 
-// ticks returns what counts one of that many equal parts of a bar for one job as done. Several goroutines may call it.
+// ticks returns a function that counts one of so many equal parts of a single job as done. Several goroutines may call it.
 func (b *bar) ticks(parts int) func() {
 	tell := b.of(0)
 	var done atomic.Int64

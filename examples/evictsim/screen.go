@@ -61,7 +61,7 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 	return err
 }
 
-// widthOf returns the columns of a terminal. What is not one has no limit, so that lines can be searched.
+// widthOf returns the columns of a terminal. Other output has no limit, so that whole lines can be searched.
 func widthOf(out io.Writer) int {
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
@@ -71,7 +71,7 @@ func widthOf(out io.Writer) int {
 	return math.MaxInt
 }
 
-// wrapped breaks the sentences of a text that are wider. The rows of tables, which have gaps, stay whole.
+// wrapped breaks the lines of a text that are wider, but not the rows of tables, which have gaps.
 func wrapped(text string, width int) string {
 	w := &strings.Builder{}
 	for line := range strings.Lines(text) {
@@ -96,7 +96,7 @@ func tellSettings(w io.Writer, s *simulation.Scenario) {
 	c := &s.Config
 	fmt.Fprintf(w, "  grace %s, pass every %s, heartbeat every %s; generated pods tolerate an outage for 5m\n",
 		short(c.NodeMonitorGracePeriod), short(c.NodeMonitorPeriod), short(s.LeaseInterval))
-	fmt.Fprintf(w, "  %s nodes/s per zone; at %s %% not Ready or more: %s, or none in a zone of up to %s\n",
+	fmt.Fprintf(w, "  %s nodes/s per zone; with %s %% or more not Ready: %s, or none in a zone of up to %s\n",
 		number(c.NodeEvictionRate), number(100*c.UnhealthyZoneThreshold), number(c.SecondaryNodeEvictionRate), some(c.LargeClusterSizeThreshold, "node"))
 	if s.AskBudgets {
 		fmt.Fprintf(w, "  evictions go through the eviction API, which enforces disruption budgets\n")
@@ -153,7 +153,7 @@ func tellPods(w io.Writer, r *simulation.Report) {
 	detail(r.EvictedFromLiveNodes, "of them from nodes whose kubelet was alive")
 	detail(r.EvictedWhileRunning, "of them from nodes that were cut off from the API and still ran them")
 	detail(r.NeedlessEvictions, "of them needlessly: the node was back within "+short(simulation.NeedlessWithin))
-	detail(r.LostEvictions, "not evicted although their eviction was overdue")
+	detail(r.LostEvictions, "overdue but never evicted")
 	detail(r.ReturnedPods, "came back")
 	detail(r.Drained, "evicted by drains")
 	detail(r.Removed, "removed from nodes that are out of service")
@@ -168,7 +168,7 @@ func tellPods(w io.Writer, r *simulation.Report) {
 		fmt.Fprintf(w, "  %s on silent nodes at the end: %s\n", count(r.Left[why]), why)
 	}
 	if r.MostEndpointsGone > 0 {
-		fmt.Fprintf(w, "%s marked not Ready, %s at most at once\n", count(r.PodsMarkedNotReady), count(r.MostEndpointsGone))
+		fmt.Fprintf(w, "%s marked not Ready, at most %s at once\n", some(r.PodsMarkedNotReady, "pod"), count(r.MostEndpointsGone))
 	}
 	for i := range r.FailedJobs[:min(len(r.FailedJobs), mostJobs)] {
 		j := &r.FailedJobs[i]
@@ -179,12 +179,12 @@ func tellPods(w io.Writer, r *simulation.Report) {
 	}
 	atLeast, because := understated(r)
 	if r.MostPending > 0 || atLeast != "" {
-		fmt.Fprintf(w, "%s%s Pending at the end, %s at most%s\n", atLeast, count(r.PendingAtEnd), count(r.MostPending), because)
+		fmt.Fprintf(w, "%s%s Pending at the end, %s at the peak%s\n", atLeast, count(r.PendingAtEnd), count(r.MostPending), because)
 		tellUnplaced(w, r)
 	}
-	detail(r.PendingThatCouldPreempt, "of them at most would find a node by preempting pods of lower priority, which is not simulated")
+	detail(r.PendingThatCouldPreempt, "of them at most could preempt pods of lower priority; preemption is not simulated")
 	if r.MostTerminating > 0 {
-		fmt.Fprintf(w, "%s stuck terminating at the end, %s at most\n", count(r.TerminatingAtEnd), count(r.MostTerminating))
+		fmt.Fprintf(w, "%s stuck terminating at the end, %s at the peak\n", count(r.TerminatingAtEnd), count(r.MostTerminating))
 	}
 	fmt.Fprintf(w, "%s%s lost (pods without a live node)%s\n", atLeast, podHours(r.PodHoursLost), because)
 }
@@ -196,8 +196,8 @@ func podHours(h float64) string {
 	return "1 pod-hour"
 }
 
-// understated returns what comes before and after figures that are lower bounds, because not all is simulated that keeps
-// pods from nodes; nothing if they are not.
+// understated returns the words before and after a figure that is a lower bound, because something that keeps pods from nodes
+// is not simulated; otherwise none.
 func understated(r *simulation.Report) (before, after string) {
 	by := r.Understated
 	if len(by) == 0 {
@@ -210,7 +210,7 @@ func understated(r *simulation.Report) (before, after string) {
 	return "at least ", ", because these are not simulated: " + strings.Join(parts, ", ")
 }
 
-// tellUnplaced prints why pods are Pending, grouped by equal requirements, the largest group first.
+// tellUnplaced prints why pods are Pending: groups of equal requirements, the largest first.
 func tellUnplaced(w io.Writer, r *simulation.Report) {
 	others := r.PendingAtEnd
 	for i := range r.Unplaced[:min(len(r.Unplaced), mostUnplaced)] {
@@ -285,7 +285,7 @@ func worse(a, b *simulation.WorkloadReport) int {
 	return cmp.Or(cmp.Compare(a.LowestReadyShare, b.LowestReadyShare), cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.PodHoursLost, a.PodHoursLost))
 }
 
-// tellBudgets prints the budgets that were not kept. Evictions may have broken them only if they are deletions.
+// tellBudgets prints the budgets that were not kept. Evictions break them only if they are deletions.
 func tellBudgets(w io.Writer, r *simulation.Report, evictionAPI bool) {
 	if len(r.Budgets) == 0 {
 		return

@@ -24,11 +24,11 @@ func snapshotCommand(f *flags) *cobra.Command {
 		Use:   "snapshot FILE",
 		Short: "Write the nodes, pods, PodDisruptionBudgets, volumes and Jobs of a live cluster to a file that scenarios read",
 		Long: `Write the nodes, pods, PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims and Jobs of a live cluster to FILE,
-- for standard output. A scenario reads it by
+- for standard output. A scenario reads it with
 
   cluster: {files: [FILE]}
 
-evictsim only lists objects, in pages. FILE has names, labels, taints, tolerations, affinity, resources, conditions and owners;
+It only lists objects, page by page. FILE has names, labels, taints, tolerations, affinity, resources, conditions and owners;
 it has no environment, commands, images, addresses, annotations or managedFields. These permissions are enough:
 
 ` + snapshot.ClusterRole,
@@ -63,7 +63,7 @@ func (from *fromCluster) client() (kubernetes.Interface, error) {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(from.rules, &from.overrides).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, errors.New("no kubeconfig: give --kubeconfig FILE, or run in a pod with a service account")
+		return nil, errors.New("no kubeconfig: set --kubeconfig FILE, or run in a pod with a service account")
 	case err != nil:
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}

@@ -18,13 +18,13 @@ import (
 	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
-// mostRuns limits a sweep, whose number of runs is the product of the sizes of its lists.
+// mostRuns limits a sweep: it has a run for each combination of the lists' values.
 const mostRuns = 10_000
 
 func sweepCommand(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:     "sweep --set PATH=VALUE,VALUE…",
-		Short:   "Play a scenario with each of several settings, on all cores, and compare",
+		Short:   "Play a scenario with each of several settings, and compare",
 		Example: "  evictsim sweep --set config.nodeEvictionRate=.05,.1,.5 --set config.unhealthyZoneThreshold=.55,.67",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -55,7 +55,7 @@ func sweepCommand(f *flags) *cobra.Command {
 func compareCommand(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "compare A B…",
-		Short: "Play several scenarios on all cores, and compare",
+		Short: "Play several scenarios, and compare",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usage(errors.New("compare needs at least two scenarios"))
@@ -72,7 +72,7 @@ func compareCommand(f *flags) *cobra.Command {
 			case slices.Contains(args, ""):
 				return usage(errors.New("the name of a scenario is empty"))
 			case slices.Contains(args[slices.Index(args, "-")+1:], "-"):
-				return usage(errors.New("- is standard input, which can be only one of the scenarios"))
+				return usage(errors.New("only one scenario can be -, standard input"))
 			}
 			var jobs []*job
 			for _, path := range args {
@@ -116,7 +116,7 @@ func product(lists []scenariofile.Set) ([][]scenariofile.Set, error) {
 			}
 		}
 		if len(next) > mostRuns {
-			return nil, usage(fmt.Errorf("%d runs or more, but at most %d are allowed", len(next), mostRuns))
+			return nil, usage(fmt.Errorf("that makes %d runs or more; at most %d are allowed", len(next), mostRuns))
 		}
 		runs = next
 	}
@@ -172,7 +172,7 @@ func (f *flags) playReported(ctx context.Context, jobs []*job, stderr io.Writer)
 	if f.report != "" {
 		var err error
 		if file, err = create("report", under(f.report), nil); err != nil {
-			return nil, err // before hours are spent
+			return nil, err // before the runs, which may take hours
 		}
 		told = newStories()
 		if jobs[0].engine.program == "" {
@@ -216,7 +216,7 @@ func playAll(ctx context.Context, jobs []*job, b *bar) ([]*outcome.Outcome, erro
 
 type comparedFigure struct{ title, figure string }
 
-// compared are the figures of a comparison on a screen.
+// compared are the figures that a comparison prints.
 var compared = []comparedFigure{
 	{"EVICTED", "evicted"}, {"NEEDLESS", "needlessEvictions"}, {"LOST", "lostEvictions"},
 	{"FIRST", "firstEvictionSeconds"}, {"LAST", "lastEvictionSeconds"}, {"MEDIAN DELAY", "evictionDelayMedianSeconds"},

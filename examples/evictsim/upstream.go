@@ -22,15 +22,15 @@ import (
 	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
-// The programs that play upstream's controllers, and explain the differences to ours, are in a separate module, because
-// it imports k8s.io/kubernetes.
+// The programs that play upstream's controllers and explain how ours differ are in a module of their own, which imports
+// k8s.io/kubernetes.
 const (
 	conformance = "internal/conformance"
 	oracle      = "oracle"
 	why         = "why"
 )
 
-// find finds the programs beside the one that is named, or builds them from the checkout.
+// find takes the program that the flag names and its neighbour, or builds both from the checkout.
 func (f *engineFlags) find(ctx context.Context, stderr io.Writer, quiet bool) (engine, error) {
 	root, ok := checkout()
 	e := engine{name: upstream, root: root}
@@ -50,7 +50,7 @@ func (f *engineFlags) find(ctx context.Context, stderr io.Writer, quiet bool) (e
 	}
 	if !ok {
 		return e, errors.New("upstream's controllers need all of k8s.io/kubernetes, so evictsim builds them from a checkout of github.com/evictkit/evictkit: " +
-			"run evictsim in one, or name a program that was built there (go build -C internal/conformance ./oracle) with --upstream-program")
+			"run it in one, or build the program there (go build -C internal/conformance ./oracle) and name it with --upstream-program")
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -58,7 +58,7 @@ func (f *engineFlags) find(ctx context.Context, stderr io.Writer, quiet bool) (e
 	}
 	to := filepath.Join(cache, "evictkit", "upstream")
 	if !quiet {
-		fmt.Fprintf(stderr, "building upstream's controllers in %s (minutes, the first time)\n", filepath.Join(root, conformance))
+		fmt.Fprintf(stderr, "building upstream's controllers in %s (takes minutes the first time)\n", filepath.Join(root, conformance))
 	}
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return e, err
@@ -111,7 +111,7 @@ func lastLines(out []byte) string {
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
-// told is what the program writes in addition to the timeline.
+// told is what the program writes beside the timeline.
 type told struct {
 	Report simulation.Report
 	Left   scenariofile.Left
@@ -165,7 +165,7 @@ func (j *job) playUpstream(ctx context.Context, s *scenariofile.Scenario) (o *ou
 	return outcome.New(j.engine.name, j.name, j.sets, j.played, &t.Report, t.Left, s.Expect), nil
 }
 
-// lines passes on the timeline, and derives the progress from it.
+// lines passes on the timeline.
 func (j *job) lines(r io.Reader) error {
 	in := bufio.NewReaderSize(r, 1<<16)
 	var failed error

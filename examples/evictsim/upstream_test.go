@@ -48,7 +48,7 @@ func TestUpstreamIsAnotherProgram(t *testing.T) {
 	text, _, err = simulate(t, "--engine", "both", "--upstream-program", program)
 	require.NoError(t, err)
 	require.Contains(t, text, "                                 EVICTKIT  UPSTREAM\npods evicted                          268         7\n")
-	require.Contains(t, text, "unknown: the program why is missing next to")
+	require.Contains(t, text, "unknown: there is no program why beside")
 }
 
 // written is a writer that calls the function.
@@ -77,7 +77,7 @@ func TestMachinesAreToldWhy(t *testing.T) {
 	require.Contains(t, text, "1,2,upstream,embedded scenario,difference,no such row …,lines,3\n1,2,upstream,embedded scenario,difference,line,unexplained,2\n")
 	text, _, err = simulate(t, "--engine", "both", "--upstream-program", program)
 	require.NoError(t, err)
-	require.Contains(t, text, "\n  3 lines: no such row …\n  2 lines that no row explains, the first: line\n")
+	require.Contains(t, text, "\n  3 lines: no such row …\n  2 lines that no row explains; the first is: line\n")
 
 	ctx, interrupt := context.WithCancel(context.Background())
 	out := written(interrupt) // the table comes before the question why

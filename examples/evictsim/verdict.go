@@ -11,10 +11,10 @@ import (
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 )
 
-// Zones that a verdict names.
+// verdictZones is how many zones a verdict names.
 const verdictZones = 3
 
-// played says what was played: how much, for how long, from which file, with what changed, and by which engine.
+// played says what was played: how large a cluster, for how long, from which file, with which changes, by which engine.
 func played(o *outcome.Outcome) string {
 	r := o.Report
 	text := some(r.Nodes, "node")
@@ -105,7 +105,7 @@ func and(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// evictedPods says how many pods were evicted, how late, and how many of them in vain or not at all.
+// evictedPods says how many pods were evicted, how late, how many of them needlessly, and how many should have been.
 func evictedPods(r *simulation.Report) string {
 	text := "no pod was evicted"
 	if r.Evicted > 0 {
@@ -130,7 +130,7 @@ func evictedPods(r *simulation.Report) string {
 	return text
 }
 
-// belowHalf says what workloads and budgets lacked. It is empty for a cluster of neither.
+// belowHalf says what workloads and budgets lacked. It is empty if the cluster has neither.
 func belowHalf(o *outcome.Outcome) string {
 	longest := func(figure string) string { return short(time.Duration(o.Figures[figure] * float64(time.Second))) }
 	text := ""
@@ -146,7 +146,8 @@ func belowHalf(o *outcome.Outcome) string {
 	return strings.TrimSpace(text)
 }
 
-// bestOf says which of several runs evicted least and which kept most pods alive. Runs are named by the values of names.
+// bestOf says which of several runs evicted the fewest pods and which lost the fewest pod-hours. It names a run by its values
+// of names.
 func bestOf(outcomes []*outcome.Outcome, names []string) string {
 	// best names the run with the least of a figure, unless it is the same in all.
 	best := func(figure string) (who string, least float64) {
@@ -177,7 +178,7 @@ func bestOf(outcomes []*outcome.Outcome, names []string) string {
 	return text
 }
 
-// label names a run by what is special about it.
+// label names a run by its values of names.
 func label(o *outcome.Outcome, names []string) string {
 	var parts []string
 	for _, name := range names {

@@ -14,7 +14,7 @@ import (
 )
 
 // under returns a path relative to the user's directory. `go run -C DIR` starts its program in DIR but leaves the
-// user's directory in PWD. A program that was built uses the directory that it is started in, whatever PWD says.
+// user's directory in PWD. A built program uses the directory in which it starts, whatever PWD says.
 func under(path string) string {
 	program, err := os.Executable()
 	if err != nil || strings.HasSuffix(program, ".test") {
@@ -33,13 +33,12 @@ func from(program, path string) string {
 	return path
 }
 
-// whole is a file that exists either completely or not at all. It is written to a temporary file beside it, which
-// replaces it in the end.
+// whole is a file that exists completely or not at all: a temporary file beside it replaces it in the end.
 type whole struct {
 	*bufio.Writer
 	file   *os.File
 	path   string
-	direct bool // for what is not a regular file
+	direct bool // not a regular file: written in place
 }
 
 // create starts a file, or writes to stdout for "-".
@@ -110,7 +109,7 @@ func (f *whole) keep(failed error) error {
 	return errors.Join(failed, os.Remove(f.file.Name()))
 }
 
-// same says whether two paths are the same file, so that writing one would destroy the other.
+// same says whether two paths name the same file, so that writing one would destroy the other.
 func same(a, b string) bool {
 	if a == "" || b == "" || a == "-" || b == "-" {
 		return false

@@ -30,8 +30,7 @@ type answer struct {
 	First       string
 }
 
-// differences returns which deliberate differences explain the timelines' differences, by their rows in DIFFERENCES.md.
-// The error is only that of the context.
+// differences returns the rows of DIFFERENCES.md that explain where the timelines differ. Its only error is the context's.
 func (j *job) differences(ctx context.Context) (*outcome.Differences, error) {
 	a, err := j.why(ctx)
 	if ctx.Err() != nil {
@@ -60,13 +59,13 @@ func tellWhy(w io.Writer, d *outcome.Differences) {
 		fmt.Fprintf(w, "  %s: %s\n", some(row.Lines, "line"), row.Text)
 	}
 	if d.Unexplained > 0 {
-		fmt.Fprintf(w, "  %s that no row explains, the first: %s\n", some(d.Unexplained, "line"), d.First)
+		fmt.Fprintf(w, "  %s that no row explains; the first is: %s\n", some(d.Unexplained, "line"), d.First)
 	}
 }
 
 func (j *job) why(ctx context.Context) (a answer, err error) {
 	if j.engine.why == "" {
-		return a, errors.New("the program " + why + " is missing next to the one that plays upstream (go build -C " + conformance + " ./" + why + ")")
+		return a, errors.New("there is no program " + why + " beside the one that plays upstream (go build -C " + conformance + " ./" + why + ")")
 	}
 	dir, err := os.MkdirTemp("", "evictsim")
 	if err != nil {
@@ -97,7 +96,7 @@ func (j *job) why(ctx context.Context) (a answer, err error) {
 	return a, json.Unmarshal(out, &a)
 }
 
-// row returns the row of DIFFERENCES.md that begins with the text: what differs, and why.
+// row returns what differs and why, from the row of DIFFERENCES.md that begins with the text.
 func (e *engine) row(begins string) string {
 	text, err := os.ReadFile(filepath.Join(e.root, "DIFFERENCES.md"))
 	if err != nil || e.root == "" {

@@ -1,9 +1,9 @@
-// Package fork answers: what does my fork of kube-controller-manager's node controllers look like, once it has given up its
-// copies of the queues and the timed workers?
+// Package fork answers: what does my fork of kube-controller-manager's node controllers look like without its copies of the
+// queues and the timed workers?
 //
-// As before. Only the two imports of compat are new: they were the fork's own copies of nodelifecycle/scheduler and
+// As before. Only the two imports of compat are new; they replace the fork's copies of nodelifecycle/scheduler and
 // tainteviction, of v1.33 or later. MIGRATING.md has the steps for these and older versions. The test shows what the fork gains,
-// and how such code is tested without private fields: in a bubble, on the real clock, in virtual time.
+// and how to test such code without private fields: in a bubble, where the real clock runs in virtual time.
 package fork
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/compat/tainteviction"
 )
 
-// Controller taints failed nodes at the rate of their zone, and deletes the pods of tainted nodes when their time has come.
+// Controller taints failed nodes at the rate of their zone, and deletes the pods of tainted nodes when their toleration ends.
 type Controller struct {
 	pods  *tainteviction.TimedWorkerQueue
 	rate  float32
@@ -56,7 +56,7 @@ func (c *Controller) NodeReady(zone, node string) bool {
 	return c.zones[zone] != nil && c.zones[zone].Remove(node)
 }
 
-// ZoneDisrupted stops a zone, or has it go on.
+// ZoneDisrupted stops a zone or lets it go on.
 func (c *Controller) ZoneDisrupted(zone string, disrupted bool) {
 	rate := c.rate
 	if disrupted {

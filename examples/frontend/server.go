@@ -27,7 +27,7 @@ type Server struct {
 
 	objects  map[string]map[string]runtime.Object // by resource and namespace/name
 	past     map[string][]*v1.Node                // a node's last versions
-	missed   map[string][]*coordinationv1.Lease   // leases that were not shown to those who watch
+	missed   map[string][]*coordinationv1.Lease   // renewals that watches did not see
 	session  *session
 	together bool          // see Process.Together
 	look     time.Duration // time between looks at what the controllers did; 0 if no looks are needed
@@ -130,14 +130,14 @@ func (s *Server) LeaseObserved(name string, at time.Time, _ string) {
 	s.put(leases, name, s.lease(name, at))
 }
 
-// LeaseMissed shows a renewed lease to those who read it, but not to those who watch.
+// LeaseMissed shows a renewed lease to reads, but not to watches.
 func (s *Server) LeaseMissed(name string, at time.Time) {
 	lease := s.lease(name, at)
 	s.objects[leases][name] = lease
 	s.missed[name] = append(s.missed[name], lease)
 }
 
-// LeaseShown shows those who watch a lease the renewal that they missed.
+// LeaseShown shows watches the renewal that they missed.
 func (s *Server) LeaseShown(name string, renewed time.Time) {
 	for i, lease := range s.missed[name] {
 		if lease.Spec.RenewTime.Time.Equal(renewed) {

@@ -1,6 +1,5 @@
-// Command heartbeats answers: which of 10,000 devices have fallen silent, and what if the program that listens to them
-// was down itself? Then no device counts as silent: a snapshot holds ages, so time in which the program was down does
-// not count.
+// Command heartbeats answers: which of 10,000 devices have fallen silent, and what if the listener itself was down? Then no
+// device counts as silent for that: a snapshot holds ages, so the time in which the listener was down does not count.
 //
 // It plays 22 minutes in virtual time. Your program would call Beat when a message arrives, and wait until Next.
 package main
@@ -30,7 +29,7 @@ func main() {
 	}
 }
 
-// listener is the program that listens. This is all its state, and the snapshot holds all of it.
+// listener is the program that listens. A snapshot holds all of its state.
 type listener struct {
 	clock *testingclock.FakePassiveClock
 	beats *health.Deadlines[int]

@@ -1,9 +1,10 @@
-// Package rollout answers: how does my operator replace nodes at night only, and no more than a share of a pool at a time,
-// with those counted that have failed by themselves?
+// Package rollout answers: how does my operator replace nodes only at night, and only a share of a pool at a time,
+// counting those that have failed by themselves?
 //
 // The operator taints a node that runs an old image, the evictor evicts its pods, and a machine service replaces it under the
 // same name. The operator asks a budget that the evictor tells of the nodes, so of a pool that has lost nodes by itself it takes
-// fewer. What was begun stands in the nodes' taints, so a restart forgets nothing. The test plays nights in virtual time.
+// fewer. The nodes' taints say what was begun, so a restart
+// forgets nothing. The test plays nights in virtual time.
 package rollout
 
 import (
@@ -50,7 +51,7 @@ type Operator struct {
 	Budget  *budget.Budget[string, evictor.Member]
 	Clock   clock.PassiveClock
 	Image   string
-	// Opens and Closes are hours of the day in UTC: nothing begins outside of them, and what has begun is finished.
+	// Opens and Closes are hours of the day in UTC: nothing begins outside of them, but what has begun goes on.
 	Opens, Closes int
 	// Replace has the machine service replace an empty node. It is called again until the node has the image.
 	Replace func(node string) error
@@ -113,7 +114,7 @@ func (o *Operator) taint(ctx context.Context, node *v1.Node, want ...v1.Taint) e
 	return o.Clients.NodeWriter.UpdateTaints(ctx, node, change)
 }
 
-// empty says that no pod is left but those that stay, as DaemonSets' may.
+// empty says whether only pods that stay are left, such as those of DaemonSets.
 func (o *Operator) empty(node string) bool {
 	empty := true
 	o.Clients.Pods.PodsOnNode(node, func(pod *v1.Pod) bool {

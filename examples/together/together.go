@@ -1,8 +1,8 @@
 // Package together answers: how do the pods of a JobSet, of a LeaderWorkerSet's replica or of a PodGroup leave together,
 // when the node of one of them fails?
 //
-// When a pod is about to leave, the evictor asks Options.Together which pods must leave with it. Here these are groups
-// whose pods are of no use alone, found in an index of the program's own informer of pods. A group that would rather wait for
+// When a pod is about to leave, the evictor asks Options.Together which pods must leave with it. Here those are the other
+// pods of a group that is of no use in part. An index of the program's own informer of pods finds them. A group that would rather wait for
 // its node says for how long; then Options.MayEvict refuses the condemned pod, and so keeps all of them. The test plays a
 // failing node in virtual time.
 package together

@@ -34,7 +34,7 @@ type node struct {
 	label map[string]string
 }
 
-// Open reads the objects of files, as scenariofile.Objects does. Today's settings are those of config.
+// Open reads the objects of files, as scenariofile.Objects does. Config holds today's settings.
 func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster, error) {
 	objects, _, err := scenariofile.Objects(ctx, files)
 	if err != nil {
@@ -90,21 +90,21 @@ type Loss struct {
 	Name  string
 	Nodes []string
 	For   time.Duration // until they are back
-	// FalseAlarm: they run on, but the API does not hear from them.
+	// FalseAlarm means that they run on, but the API does not hear from them.
 	FalseAlarm bool
 }
 
-// Alike is how many losses have the same nodes: one, and its false alarms.
+// Alike is how many losses have the same nodes: the loss itself and its false alarms.
 const Alike = 5
 
-// falseAlarms is how long nodes are silent that run on.
+// falseAlarms are how long the nodes are silent in the false alarms of a loss.
 var falseAlarms = [Alike - 1]time.Duration{shortest, 3 * time.Minute, 10 * time.Minute, longest}
 
-// Of false alarms, the shortest and the longest.
+// The shortest and the longest false alarm.
 const shortest, longest = time.Minute, 30 * time.Minute
 
-// Losses returns what may be lost: each zone, if there are several, each value of these labels, and of each class of nodes
-// the one with the most pods. Then come the same as false alarms.
+// Losses returns what may be lost: each zone, if there are several; the nodes with each value of these labels; and the node with
+// the most pods of each class. The same follow as false alarms.
 func (c *Cluster) Losses(labels []string, lostFor time.Duration) ([]Loss, error) {
 	var all []Loss
 	add := func(name string, nodes []string) { all = append(all, Loss{Name: name, Nodes: nodes, For: lostFor}) }
@@ -155,12 +155,12 @@ func (c *Cluster) byLabel(label string) map[string][]string {
 	return values
 }
 
-// Settings are those of node failure handling that a search changes.
+// Settings are what a search changes in the handling of node failures.
 type Settings struct {
 	Rate      float64       // nodes a second in each zone
-	Threshold float64       // the share of failed nodes from which a zone is evicted more slowly
+	Threshold float64       // evictions in a zone slow down at this share of failed nodes
 	Grace     time.Duration // of silence
-	// Tolerance is for how long pods tolerate that their node is silent, if they say what the API server adds: 5 minutes.
+	// Tolerance is how long pods tolerate a silent node. It replaces only the 5 minutes that the API server adds.
 	Tolerance time.Duration
 }
 
@@ -175,18 +175,18 @@ func (c *Cluster) Today() Settings {
 // Times of a play.
 const (
 	begins = 10 * time.Minute
-	after  = 30 * time.Minute // from when the nodes are back to the end
+	after  = 30 * time.Minute // from the nodes' return to the end
 )
 
-// Play plays a loss, as Scenario says it. The report has a series of about that many points.
+// Play plays the Scenario of a loss. The report has a series of about so many points.
 func (c *Cluster) Play(ctx context.Context, loss Loss, s Settings, remedy time.Duration, points int) (*simulation.Report, error) {
 	played := c.Scenario(loss, s, remedy)
 	played.Points = points
 	return simulation.Play(ctx, played)
 }
 
-// Scenario is a loss with these settings. With a remedy, lost nodes get the out-of-service taint that long after they fell
-// silent.
+// Scenario is a loss with these settings. If remedy is not 0, lost nodes get the out-of-service taint so long after
+// they fell silent.
 func (c *Cluster) Scenario(loss Loss, s Settings, remedy time.Duration) simulation.Scenario {
 	nodes, played := simulation.Nodes{Names: loss.Nodes}, c.objects
 	played.Config, played.Until = c.Config, begins+loss.For+after
@@ -208,7 +208,7 @@ func (c *Cluster) Scenario(loss Loss, s Settings, remedy time.Duration) simulati
 	return played
 }
 
-// tolerated returns the pod with the toleration of the settings, if it has the API server's.
+// tolerated returns the pod with Tolerance in place of the API server's toleration, if it has that.
 func (s *Settings) tolerated(pod *v1.Pod) *v1.Pod {
 	if s.Tolerance == usual {
 		return pod

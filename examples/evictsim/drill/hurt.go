@@ -28,11 +28,11 @@ type Hurt struct {
 // OutOfService is the remedy for stuck pods.
 const OutOfService = "kubectl taint node NAME node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
 
-// remedyAfter is how long people take to see that lost nodes are off, and to taint them.
+// remedyAfter is how long people take to see that lost nodes are off and to taint them.
 const remedyAfter = 5 * time.Minute
 
-// Hurts returns the workloads that a loss hurts most, at most that many, and, where pods of StatefulSets are stuck behind
-// silent nodes, how many pod-hours are lost if those are tainted out of service five minutes later.
+// Hurts returns the workloads that a loss hurts most, at most so many. If pods of StatefulSets are stuck on silent nodes, it also
+// returns the pod-hours lost if people taint those nodes out of service five minutes later; otherwise 0.
 func (c *Cluster) Hurts(ctx context.Context, r Result, most int) (hurts []Hurt, withTaint float64, err error) {
 	var below []*simulation.WorkloadReport
 	for i := range r.Workloads {
@@ -56,7 +56,7 @@ func (c *Cluster) Hurts(ctx context.Context, r Result, most int) (hurts []Hurt, 
 	return hurts, withTaint, nil
 }
 
-// Stuck counts the pods that cannot come back before the lost nodes do: those of StatefulSets.
+// Stuck counts the pods, all of StatefulSets, that cannot come back before the lost nodes do.
 func (c *Cluster) Stuck(r Result) (stuck int) {
 	for i := range r.Workloads {
 		if w := &r.Workloads[i]; c.stuck(w, r) {
@@ -110,7 +110,7 @@ func (c *Cluster) hurt(w *simulation.WorkloadReport, r Result) Hurt {
 	return h
 }
 
-// spreadKey is the topology key that keeps a workload out of such a loss.
+// spreadKey is the topology key to spread over, so that such a loss takes less of a workload.
 func (r *Result) spreadKey() string {
 	if strings.HasPrefix(r.Name, "zone ") {
 		return "topology.kubernetes.io/zone"

@@ -14,12 +14,12 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
-// Score is what settings cost over all losses and all false alarms.
+// Score is what settings cost over the losses and the false alarms of a search.
 type Score struct {
 	Settings
 	PodHoursLost float64 // over the losses
-	// Needless is how many evictions the false alarms cost if each lasts from one to thirty minutes, and twice as long is
-	// as likely: settings that wait a little longer than some length are a little better, not perfect.
+	// Needless is the expected number of evictions in the false alarms, if each lasts from one to thirty minutes and every
+	// doubling of its length is equally likely: settings that wait a little longer are a little better, not perfect.
 	Needless float64
 }
 
@@ -36,13 +36,13 @@ func (s *Score) cost(today *Score) float64 {
 // Advice is what a search of settings found.
 type Advice struct {
 	Today Score
-	Best  Score // Today's if nothing is better without being worse in the other figure
+	Best  Score // Today if no other lowers one figure without raising the other
 	// Front are the settings that none beats, by pod-hours.
 	Front  []Score
 	Played int // settings
 }
 
-// Search plays settings over losses: a grid around today's, then ever closer around the best.
+// Search plays settings over losses: first a grid around today's, then settings ever closer to the best.
 type Search struct {
 	Cluster *Cluster
 	Losses  []Loss
@@ -56,15 +56,15 @@ const (
 	steps = 2 // of refining, each with two neighbours in each of four dimensions
 )
 
-// leastGrace is four renewals of a lease. A shorter grace period takes a late renewal for a failure, which no loss here is.
+// leastGrace is four renewals of a lease. A shorter grace period would take a late renewal for a failure; no loss here plays
+// late renewals.
 const leastGrace = 40 * time.Second
 
-// Runs returns at most how many runs a search over that many losses takes: each is played as it is and as the longest false
-// alarm.
+// Runs returns how many runs a search over so many losses takes at most. It plays each as it is and as its longest false alarm.
 func Runs(losses int) int { return 2 * losses * (grid + steps*8) }
 
-// played returns the losses and the longest false alarms. Those tell of the shorter ones too: until nodes are back, nobody
-// knows when they will be.
+// played returns the losses and the longest false alarms, which stand for the shorter ones too: both are the same until the nodes
+// are back.
 func (s *Search) played() (all []Loss) {
 	for _, loss := range s.Losses {
 		if !loss.FalseAlarm || loss.For == longest {
@@ -74,7 +74,7 @@ func (s *Search) played() (all []Loss) {
 	return all
 }
 
-// needless is how likely an eviction so long after the silence began is needless: that a false alarm lasts longer.
+// needless is how likely an eviction so long after the silence began is needless, that is, the false alarm lasts longer.
 func needless(after time.Duration) float64 {
 	if after < shortest {
 		return 1
@@ -109,7 +109,7 @@ func (s *Search) Run(ctx context.Context) (*Advice, error) {
 	return a, nil
 }
 
-// neighbours returns settings between these and the next of the grid; with each step they are closer.
+// neighbours returns settings between these and the next of the grid, closer with each step.
 func (s *Score) neighbours(step int) (all []Settings) {
 	by := math.Pow(0.5, float64(step+1)) // of the distance to the next
 	scale := func(d time.Duration, factor float64) time.Duration {
@@ -182,7 +182,7 @@ func (s *Search) tick() {
 	}
 }
 
-// best returns the settings of the least cost that are in neither figure worse than today's.
+// best returns the cheapest settings of those that are worse than today's in neither figure.
 func (s *Search) best(today Settings) *Score {
 	now := s.scores[today]
 	best := now
@@ -214,7 +214,7 @@ func (s *Settings) distance(today Settings) float64 {
 		apart(s.Tolerance.Seconds(), today.Tolerance.Seconds())
 }
 
-// front returns the scores that none beats, one of those that cost the same.
+// front returns the scores that none beats; of equal ones, the first.
 func (s *Search) front() (front []Score) {
 	for _, score := range s.all() {
 		if n := len(front); n == 0 || score.Needless < front[n-1].Needless {

@@ -6,8 +6,8 @@
 // A record is JSON, one object per line. There are three kinds of lines.
 //
 // The first line is the node: the eviction fields of its kubelet's configuration, its file systems (SingleFs,
-// DedicatedImageFs or SplitImageFs) and the ranking of pods (ByUsage or ByQOS). All of it is optional, as in
-// {"node":{}}; the kubelet's defaults apply.
+// DedicatedImageFs or SplitImageFs) and the ranking of pods (ByUsage or ByQOS). All are optional, as in
+// {"node":{}}: the kubelet's defaults apply.
 //
 //	{"node":{"settings":{"evictionHard":{"memory.available":"100Mi"}},"layout":"SingleFs","ranking":"ByUsage"}}
 //
@@ -18,7 +18,7 @@
 //	{"pod":{"metadata":{"namespace":"shop","name":"cart"},"spec":{"containers":[{"name":"main"}]}}}
 //
 // A sample is a measurement: its time in seconds, the available amount of each signal (in bytes, inodes or processes),
-// and what the active pods used. A pod whose usage is not known is null.
+// and what the active pods used. A pod of unknown usage is null.
 //
 //	{"sample":{"t":10,"signals":{"memory.available":{"available":73400320,"capacity":4294967296}},
 //	  "pods":{"shop/cart":{"memory":900000000,"processes":12},"shop/web":null}}}

@@ -13,7 +13,7 @@ import (
 // Kinds of events.
 const (
 	KindCondition = "condition" // a node condition begins or ends
-	KindReclaim   = "reclaim"   // what no pod needs would be deleted
+	KindReclaim   = "reclaim"   // the kubelet would delete what no pod needs
 	KindEvict     = "evict"
 	KindStuck     = "stuck" // no pod may be evicted
 )
@@ -26,8 +26,7 @@ type Event struct {
 	// Condition is set with KindCondition. True means that it begins, otherwise it ends.
 	Condition v1.NodeConditionType `json:"condition,omitempty"`
 	True      bool                 `json:"true,omitempty"`
-	// Threshold, Available and Since are the reason: the threshold that is met, what was available, and since when it
-	// is met.
+	// Threshold, Available and Since are the reason: the threshold met, what was available, and since when it has been met.
 	Threshold string  `json:"threshold,omitempty"`
 	Available int64   `json:"available,omitempty"`
 	Since     float64 `json:"since,omitempty"`

@@ -13,8 +13,8 @@ import (
 // zero is the instant 0 of a record.
 var zero = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Player plays samples through a machine. Nobody really evicted the recorded pods, so the player leaves a pod that it
-// evicts out of all later samples, and counts what the pod used as available. Reclaiming frees nothing, because a
+// Player plays samples through a machine. The recorded pods stayed, so the player leaves a pod that it evicts out
+// of all later samples, and counts what the pod used there as available. Reclaiming frees nothing, because a
 // record does not say what it would free.
 type Player struct {
 	layout     nodepressure.Layout
@@ -45,8 +45,8 @@ func (c playerClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 // Thresholds returns the watched thresholds.
 func (p *Player) Thresholds() []nodepressure.Threshold { return p.machine.Thresholds() }
 
-// Play is one pass of the kubelet over a sample. It returns what the kubelet would do and report. Pass samples in the
-// order of time. The map has the pods that the sample names, by Key.
+// Play is one pass of the kubelet over a sample. It returns what the kubelet would do and report. Pass samples in order
+// of time. The map has at least the pods that the sample names, by Key.
 func (p *Player) Play(sample *Sample, pods map[string]*v1.Pod) []Event {
 	p.now = zero.Add(sample.At())
 	stats := p.without(sample.Stats(pods, p.now))

@@ -55,7 +55,7 @@ type Sample struct {
 // Key returns the name of a pod in a sample.
 func Key(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// At returns the time of the sample, from instant 0.
+// At returns the time of the sample since instant 0.
 func (s *Sample) At() time.Duration { return seconds(s.T) }
 
 func seconds(t float64) time.Duration { return time.Duration(math.Round(t * float64(time.Second))) }

@@ -10,8 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Alarm is a false alarm: every four hours, two hours after the start for the first time, nothing is heard of nodes that are
-// well.
+// Alarm is a false alarm: every four hours, from two hours after the start on, nothing is heard from nodes that are well.
 type Alarm struct {
 	Name  string
 	kind  alarmKind
@@ -23,7 +22,7 @@ type alarmKind uint8
 const (
 	blind     alarmKind = iota // of all nodes, because the API is down for kubelets
 	partition                  // of one zone at a time, each in its turn
-	leases                     // by the watch of leases; who reads them sees them
+	leases                     // leases are lost to watches, not to reads
 )
 
 // Alarms returns the false alarms, in the order of a table.

@@ -22,14 +22,14 @@ func machines(data string) (nodes []v1.Node, pods []v1.Pod, err error) {
 	return n.Items, p.Items, err
 }
 
-// smaller returns a cluster of size recorded machines, with the pods that fill it.
+// smaller returns a cluster of so many recorded machines, with the pods that fill it.
 func smaller(data string, size int) (nodes []v1.Node, pods []v1.Pod, err error) {
 	all, candidates, err := machines(data)
 	if err != nil {
 		return nil, nil, err
 	}
 	if size > len(all) {
-		return nil, nil, fmt.Errorf("the record has %d nodes, %d are needed", len(all), size)
+		return nil, nil, fmt.Errorf("the record has %d nodes, but %d are needed", len(all), size)
 	}
 	for i := range size {
 		nodes = append(nodes, all[i*len(all)/size])

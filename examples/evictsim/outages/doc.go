@@ -1,6 +1,5 @@
 // Package outages makes scenarios from recorded outages: three zones of spot machines, nine zones of a single spot
-// machine each, and production clusters of Los Alamos. Each is played with the machines and pods of a recorded GPU
-// cluster.
+// machine each, and production clusters of Los Alamos. All have the machines and pods of a recorded GPU cluster.
 //
 // The recorded data is not part of this repository. Record.Make reads it, and writes a scenario and the objects of its
 // cluster into another folder, so that either engine of evictsim can play it. The same rules fill in what the records

@@ -15,8 +15,8 @@ func (p *played) half(which int) {
 	}
 }
 
-// cut keeps what happens from one time, a multiple of the traces' gap, until another. Nodes that failed before and are not
-// back fail at the start.
+// cut keeps what happens from one time, a multiple of the traces' gap, until another. Nodes that failed before and are still
+// away fail at the start.
 func (p *played) cut(from, until time.Duration) {
 	var kept []event
 	failed := make(map[string]bool)

@@ -50,7 +50,7 @@ func lanl(file string, size int) func(string, time.Duration) (*played, error) {
 	}
 }
 
-// events returns the failures and recoveries between two minutes. Nodes that failed earlier and are not back fail at the
+// events returns the failures and recoveries between two minutes. Nodes that failed earlier and are still away fail at the
 // start.
 func events(all []outage, from, to int, nodes []v1.Node) (events []event) {
 	type moment struct {

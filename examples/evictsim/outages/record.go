@@ -16,11 +16,11 @@ import (
 type Record struct {
 	// Name is the record's name in tables.
 	Name string
-	// Length is the length of the worst stretch, which is what Make uses of the record; 0 means the whole record.
+	// Length is the length of the worst stretch, the only part that Make uses; 0 means the whole record.
 	Length time.Duration
-	// Half is which half of that is played, 1 or 2; 0 means all of it.
+	// Half says which half of that to play, 1 or 2; 0 means all of it.
 	Half int
-	// Alarm is a false alarm that is played over the first day of that; nil for none.
+	// Alarm is a false alarm during the first day of that; nil means none.
 	Alarm *Alarm
 
 	make func(data string, length time.Duration) (*played, error)
@@ -65,7 +65,7 @@ func Records() []Record {
 	}
 }
 
-// Title names what is played of the record.
+// Title names the played part of the record.
 func (r Record) Title() string {
 	title := r.Name
 	if r.Half > 0 {
@@ -77,7 +77,7 @@ func (r Record) Title() string {
 	return title
 }
 
-// Worst limits the record to its worst stretch of that length: the one in which most nodes fail.
+// Worst limits the record to its worst stretch of that length, in which the most nodes fail.
 func (r Record) Worst(length time.Duration) Record {
 	r.Length = length
 	return r

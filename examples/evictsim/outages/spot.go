@@ -25,11 +25,10 @@ func spot(data string, length time.Duration) (p *played, err error) {
 	return p, nil
 }
 
-// nodesOfMarket is the number of nodes in a zone. They all live or die with the zone's single recorded machine.
+// nodesOfMarket is the number of nodes in a zone, which all live and die with its single recorded machine.
 const nodesOfMarket = 16
 
-// single plays nine recorded zones, in each of which one machine was requested. The zone's nodes live while that machine
-// was available.
+// single plays nine recorded zones. In each, one machine was requested; the zone's nodes live while it was available.
 func single(data string, length time.Duration) (p *played, err error) {
 	p = &played{}
 	if p.traces, err = traces(filepath.Join(data, "spot-1node")); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
-// Version is the version of the format. Fields and figures may be added under the same version; readers must skip those
-// that they do not know.
+// Version is the version of the format. It stays when fields and figures are added: readers must skip those that they do
+// not know.
 const Version = 1
 
 // Outcome is one simulation.
@@ -25,7 +25,7 @@ type Outcome struct {
 	Settings []Field `json:"settings"`      // all settings, by their names in the scenario file
 	Ignored  Ignored `json:"ignored"`
 
-	// Figures are by their names in expect; durations are in seconds.
+	// Figures have their names in expect; durations are in seconds.
 	Figures   map[string]float64 `json:"figures"`
 	Zones     []Part             `json:"zones"`
 	Workloads []Part             `json:"workloads"`
@@ -40,15 +40,15 @@ type Outcome struct {
 	Unplaced []Unplaced `json:"unplaced"`
 	// FailedJobs are the Jobs that ended because too many of their pods failed, by name.
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
-	// Understated counts pods by a feature that is not simulated, and makes figures lower bounds: pendingAtEnd, mostPending
-	// and those of lost time.
+	// Understated counts pods by a feature that is not simulated and makes some figures lower bounds: pendingAtEnd,
+	// mostPending and those of lost time.
 	Understated map[string]int `json:"understated,omitempty"`
 	// Differences are those from the previous engine, if several engines played and the user asked why.
 	Differences *Differences `json:"differences,omitempty"`
 	// Breaches are the expectations that do not hold.
 	Breaches []string `json:"breaches"`
 
-	Warnings []string `json:"warnings"` // what the author of the scenario may have meant differently
+	Warnings []string `json:"warnings"` // where the scenario may not say what its author meant
 
 	Played simulation.Scenario `json:"-"` // with its defaults
 	Report *simulation.Report  `json:"-"`
@@ -63,7 +63,7 @@ type Field struct {
 // Ignored is the part of the input that the simulation ignores.
 type Ignored struct {
 	scenariofile.Left
-	Pods   map[string]int `json:"pods"`           // by which feature of them is not simulated
+	Pods   map[string]int `json:"pods"`           // by feature that is not simulated
 	Events []int          `json:"eventsAfterEnd"` // by their numbers in the file
 }
 

@@ -1,6 +1,5 @@
-// Package page writes the results of simulations as one HTML file that opens without a network: figures, charts drawn
-// by uPlot (in the folder of that name, with its licence), and the stories of nodes and pods. The data is JSON within
-// the page.
+// Package page writes the results of simulations as one HTML file that opens offline: figures, charts, and the stories of nodes
+// and pods. uPlot draws the charts; its folder has its licence. The data is JSON within the page.
 package page
 
 import (
@@ -50,7 +49,7 @@ type Field struct {
 // Event is something that was done to the cluster, once or several times.
 type Event struct {
 	Text string `json:"text"` // with the times
-	// Spans are from when until when its effect lasted, in seconds. The two are equal if nothing lasts.
+	// Spans are when its effect began and ended, in seconds; equal if it has no lasting effect.
 	Spans [][2]float64 `json:"spans"`
 }
 
@@ -88,8 +87,8 @@ type Workload struct {
 	Lowest    int     `json:"lowest"`
 	Below     float64 `json:"below"`
 	BelowHalf float64 `json:"belowHalf"`
-	// BelowBudget is how long a disruption budget was not kept; -1: it has none. Short are the places in Live at which it
-	// was not kept.
+	// BelowBudget is for how long a disruption budget was not kept, -1 without one. Short are the places in Live where it was
+	// not kept.
 	BelowBudget float64 `json:"belowBudget"`
 	Short       []int   `json:"short,omitempty"`
 	Live        []int   `json:"live"`

@@ -19,8 +19,7 @@ const widest = texts => { ruler.font = font; return Math.max(0, ...texts.map(t =
 const margin = 24; // pixels right of a chart over time, for half of the last label
 let charts = [], gutter = 0, run = data.runs[0]; // the gutter is left of all charts, so that their times are aligned
 
-// Marks: every series has a style that is told apart without colour, by dashes and widths or by a pattern, and its mark in
-// the legend is drawn with it.
+// Marks: dashes and widths, or a pattern, tell every series from the others without colour. The legend draws them too.
 const stroke = (name, dash = [], more) => ({name, dash, width: 2, ...more});
 const states = [{name: "live", alpha: "66"}, {name: "silent", spots: [[0, 0, 3, 3], [4, 4, 3, 3]]}, {name: "waiting", spots: [[0, 0, 8, 3]]},
   {name: "tainted", alpha: ""}, {name: "returned", spots: [[0, 0, 3, 8]]}]; // in the order of series.states
@@ -60,8 +59,8 @@ function legend(entries) { // of labels and styles
 
 const paragraph = text => make("p", text);
 
-// chart adds a chart to a box. Below it is what read says about the point that the mouse or the arrow keys chose, and rest
-// while none is chosen.
+// chart adds a chart to a box. Below it stands what read says about the point that the mouse or the arrow keys chose; rest
+// if none is chosen.
 function chart(into, {title, height, label, rest, read, hooks, ...options}, values) {
   const box = make("div", undefined, {className: "chart", tabIndex: 0}), said = make("p", rest, {className: "read"});
   if (title) into.append(make("h3", title));
@@ -96,7 +95,7 @@ const upright = more => ({values: (_, ticks) => ticks.map(v => v.toLocaleString(
   size: (_, labels) => gutter = Math.max(gutter, labels ? widest(labels) + 14 : 0), ...more});
 const lines = styles => styles.map(s => ({stroke: () => colour(s.name), width: s.width, dash: s.dash, points: {show: false}, fill: s.area ? () => colour(s.name) + "22" : undefined}));
 
-// overTime adds a chart over time. All of them have their cursors at the same time.
+// overTime adds a chart over time. Their cursors move together.
 function overTime(into, {series, y, bare, ...options}, values) {
   const across = {space: 70, incrs: even, values: (_, ticks) => ticks.map(span), size: 28, ...bare && {values: (_, ticks) => ticks.map(() => ""), size: 8, ticks: {show: false}}}; // half a label of the other axis
   const top = Math.max(0, ...values.flat()) || 1;
@@ -106,7 +105,7 @@ function overTime(into, {series, y, bare, ...options}, values) {
   }, [times(), ...values]);
 }
 
-// shade shades a chart while the effect of some event lasts, and draws a line where one without such an effect happened.
+// shade shades a chart while the effect of an event lasts, and draws a line where an event without one happened.
 function shade(u) {
   const c = u.ctx, {left, top, width, height} = u.bbox, at = v => Math.min(Math.max(u.valToPos(v, "x", true), left), left + width);
   const spans = run.events.flatMap(e => e.spans).sort((a, b) => a[0] - b[0]);
@@ -161,7 +160,7 @@ const away = z => z.values[0].map((_, i) => z.values.slice(1).reduce((sum, v) =>
 const size = z => z.values.reduce((sum, v) => sum + (v[0] || 0), 0);
 const zoneTitle = z => z.zones ? z.zones + " other zones" : "Zone " + z.name;
 
-// disturbed returns the zones with nodes that were not live at some time. If they are many, the least disturbed are added up.
+// disturbed returns the zones with nodes that were not live at some time. Of many, it adds up the least disturbed.
 function disturbed(s) {
   const worst = s.zones.map(z => ({...z, sum: away(z).reduce((sum, v) => sum + v, 0)})).filter(z => z.sum).sort((a, b) => b.sum - a.sum);
   const shown = worst.slice(0, mostZones).sort((a, b) => a.name < b.name ? -1 : 1), rest = worst.slice(mostZones);
@@ -192,7 +191,7 @@ function nodes(s) {
     : zones.length ? "The nodes of " + list(quiet.map(z => "zone " + z.name)) : `All ${number(quiet.reduce((sum, z) => sum + size(z), 0))} nodes`) + " were live all the time."));
 }
 
-// counted adds a chart of numbers over time, without those that are 0 all the time. What these are is said in words.
+// counted adds a chart of numbers over time. A sentence names those that are 0 all the time.
 function counted(box, s, {label, height, all, none, y, unit}) {
   const shown = all.filter(l => l.values.some(v => v)), idle = all.filter(l => !shown.includes(l) && l.idle);
   if (shown.length) {
@@ -237,8 +236,8 @@ function delay() {
   if (data.runs.length > 1) return;
   chart($("delay"), {label: "From silence to eviction", height: 200, axes: [share, upright({values: (_, t) => t.map(span), incrs: even})], series: [{}, ...lines([stroke("a")])],
     scales: {x: {time: false}, y: {range: [0, (d[100] || 1) * 1.05]}},
-    rest: `Half of the evicted pods within ${within(d, 50)} of their node's silence, 99 % within ${within(d, 99)}, all within ${within(d, 100)}.`,
-    read: i => `${i} % of the evicted pods within ${within(d, i)} of their node's silence.`,
+    rest: `Half of the evicted pods left within ${within(d, 50)} of their node's silence, 99 % within ${within(d, 99)}, all within ${within(d, 100)}.`,
+    read: i => `${i} % of the evicted pods left within ${within(d, i)} of their node's silence.`,
   }, [d.map((_, i) => i), d]);
 }
 
@@ -258,7 +257,7 @@ function curves() {
   const style = r => curveStyle(runs.indexOf(r)), names = make("div");
   const room = Math.min(widest(runs.map(called)) + 64, box.clientWidth * .42);
   if (runs.length < data.runs.length) box.append(paragraph(`${runs.length} of ${number(data.runs.length)} runs are drawn` + (evicting.length < data.runs.length ? `; ${data.runs.length - evicting.length} evicted nothing from silent nodes.` : ", evenly chosen, with the one chosen below.")));
-  box.append(make("p", `Time from a node's silence until so many of the evicted pods were evicted. Curves are named by ${varied}, the latest first.`, {className: "soft"}));
+  box.append(make("p", `How long after a node fell silent each share of the evicted pods had left. Curves are named by ${varied}, the latest first.`, {className: "soft"}));
   const top = Math.max(1, ...runs.map(r => r.series.delays[100])), least = Math.min(...runs.map(r => r.series.delays[0])), bubble = make("div", undefined, {className: "name", hidden: true});
   // nearest returns the curves at the cursor's height, which may be several.
   const nearest = (u, i) => {
@@ -278,7 +277,7 @@ function curves() {
       bubble.hidden = false;
       bubble.style.left = Math.max(0, Math.min(u.cursor.left + 12, u.over.clientWidth - bubble.offsetWidth)) + "px";
       bubble.style.top = Math.max(0, u.cursor.top - 30) + "px";
-      return `${text}: ${i} % of the evicted pods within ${within(at[0].series.delays, i)}.`;
+      return `${text}: ${i} % of the evicted pods left within ${within(at[0].series.delays, i)}.`;
     },
     hooks: {draw: [u => ends(u, runs, style, names)]},
   }, [runs[0].series.delays.map((_, i) => i), ...runs.map(r => r.series.delays)]);
@@ -361,7 +360,7 @@ function loads() {
   if (run.workloads.length) table("loads", run.workloads.some(w => w.belowBudget >= 0) ? columns : columns.toSpliced(5, 1), run.workloads, loadOrder);
   $("loads-note").textContent = !run.workloads.length ? "No workload was below its desired number of pods."
     : (run.more ? "The worst " + run.workloads.length + " of " + (run.workloads.length + run.more) + ". " : "")
-    + "The last column is full where all pods are live. Red, with a line above and below: fewer than its disruption budgets need, or fewer than half if it has none.";
+    + "The last column is full where all pods are live. It is red, with a line above and below, where fewer are live than the disruption budgets need, or than half if there is none.";
 }
 
 let podsOf; // the node of each pod in the stories
@@ -398,7 +397,7 @@ const figure = (r, key) => !key.endsWith("Seconds") ? number(r.figures[key]) : r
 const pairs = (dl, list) => dl.replaceChildren(...list.map(([title, value, id]) => { const d = make("div"); d.append(make("dt", title), make("dd", value, id ? {id} : {})); return d; }));
 
 const runOrder = {};
-// several shows all runs in a table: the figures that differ, and in words those that do not.
+// several shows all runs: the figures that differ in a table, the others in a sentence.
 function several() {
   const differs = told.filter(([key]) => data.runs.some(r => r.figures[key] !== data.runs[0].figures[key]));
   const sortable = r => r.values.map(v => isNaN(v) ? v : String(+v).padStart(20)).join();
@@ -437,7 +436,7 @@ function draw() {
   align();
 }
 
-// align gives all charts the same gutter, which is known when all are drawn, and places the events.
+// align gives all charts the same gutter, which is known once all are drawn, and places the events.
 function align() {
   requestAnimationFrame(() => {
     charts.forEach(u => u.redraw(false, true));

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What is not named here is left out. So a field of a later Kubernetes stays out until somebody has looked at it.
+// A snapshot has only what is named here, so a field of a later Kubernetes stays out until somebody has looked at it.
 
 func meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	kept := metav1.ObjectMeta{
@@ -128,7 +128,7 @@ func containers(all []v1.Container) (kept []v1.Container) {
 	return kept
 }
 
-// volumes keeps those that bind a pod to the place of its data.
+// volumes keeps the volumes that bind a pod to the place of its data.
 func volumes(all []v1.Volume) (kept []v1.Volume) {
 	for i := range all {
 		v := v1.Volume{Name: all[i].Name}

@@ -29,8 +29,8 @@ type Count struct{ Nodes, Budgets, Volumes, Claims, Jobs, Pods int }
 const PageSize = 500
 
 // Write lists the cluster's nodes, PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims, Jobs and pods, in this
-// order, and writes what scenarios read of them. The cluster changes between the lists: a pod on a node that was added
-// meanwhile is written, and readers count it as bound to no node.
+// order, and writes what scenarios read of them. The cluster may change between the lists: Write also writes a pod
+// on a node that was added meanwhile, and readers count it as bound to no node.
 func Write(ctx context.Context, client kubernetes.Interface, w io.Writer) (count Count, err error) {
 	f := file{w: bufio.NewWriter(w)}
 	f.text(`{"apiVersion":"v1","kind":"List","items":[`)

@@ -125,7 +125,7 @@ func (p *player) replaceNode(e *Planned) error {
 	}
 	before := len(p.heirs[of])
 	defer func() { p.warnOfReplacing(e, len(p.heirs[of])-before) }()
-	return p.choose(e, &e.ReplaceNode.Nodes, func(*node) bool { return true }, func(name string) bool {
+	return p.choose(e, func(*node) bool { return true }, func(name string) bool {
 		h, ok := c.heir(name)
 		if !ok {
 			return false

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -40,50 +41,55 @@ func (p *player) toNodes(e *Planned) error {
 	exists := func(*node) bool { return true }
 	switch {
 	case e.Fail != nil:
-		return p.choose(e, e.Fail, func(n *node) bool { return !n.failed || n.parted }, c.Fail)
+		return p.choose(e, func(n *node) bool { return !n.failed || n.parted }, c.Fail)
 	case e.Recover != nil:
-		return p.choose(e, e.Recover, func(n *node) bool { return n.failed }, c.Recover)
+		return p.choose(e, func(n *node) bool { return n.failed }, c.Recover)
 	case e.Partition != nil:
 		reach := int(math.Round(e.Partition.reach() * whole))
-		return p.choose(e, &e.Partition.Nodes, func(n *node) bool { return !n.failed }, func(name string) bool { return c.Part(name, reach) })
+		return p.choose(e, func(n *node) bool { return !n.failed }, func(name string) bool { return c.Part(name, reach) })
 	case e.Condition != nil:
+		for _, name := range e.Condition.Names {
+			if i, ok := c.nodeByID[name]; ok && c.nodes[i].failed && findCondition(healthy, e.Condition.Type) >= 0 {
+				return fmt.Errorf("node %s has failed: only a live kubelet reports conditions", name)
+			}
+		}
 		reports := func(name string) bool {
 			return c.SetCondition(name, e.Condition.Type, e.Condition.Status)
 		}
-		return p.choose(e, &e.Condition.Nodes, func(n *node) bool { return !n.failed }, reports)
+		return p.choose(e, func(n *node) bool { return !n.failed }, reports)
 	case e.Taint != nil:
 		taint := v1.Taint{Key: e.Taint.Key, Value: e.Taint.Value, Effect: e.Taint.Effect}
 		lacks := func(n *node) bool {
 			return !slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) && t.Value == taint.Value })
 		}
-		return p.choose(e, &e.Taint.Nodes, lacks, func(name string) bool { return c.SetTaint(name, taint) })
+		return p.choose(e, lacks, func(name string) bool { return c.SetTaint(name, taint) })
 	case e.Untaint != nil:
 		taint := v1.Taint{Key: e.Untaint.Key, Effect: e.Untaint.Effect}
 		has := func(n *node) bool {
 			return slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) })
 		}
-		return p.choose(e, &e.Untaint.Nodes, has, func(name string) bool { return c.RemoveTaint(name, taint.Key, taint.Effect) })
+		return p.choose(e, has, func(name string) bool { return c.RemoveTaint(name, taint.Key, taint.Effect) })
 	case e.Cordon != nil:
-		return p.choose(e, e.Cordon, func(n *node) bool { return !n.unschedulable }, func(name string) bool { return c.Cordon(name, true) })
+		return p.choose(e, func(n *node) bool { return !n.unschedulable }, func(name string) bool { return c.Cordon(name, true) })
 	case e.Uncordon != nil:
-		return p.choose(e, e.Uncordon, func(n *node) bool { return n.unschedulable }, func(name string) bool { return c.Cordon(name, false) })
+		return p.choose(e, func(n *node) bool { return n.unschedulable }, func(name string) bool { return c.Cordon(name, false) })
 	case e.Drain != nil:
-		return p.choose(e, e.Drain, func(n *node) bool { return !n.unschedulable }, p.drain)
+		return p.choose(e, func(n *node) bool { return !n.unschedulable }, p.drain)
 	case e.OutOfService != nil:
 		has := func(n *node) bool { return c.outOfService[c.nodeByID[n.name]] }
 		taint := v1.Taint{Key: taintOutOfService, Value: "nodeshutdown", Effect: v1.TaintEffectNoExecute}
-		return p.choose(e, e.OutOfService, func(n *node) bool { return !has(n) }, func(name string) bool { return c.SetTaint(name, taint) })
+		return p.choose(e, func(n *node) bool { return !has(n) }, func(name string) bool { return c.SetTaint(name, taint) })
 	case e.LoseLeases != nil:
-		return p.choose(e, &e.LoseLeases.Nodes, func(n *node) bool { return !n.unseen }, func(name string) bool { return c.LoseLeases(name, e.LoseLeases.ShowAfter) })
+		return p.choose(e, func(n *node) bool { return !n.unseen }, func(name string) bool { return c.LoseLeases(name, e.LoseLeases.ShowAfter) })
 	case e.ShowLeases != nil:
-		return p.choose(e, e.ShowLeases, func(n *node) bool { return n.unseen }, c.ShowLeases)
+		return p.choose(e, func(n *node) bool { return n.unseen }, c.ShowLeases)
 	case e.ReplaceNode != nil:
 		return p.replaceNode(e)
 	case e.Roll != nil:
 		return p.startRoll(e)
 	case e.DeleteNode != nil:
 		defer p.remember()
-		return p.choose(e, e.DeleteNode, exists, c.DeleteNode)
+		return p.choose(e, exists, c.DeleteNode)
 	}
 	return nil
 }
@@ -99,19 +105,20 @@ func (p *player) api(a *API) {
 	}
 }
 
-// choose calls do for the nodes that a selector chooses: of several, among those that qualify. Nodes that it names must
-// exist.
-func (p *player) choose(e *Planned, s *Nodes, qualifies func(*node) bool, do func(name string) bool) error {
-	if !s.several() {
-		return p.named(e, s, do)
+// choose calls do for the nodes that an event selects: for those that it names, or among several for those that qualify,
+// as many as it takes. If something is wrong with the selection, it calls do for none.
+func (p *player) choose(e *Planned, qualifies func(*node) bool, do func(name string) bool) error {
+	var f faults
+	names := p.selected(&f, e.Event)
+	if len(f) > 0 {
+		return errors.Join(f...)
 	}
-	names, err := p.among(s)
-	if err != nil {
-		return err
+	s, left := e.nodes(), len(names)
+	if s.several() {
+		names, left = s.order(names, e.draw()), s.most(left)
 	}
-	left := s.most(len(names))
-	for _, name := range s.order(names, e.draw()) {
-		if left > 0 && qualifies(&p.cluster.nodes[p.cluster.nodeByID[name]]) {
+	for _, name := range names {
+		if left > 0 && (!s.several() || qualifies(&p.cluster.nodes[p.cluster.nodeByID[name]])) {
 			left--
 			if do(name) {
 				p.touch(name)
@@ -121,45 +128,69 @@ func (p *player) choose(e *Planned, s *Nodes, qualifies func(*node) bool, do fun
 	return nil
 }
 
-// named calls do for the nodes that a selector names.
-func (p *player) named(e *Planned, s *Nodes, do func(name string) bool) error {
-	names := s.Names
-	mayFail := e.Fail != nil || e.Recover != nil || e.Partition != nil // and the node may be in that state already
-	done := make(map[string]bool, len(names))
-	for _, name := range names {
-		if done[name] {
-			continue
-		}
-		done[name] = true
-		switch {
-		case do(name):
-			p.touch(name)
-		case !mayFail:
-			return fmt.Errorf("node %s does not exist or has failed", name)
+// selected returns the names of the nodes that an event selects now, and reports what is wrong with the selection.
+func (p *player) selected(f *faults, e *Event) (names []string) {
+	if s := e.nodes(); s.several() {
+		names = p.among(f, s)
+	} else {
+		names = p.named(f, s.Names)
+	}
+	if e.Fail == nil && e.Recover == nil && e.Partition == nil {
+		return names
+	}
+	for i := range p.traces {
+		for _, name := range names {
+			if key := p.traces[i].key; p.cluster.nodes[p.cluster.nodeByID[name]].zone == key {
+				f.add("node %s is in zone %q, which is driven by a trace", name, key)
+				break // one is enough
+			}
 		}
 	}
-	return nil
+	return names
 }
 
-// among returns the sorted names of the nodes of the zone, with those labels, or both.
-func (p *player) among(s *Nodes) ([]string, error) {
-	c := p.cluster
-	selector, err := labels.Parse(s.Labels)
-	if err != nil {
-		return nil, err
-	}
-	var key zone.Key
-	if s.Zone != "" {
-		if key, err = p.zone(s.Zone); err != nil {
-			return nil, err
+// named returns the names, each once, and reports those of nodes that do not exist.
+func (p *player) named(f *faults, all []string) (names []string) {
+	seen := make(map[string]bool, len(all))
+	for _, name := range all {
+		_, exists := p.cluster.nodeByID[name]
+		switch {
+		case name == "":
+			f.add("node is missing")
+		case !exists:
+			f.add("node %s does not exist", name)
+		case !seen[name]:
+			seen[name] = true
+			names = append(names, name)
 		}
 	}
-	var names []string
+	return names
+}
+
+// among returns the sorted names of the nodes of the zone, with those labels, or both, and reports if there are none with
+// the labels, or too few.
+func (p *player) among(f *faults, s *Nodes) (names []string) {
+	c := p.cluster
+	selector, err := labels.Parse(s.Labels)
+	var key zone.Key
+	if err == nil && s.Zone != "" {
+		key, err = p.zone(s.Zone)
+	}
+	if err != nil {
+		f.add("%w", err)
+		return nil
+	}
 	for i := range c.nodes {
 		if n := &c.nodes[i]; !n.deleted && (s.Zone == "" || n.zone == key) && selector.Matches(labels.Set(n.labels)) {
 			names = append(names, n.name)
 		}
 	}
 	slices.Sort(names)
-	return names, nil
+	switch {
+	case len(names) == 0 && !selector.Empty():
+		f.add("selector %q matches no node", s.Labels)
+	case s.Count > len(names):
+		f.add("count: %s: there are only %d", s, len(names))
+	}
+	return names
 }

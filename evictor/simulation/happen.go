@@ -13,24 +13,35 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// happen plays one event.
-func (p *player) happen(e *Planned) error {
-	c := p.cluster
+// happen plays one event. If it returns an error, nothing has happened.
+func (p *player) happen(e *Planned) (err error) {
 	switch {
 	case e.AddNode != nil:
-		return p.addNode(e.AddNode)
+		err = p.addNode(e.AddNode)
 	case e.AddPod != nil:
-		return p.addPod(e.AddPod)
-	case e.DeletePod != nil:
-		namespace, name := splitPodName(e.DeletePod.Name)
-		c.DeletePod(evictor.PodKey{Namespace: namespace, Name: name}) // if it was evicted meanwhile there is nothing to delete
-	case e.ForceDelete != nil:
-		namespace, name := splitPodName(e.ForceDelete.Name)
-		c.ForceDeletePod(evictor.PodKey{Namespace: namespace, Name: name})
+		err = p.addPod(e.AddPod)
+	case e.deletes() != nil:
+		err = p.deletePod(e)
 	case e.API != nil:
 		p.api(e.API)
 	default:
-		return p.toNodes(e)
+		err = p.toNodes(e)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.Actions()[0], err)
+	}
+	return nil
+}
+
+// deletePod deletes a pod. In a scenario it may have been evicted meanwhile, so that there is nothing to delete.
+func (p *player) deletePod(e *Planned) error {
+	namespace, name := splitPodName(e.deletes().Name)
+	key, remove := evictor.PodKey{Namespace: namespace, Name: name}, p.cluster.DeletePod
+	if e.ForceDelete != nil {
+		remove = p.cluster.ForceDeletePod
+	}
+	if !remove(key) && e.Number < 0 {
+		return fmt.Errorf("pod %s does not exist", key)
 	}
 	return nil
 }

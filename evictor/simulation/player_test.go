@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -23,13 +24,19 @@ func configured(change func(*evictor.Config)) evictor.Config {
 	return c
 }
 
-// checked returns the faults of a scenario without objects.
+// checked plays a scenario without objects and without controllers, and returns its faults.
 func checked(s Scenario) error { return checkedOn(newCluster(clockOf(nil)), s) }
 
-// checkedOn returns those of one on a cluster that has objects.
+// checkedOn plays one on a cluster that has objects.
 func checkedOn(c *cluster, s Scenario) error {
-	s = s.WithDefaults()
-	return s.check(c)
+	_, err := s.playOn(context.Background(), c, func(*World) (Controller, error) {
+		return StepFunc(func(context.Context) (time.Time, error) { return time.Time{}, nil }), nil
+	})
+	var invalid *InvalidError
+	if errors.As(err, &invalid) {
+		return invalid.Unwrap()
+	}
+	return err
 }
 
 // play plays a scenario and returns its timeline as text.
@@ -83,5 +90,5 @@ func TestEventThatFailsInTheRunIsNumbered(t *testing.T) {
 		Until:        5 * time.Minute,
 		ReplaceAfter: -1,
 	})
-	require.EqualError(t, err, "simulation: event 1 (at 3m0s): pod default/x already exists")
+	require.EqualError(t, err, "simulation: event 1 (at 3m0s): addPod: pod default/x already exists")
 }

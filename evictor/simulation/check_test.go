@@ -76,7 +76,7 @@ func TestCheckPasses(t *testing.T) {
 	at(5, Event{Fail: &Nodes{Zone: "d", Count: 1}})
 	at(5, Event{AddPod: &AddPod{Name: "new", Node: "b-000", TolerationSeconds: ptr(TolerationSeconds(-1))}})
 	at(6, Event{DeletePod: &Pod{"new"}})
-	at(6, Event{DeletePod: &Pod{"new"}}) // it has existed
+	at(6, Event{DeletePod: &Pod{"new"}})                  // it has existed
 	at(6, Event{AddPod: &AddPod{Name: "new", Node: "d"}}) // it was on a live node
 	at(6, Event{DeletePod: &Pod{"shop/y"}})
 	at(6, Event{DeletePod: &Pod{"shop/z"}})

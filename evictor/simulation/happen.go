@@ -35,13 +35,17 @@ func (p *player) happen(e *Planned) (err error) {
 
 // deletePod deletes a pod. In a scenario it may have been evicted meanwhile, so that there is nothing to delete.
 func (p *player) deletePod(e *Planned) error {
+	c := p.cluster
 	namespace, name := splitPodName(e.deletes().Name)
-	key, remove := evictor.PodKey{Namespace: namespace, Name: name}, p.cluster.DeletePod
-	if e.ForceDelete != nil {
-		remove = p.cluster.ForceDeletePod
-	}
-	if !remove(key) && e.Number < 0 {
-		return fmt.Errorf("pod %s does not exist", key)
+	i, exists := c.findPod(evictor.PodKey{Namespace: namespace, Name: name})
+	switch {
+	case !exists && e.Number < 0:
+		return fmt.Errorf("pod %s does not exist", e.deletes().Name)
+	case !exists:
+	case e.ForceDelete != nil:
+		c.takeAway(i)
+	default:
+		c.deletePod(i)
 	}
 	return nil
 }
@@ -49,58 +53,54 @@ func (p *player) deletePod(e *Planned) error {
 // toNodes plays an event that chooses nodes.
 func (p *player) toNodes(e *Planned) error {
 	c := p.cluster
-	exists := func(*node) bool { return true }
+	isLive := func(n *node) bool { return !n.failed }
+	isCordoned := func(n *node) bool { return n.unschedulable }
+	isOpen := func(n *node) bool { return !n.unschedulable }
 	switch {
 	case e.Fail != nil:
-		return p.choose(e, func(n *node) bool { return !n.failed || n.parted }, c.Fail)
+		return p.choose(e, func(n *node) bool { return !n.failed || n.parted }, func(n *node) { c.Fail(n) })
 	case e.Recover != nil:
-		return p.choose(e, func(n *node) bool { return n.failed }, c.Recover)
+		return p.choose(e, func(n *node) bool { return n.failed }, func(n *node) { c.Recover(n) })
 	case e.Partition != nil:
 		reach := int(math.Round(e.Partition.reach() * whole))
-		return p.choose(e, func(n *node) bool { return !n.failed }, func(name string) bool { return c.Part(name, reach) })
+		return p.choose(e, isLive, func(n *node) { c.Part(n, reach) })
 	case e.Condition != nil:
-		for _, name := range e.Condition.Names {
-			if i, ok := c.nodeByID[name]; ok && c.nodes[i].failed && findCondition(healthy, e.Condition.Type) >= 0 {
-				return fmt.Errorf("node %s has failed: only a live kubelet reports conditions", name)
-			}
+		if err := p.mayReport(e.Condition); err != nil {
+			return err
 		}
-		reports := func(name string) bool {
-			return c.SetCondition(name, e.Condition.Type, e.Condition.Status)
-		}
-		return p.choose(e, func(n *node) bool { return !n.failed }, reports)
+		return p.choose(e, isLive, func(n *node) { c.SetCondition(n, e.Condition.Type, e.Condition.Status) })
 	case e.Taint != nil:
 		taint := v1.Taint{Key: e.Taint.Key, Value: e.Taint.Value, Effect: e.Taint.Effect}
 		lacks := func(n *node) bool {
 			return !slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) && t.Value == taint.Value })
 		}
-		return p.choose(e, lacks, func(name string) bool { return c.SetTaint(name, taint) })
-	case e.Untaint != nil:
-		taint := v1.Taint{Key: e.Untaint.Key, Effect: e.Untaint.Effect}
-		has := func(n *node) bool {
-			return slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) })
-		}
-		return p.choose(e, has, func(name string) bool { return c.RemoveTaint(name, taint.Key, taint.Effect) })
-	case e.Cordon != nil:
-		return p.choose(e, func(n *node) bool { return !n.unschedulable }, func(name string) bool { return c.Cordon(name, true) })
-	case e.Uncordon != nil:
-		return p.choose(e, func(n *node) bool { return n.unschedulable }, func(name string) bool { return c.Cordon(name, false) })
-	case e.Drain != nil:
-		return p.choose(e, func(n *node) bool { return !n.unschedulable }, p.drain)
+		return p.choose(e, lacks, func(n *node) { c.SetTaint(n, taint) })
 	case e.OutOfService != nil:
-		has := func(n *node) bool { return c.outOfService[c.nodeByID[n.name]] }
 		taint := v1.Taint{Key: taintOutOfService, Value: "nodeshutdown", Effect: v1.TaintEffectNoExecute}
-		return p.choose(e, func(n *node) bool { return !has(n) }, func(name string) bool { return c.SetTaint(name, taint) })
+		return p.choose(e, func(n *node) bool { return !c.outOfService[c.nodeByID[n.name]] }, func(n *node) { c.SetTaint(n, taint) })
+	case e.Untaint != nil:
+		key, effect := e.Untaint.Key, e.Untaint.Effect
+		has := func(n *node) bool {
+			return slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == key && t.Effect == effect })
+		}
+		return p.choose(e, has, func(n *node) { c.RemoveTaint(n, key, effect) })
+	case e.Cordon != nil:
+		return p.choose(e, isOpen, func(n *node) { c.Cordon(n, true) })
+	case e.Uncordon != nil:
+		return p.choose(e, isCordoned, func(n *node) { c.Cordon(n, false) })
+	case e.Drain != nil:
+		return p.choose(e, isOpen, p.drain)
 	case e.LoseLeases != nil:
-		return p.choose(e, func(n *node) bool { return !n.unseen }, func(name string) bool { return c.LoseLeases(name, e.LoseLeases.ShowAfter) })
+		return p.choose(e, func(n *node) bool { return !n.unseen }, func(n *node) { n.unseen, n.later = true, int64(e.LoseLeases.ShowAfter) })
 	case e.ShowLeases != nil:
-		return p.choose(e, func(n *node) bool { return n.unseen }, c.ShowLeases)
+		return p.choose(e, func(n *node) bool { return n.unseen }, func(n *node) { n.unseen, n.later = false, 0 })
 	case e.ReplaceNode != nil:
 		return p.replaceNode(e)
 	case e.Roll != nil:
 		return p.startRoll(e)
 	case e.DeleteNode != nil:
 		defer p.remember()
-		return p.choose(e, exists, c.DeleteNode)
+		return p.choose(e, nil, c.DeleteNode)
 	}
 	return nil
 }
@@ -116,9 +116,20 @@ func (p *player) api(a *API) {
 	}
 }
 
-// choose calls do for the nodes that an event selects: for those that it names, or among several for those that qualify,
-// as many as it takes. If something is wrong with the selection, it calls do for none.
-func (p *player) choose(e *Planned, qualifies func(*node) bool, do func(name string) bool) error {
+// mayReport returns an error if a condition is the kubelet's, and a node that the event names has failed.
+func (p *player) mayReport(e *Condition) error {
+	for _, name := range e.Names {
+		if p.cluster.Failed(name) && findCondition(healthy, e.Type) >= 0 {
+			return fmt.Errorf("node %s has failed: only a live kubelet reports conditions", name)
+		}
+	}
+	return nil
+}
+
+// choose calls do for the nodes that an event selects: those that it names, or among several those that qualify, as many as
+// it takes; all do if qualifies is nil. A kubelet that is named must qualify too: it may be in that state already. If
+// something is wrong with the selection, it calls do for none.
+func (p *player) choose(e *Planned, qualifies func(*node) bool, do func(*node)) error {
 	var f faults
 	names := p.selected(&f, e.Event)
 	if len(f) > 0 {
@@ -127,17 +138,22 @@ func (p *player) choose(e *Planned, qualifies func(*node) bool, do func(name str
 	s, left := e.nodes(), len(names)
 	if s.several() {
 		names, left = s.order(names, e.draw()), s.most(left)
+	} else if !e.stopsOrStarts() {
+		qualifies = nil
 	}
 	for _, name := range names {
-		if left > 0 && (!s.several() || qualifies(&p.cluster.nodes[p.cluster.nodeByID[name]])) {
+		n := &p.cluster.nodes[p.cluster.nodeByID[name]]
+		if left > 0 && (qualifies == nil || qualifies(n)) {
 			left--
-			if do(name) {
-				p.touch(name)
-			}
+			do(n)
+			p.touch(name)
 		}
 	}
 	return nil
 }
+
+// stopsOrStarts says whether the event decides which kubelets are live.
+func (e *Event) stopsOrStarts() bool { return e.Fail != nil || e.Recover != nil || e.Partition != nil }
 
 // selected returns the names of the nodes that an event selects now, and reports what is wrong with the selection.
 func (p *player) selected(f *faults, e *Event) (names []string) {
@@ -146,7 +162,7 @@ func (p *player) selected(f *faults, e *Event) (names []string) {
 	} else {
 		names = p.named(f, s.Names)
 	}
-	if e.Fail == nil && e.Recover == nil && e.Partition == nil {
+	if !e.stopsOrStarts() {
 		return names
 	}
 	for i := range p.traces {

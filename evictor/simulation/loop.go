@@ -218,9 +218,10 @@ func (d *driver) drive(p *player, at time.Duration) {
 	alive := d.trace.alive(sample, len(d.names))
 	var failed, back []string
 	for i, name := range d.names {
-		if lives := i < alive; lives && p.cluster.Recover(name) {
+		n := &p.cluster.nodes[p.cluster.nodeByID[name]]
+		if lives := i < alive; lives && p.cluster.Recover(n) {
 			back = append(back, name)
-		} else if !lives && p.cluster.Fail(name) {
+		} else if !lives && p.cluster.Fail(n) {
 			failed = append(failed, name)
 		}
 	}

@@ -107,3 +107,20 @@ func TestAReplacedNodeIsNotThereMeanwhile(t *testing.T) {
 	s.Events = append(s.Events[:1], s.Events[2:]...)
 	require.EqualError(t, checked(s), `event 1 (at 2m0s): replaceNode: node a-000 already exists`)
 }
+
+// A trace decides after the events of an instant. Until then a new node is alive, and a silent one stays silent.
+func TestNodesThatComeAndGoAtTheInstantOfAConditionOnADrivenZone(t *testing.T) {
+	s := sound()
+	condition := func(node string) *Condition {
+		return &Condition{Nodes: Nodes{Names: []string{node}}, Type: "Ready", Status: "True"}
+	}
+	s.Events = []Event{
+		{At: 11 * time.Minute, DeleteNode: named("c-000")},
+		{At: 11 * time.Minute, AddNode: &AddNode{Name: "c-004", Zone: "c"}},
+		{At: 11 * time.Minute, Condition: condition("c-004")},
+		{At: 12 * time.Minute, Condition: condition("c-004")},
+	}
+	require.EqualError(t, checked(s), `event 4 (at 12m0s): condition: node c-004 has failed: only a live kubelet reports conditions`)
+	s.Events[3] = Event{At: 11 * time.Minute, Condition: condition("c-001")}
+	require.EqualError(t, checked(s), `event 4 (at 11m0s): condition: node c-001 has failed: only a live kubelet reports conditions`)
+}

@@ -91,4 +91,20 @@ func TestEventThatFailsInTheRunIsNumbered(t *testing.T) {
 		ReplaceAfter: -1,
 	})
 	require.EqualError(t, err, "simulation: event 1 (at 3m0s): addPod: pod default/x already exists")
+	require.ErrorAs(t, err, new(*InvalidError))
+}
+
+// A name that never exists is told of before anything happens, with all others.
+func TestMistypedNamesDoNotWait(t *testing.T) {
+	s := sound()
+	s.Events = []Event{
+		{At: 50 * time.Minute, AddNode: &AddNode{Name: "new", Zone: "new"}},
+		{At: 51 * time.Minute, Fail: named("new", "knew")},
+		{At: 52 * time.Minute, Recover: &Nodes{Zone: "knew"}},
+		{At: 53 * time.Minute, AddPod: &AddPod{Name: "p", Node: "a-01"}},
+	}
+	s.Timeline = func(timeline.Line) error { return errors.New("something has happened") }
+	require.EqualError(t, checked(s), `event 2 (at 51m0s): fail: node knew does not exist
+event 3 (at 52m0s): recover: zone "knew" does not exist
+event 4 (at 53m0s): addPod: node a-01 does not exist`)
 }

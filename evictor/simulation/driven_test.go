@@ -76,7 +76,7 @@ func TestAnEventHappensAsAWholeOrNotAtAll(t *testing.T) {
 	happened = nil
 	for want, e := range map[string]simulation.Event{
 		"cordon: node q does not exist\nnode r does not exist":                 {Cordon: &simulation.Nodes{Names: []string{"a", "q", "r"}}},
-		"deleteNode: count: 4 nodes of all nodes: there are only 3":                                    {DeleteNode: &simulation.Nodes{Count: 4}},
+		"deleteNode: count: 4 nodes of all nodes: there are only 3":            {DeleteNode: &simulation.Nodes{Count: 4}},
 		"condition: node b has failed: only a live kubelet reports conditions": {Condition: &simulation.Condition{Nodes: simulation.Nodes{Names: []string{"a", "b"}}, Type: "Ready", Status: "False"}},
 		"addNode: pod default/d-ds0 already exists":                            {AddNode: &simulation.AddNode{Name: "d", PodsPerNode: 1, DaemonSetPodsPerNode: 1}},
 		"addPod: pod default/web-0 already exists":                             {AddPod: &simulation.AddPod{Name: "web-0", Node: "a"}},

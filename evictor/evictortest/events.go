@@ -1,7 +1,7 @@
 package evictortest
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -24,40 +24,33 @@ func split(pod string) (namespace, name string) {
 }
 
 // change changes the world. An error fails the test.
-func (c *Cluster) change(what, name string, change func() error) {
+func (c *Cluster) change(change func() error) {
 	c.t.Helper()
 	c.mu.Lock()
 	err := change()
 	c.mu.Unlock()
-	if err != nil {
-		c.t.Fatalf("evictortest: cannot %s %s: it does not exist, or is not in a state for it: %v", what, name, err)
-	}
+	c.must(err)
 }
 
 // do makes an event happen.
-func (c *Cluster) do(what, name string, e simulation.Event) {
+func (c *Cluster) do(e simulation.Event) {
 	c.t.Helper()
-	c.change(what, name, func() error { return c.world.Do(e) })
+	c.change(func() error { return c.world.Do(e) })
 }
 
 // add adds an object.
 func (c *Cluster) add(object runtime.Object) {
 	c.t.Helper()
-	c.mu.Lock()
-	err := c.world.Add(object)
-	c.mu.Unlock()
-	c.must(err)
+	c.change(func() error { return c.world.Add(object) })
 }
 
-var errAbsent = errors.New("it is not in the cluster")
-
 // updateNode changes a node.
-func (c *Cluster) updateNode(what, name string, change func(*v1.Node)) {
+func (c *Cluster) updateNode(name string, change func(*v1.Node)) {
 	c.t.Helper()
-	c.change(what+" node", name, func() error {
+	c.change(func() error {
 		n, ok := c.api.Nodes.Node(name)
 		if !ok {
-			return errAbsent
+			return fmt.Errorf("node %s does not exist", name)
 		}
 		n = n.DeepCopy()
 		change(n)
@@ -66,14 +59,14 @@ func (c *Cluster) updateNode(what, name string, change func(*v1.Node)) {
 }
 
 // updatePod changes a pod.
-func (c *Cluster) updatePod(what, name string, change func(*v1.Pod)) {
+func (c *Cluster) updatePod(name string, change func(*v1.Pod)) {
 	c.t.Helper()
-	c.change(what+" pod", name, func() error {
+	c.change(func() error {
 		var key evictor.PodKey
 		key.Namespace, key.Name = split(name)
 		p, ok := c.api.Pods.Pod(key)
 		if !ok {
-			return errAbsent
+			return fmt.Errorf("pod %s does not exist", name)
 		}
 		p = p.DeepCopy()
 		change(p)
@@ -88,7 +81,7 @@ func named(node string) *simulation.Nodes { return &simulation.Nodes{Names: []st
 func (c *Cluster) Fail(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
-		c.do("fail node", name, simulation.Event{Fail: named(name)})
+		c.do(simulation.Event{Fail: named(name)})
 	}
 }
 
@@ -96,7 +89,7 @@ func (c *Cluster) Fail(nodes ...string) {
 func (c *Cluster) Recover(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
-		c.do("recover node", name, simulation.Event{Recover: named(name)})
+		c.do(simulation.Event{Recover: named(name)})
 	}
 }
 
@@ -104,13 +97,13 @@ func (c *Cluster) Recover(nodes ...string) {
 // the kubelet's, such as MaintenancePlanned, may be set while the node has failed, too.
 func (c *Cluster) Condition(node string, kind v1.NodeConditionType, status v1.ConditionStatus) {
 	c.t.Helper()
-	c.do("set a condition of node", node, simulation.Event{Condition: &simulation.Condition{Nodes: *named(node), Type: kind, Status: status}})
+	c.do(simulation.Event{Condition: &simulation.Condition{Nodes: *named(node), Type: kind, Status: status}})
 }
 
 // Taint adds a taint to a node, as if something other than the evictor did.
 func (c *Cluster) Taint(node string, taint v1.Taint) {
 	c.t.Helper()
-	c.updateNode("taint", node, func(n *v1.Node) {
+	c.updateNode(node, func(n *v1.Node) {
 		n.Spec.Taints = append(slices.DeleteFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) }), taint)
 	})
 }
@@ -118,20 +111,20 @@ func (c *Cluster) Taint(node string, taint v1.Taint) {
 // Untaint removes a taint from a node, as if something other than the evictor did.
 func (c *Cluster) Untaint(node, key string, effect v1.TaintEffect) {
 	c.t.Helper()
-	c.do("untaint node", node, simulation.Event{Untaint: &simulation.Untaint{Nodes: *named(node), Key: key, Effect: effect}})
+	c.do(simulation.Event{Untaint: &simulation.Untaint{Nodes: *named(node), Key: key, Effect: effect}})
 }
 
 // Cordon makes a node unschedulable, or schedulable again.
 func (c *Cluster) Cordon(node string, unschedulable bool) {
 	c.t.Helper()
 	event := map[bool]simulation.Event{true: {Cordon: named(node)}, false: {Uncordon: named(node)}}[unschedulable]
-	c.do("cordon node", node, event)
+	c.do(event)
 }
 
 // DeleteNode deletes a node and its pods.
 func (c *Cluster) DeleteNode(node string) {
 	c.t.Helper()
-	c.do("delete node", node, simulation.Event{DeleteNode: named(node)})
+	c.do(simulation.Event{DeleteNode: named(node)})
 }
 
 // AddNode adds a node that reports Ready at once. If a node of that name was deleted, the new one has a new UID.
@@ -150,7 +143,7 @@ func (c *Cluster) AddPod(name, node string, tolerations ...v1.Toleration) {
 // DeletePod deletes a pod.
 func (c *Cluster) DeletePod(name string) {
 	c.t.Helper()
-	c.do("delete pod", name, simulation.Event{DeletePod: &simulation.Pod{Name: name}})
+	c.do(simulation.Event{DeletePod: &simulation.Pod{Name: name}})
 }
 
 // SetAPIDown makes every write, and every read of a lease, fail from now on if down is true. If it is false, that ends.
@@ -183,7 +176,7 @@ func (c *Cluster) FailWrites(fault func(write, object string) error) {
 func (c *Cluster) LoseLeases(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
-		c.do("lose the lease of node", name, simulation.Event{LoseLeases: &simulation.LoseLeases{Nodes: *named(name)}})
+		c.do(simulation.Event{LoseLeases: &simulation.LoseLeases{Nodes: *named(name)}})
 	}
 }
 
@@ -191,7 +184,7 @@ func (c *Cluster) LoseLeases(nodes ...string) {
 func (c *Cluster) ShowLeases(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
-		c.do("show the lease of node", name, simulation.Event{ShowLeases: named(name)})
+		c.do(simulation.Event{ShowLeases: named(name)})
 	}
 }
 
@@ -212,31 +205,31 @@ func (c *Cluster) SetLatency(d time.Duration) {
 // Tolerate replaces the tolerations of a pod.
 func (c *Cluster) Tolerate(pod string, tolerations ...v1.Toleration) {
 	c.t.Helper()
-	c.updatePod("change the tolerations of", pod, func(p *v1.Pod) { p.Spec.Tolerations = tolerations })
+	c.updatePod(pod, func(p *v1.Pod) { p.Spec.Tolerations = tolerations })
 }
 
 // Phase sets the phase of a pod.
 func (c *Cluster) Phase(pod string, phase v1.PodPhase) {
 	c.t.Helper()
-	c.updatePod("set the phase of", pod, func(p *v1.Pod) { p.Status.Phase = phase })
+	c.updatePod(pod, func(p *v1.Pod) { p.Status.Phase = phase })
 }
 
 // LabelNode replaces the labels of a node, except those of its zone and region: Relabel changes these.
 func (c *Cluster) LabelNode(node string, labels map[string]string) {
 	c.t.Helper()
-	c.updateNode("label", node, func(n *v1.Node) { n.Labels = labelled(zone.KeyOf(n.Labels), labels) })
+	c.updateNode(node, func(n *v1.Node) { n.Labels = labelled(zone.KeyOf(n.Labels), labels) })
 }
 
 // LabelPod replaces the labels of a pod.
 func (c *Cluster) LabelPod(pod string, labels map[string]string) {
 	c.t.Helper()
-	c.updatePod("label", pod, func(p *v1.Pod) { p.Labels = labels })
+	c.updatePod(pod, func(p *v1.Pod) { p.Labels = labels })
 }
 
 // Relabel moves a node to another zone. Its other labels stay as they are.
 func (c *Cluster) Relabel(node string, key zone.Key) {
 	c.t.Helper()
-	c.updateNode("relabel", node, func(n *v1.Node) {
+	c.updateNode(node, func(n *v1.Node) {
 		for _, label := range []string{v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion} {
 			delete(n.Labels, label)
 		}
@@ -254,7 +247,7 @@ func (c *Cluster) AddPodObject(pod *v1.Pod) {
 // PodReady sets the Ready condition of a pod, as its kubelet would.
 func (c *Cluster) PodReady(pod string, ready bool) {
 	c.t.Helper()
-	c.updatePod("set the Ready condition of", pod, func(p *v1.Pod) {
+	c.updatePod(pod, func(p *v1.Pod) {
 		status := map[bool]v1.ConditionStatus{true: v1.ConditionTrue, false: v1.ConditionFalse}[ready]
 		p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: status}}
 	})

@@ -24,9 +24,13 @@ func TestMisuseSaysWhatIsWrong(t *testing.T) {
 		}},
 		{"PodTwice", "pod default/a-0-p0 already exists", func(c *evictortest.Cluster) { c.AddPod("a-0-p0", "a-0") }},
 		{"NodeTwice", "node a-0 already exists", func(c *evictortest.Cluster) { c.AddNode("a-0", zone.Key{Zone: "a"}) }},
-		{"NoNode", "cannot fail node nope: it does not exist", func(c *evictortest.Cluster) { c.Fail("nope") }},
-		{"LabelsOfNoNode", "cannot label node nope: it does not exist", func(c *evictortest.Cluster) { c.LabelNode("nope", nil) }},
-		{"LabelsOfNoPod", "cannot label pod nope: it does not exist", func(c *evictortest.Cluster) { c.LabelPod("nope", nil) }},
+		{"NoNode", "fail: node nope does not exist", func(c *evictortest.Cluster) { c.Fail("nope") }},
+		{"ConditionOfAFailedNode", "condition: node a-0 has failed: only a live kubelet", func(c *evictortest.Cluster) {
+			c.Fail("a-0")
+			c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+		}},
+		{"LabelsOfNoNode", "node nope does not exist", func(c *evictortest.Cluster) { c.LabelNode("nope", nil) }},
+		{"LabelsOfNoPod", "pod nope does not exist", func(c *evictortest.Cluster) { c.LabelPod("nope", nil) }},
 		{"RestartBeforeStart", "cannot restart an evictor that Start did not begin", func(c *evictortest.Cluster) { c.Restart() }},
 		{"TwoOptionsAtStart", "Start with 2 Options, of which only one could count", func(c *evictortest.Cluster) {
 			c.Start(evictor.DefaultConfig(), evictor.Options{}, evictor.Options{})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -13,11 +14,16 @@ func (p *player) act(e *Event) error {
 	if e.Restart != nil {
 		return errors.New("restart: only an event of the scenario can restart controllers")
 	}
-	if err := e.checkNow(p.cluster); err != nil {
+	action, err := e.action()
+	if err != nil {
 		return err
 	}
+	var f faults
+	if e.check(&f); len(f) > 0 {
+		return fmt.Errorf("%s: %w", action, errors.Join(f...))
+	}
 	if asksAPI(e) {
-		if err := p.writer.Before(context.Background(), e.Actions()[0], ""); err != nil {
+		if err := p.writer.Before(context.Background(), action, ""); err != nil {
 			return err
 		}
 	}
@@ -25,7 +31,6 @@ func (p *player) act(e *Event) error {
 	p.acts++
 	planned := Planned{Event: e, At: at, Number: -p.acts}
 	if err := p.happen(&planned); err != nil {
-		p.teller.touched = p.teller.touched[:0]
 		return err
 	}
 	p.tellEvent(&planned)

@@ -55,7 +55,7 @@ func TestCheckedScenariosPlay(t *testing.T) {
 	for seed := range int64(400) {
 		s := sensible(t, jumbled(seed))
 		if _, err := Play(context.Background(), s); err != nil {
-			require.Regexp(t, `^simulation: event \d+ \(at .*\): pod \S+ already exists$`, err.Error(), seed)
+			require.Regexp(t, `^simulation: event \d+ \(at .*\): addPod: pod \S+ already exists$`, err.Error(), seed)
 		}
 	}
 }

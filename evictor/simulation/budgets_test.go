@@ -66,15 +66,15 @@ func TestABudgetFollowsLabels(t *testing.T) {
 	pod := func(i int) evictor.PodKey { return evictor.PodKey{Namespace: "default", Name: fmt.Sprint("p", i)} }
 	for i, owner := range []string{"", "ReplicaSet", "DaemonSet"} {
 		require.NoError(t, c.AddPod(pod(i), "n", podSpec{OwnerKind: owner, OwnerName: owner}))
-		require.True(t, c.SetPodLabels(pod(i), map[string]string{"app": "x"}))
+		c.SetPodLabels(c.podByID[c.id(pod(i))], map[string]string{"app": "x"})
 	}
 	desired := func() []int { return []int{c.levels.budgets[0].desired, c.levels.budgets[1].desired} }
 	require.Equal(t, []int{2, 0}, desired(), "those of DaemonSets do not count")
-	require.True(t, c.SetPodLabels(pod(1), map[string]string{"app": "y"}))
+	c.SetPodLabels(c.podByID[c.id(pod(1))], map[string]string{"app": "y"})
 	require.Equal(t, []int{1, 1}, desired())
 	recount(t, c)
 	for i := range 3 {
-		require.True(t, c.SetPodLabels(pod(i), nil))
+		c.SetPodLabels(c.podByID[c.id(pod(i))], nil)
 	}
 	require.Equal(t, []int{0, 0}, desired())
 	recount(t, c)

@@ -53,9 +53,9 @@ func (w *World) Update(object runtime.Object) error {
 			return fmt.Errorf("node %s does not exist", o.Name)
 		}
 		if !maps.Equal(c.nodes[i].labels, o.Labels) {
-			c.relabel(o.Name, func(n *node) { n.labels, n.zone = maps.Clone(o.Labels), zone.KeyOf(o.Labels) })
+			c.relabel(&c.nodes[i], func(n *node) { n.labels, n.zone = maps.Clone(o.Labels), zone.KeyOf(o.Labels) })
 		}
-		c.updateTaints(o)
+		c.updateTaints(&c.nodes[i], o.Spec.Taints)
 	case *v1.Pod:
 		key := evictor.PodKey{Namespace: inDefault(o.Namespace), Name: o.Name}
 		i, ok := c.findPod(key)
@@ -64,13 +64,13 @@ func (w *World) Update(object runtime.Object) error {
 		}
 		p := &c.pods[i]
 		if !equality.Semantic.DeepEqual(p.spec.Tolerations, o.Spec.Tolerations) {
-			c.SetTolerations(key, o.Spec.Tolerations)
+			c.SetTolerations(i, o.Spec.Tolerations)
 		}
 		if p.spec.labels == nil && len(o.Labels) > 0 || p.spec.labels != nil && !maps.Equal(*p.spec.labels, o.Labels) {
-			c.SetPodLabels(key, o.Labels)
+			c.SetPodLabels(i, o.Labels)
 		}
 		if phases[p.phase] != o.Status.Phase {
-			c.SetPhase(key, o.Status.Phase)
+			c.SetPhase(i, o.Status.Phase)
 		}
 		at := slices.IndexFunc(o.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady })
 		if ready := at >= 0 && o.Status.Conditions[at].Status == v1.ConditionTrue; at >= 0 && ready != p.ready && !p.phase.finished() {
@@ -82,17 +82,17 @@ func (w *World) Update(object runtime.Object) error {
 	return nil
 }
 
-// updateTaints makes the taints of a node those of the object.
-func (c *cluster) updateTaints(object *v1.Node) {
-	before, after := c.nodes[c.nodeByID[object.Name]].taints, object.Spec.Taints
+// updateTaints changes the taints of a node one by one.
+func (c *cluster) updateTaints(n *node, after []v1.Taint) {
+	before := n.taints
 	for _, t := range before {
 		if !slices.ContainsFunc(after, func(other v1.Taint) bool { return other.MatchTaint(&t) }) {
-			c.RemoveTaint(object.Name, t.Key, t.Effect)
+			c.RemoveTaint(n, t.Key, t.Effect)
 		}
 	}
 	for _, t := range after {
 		if !slices.ContainsFunc(before, func(other v1.Taint) bool { return equality.Semantic.DeepEqual(other, t) }) {
-			c.SetTaint(object.Name, t)
+			c.SetTaint(n, t)
 		}
 	}
 }

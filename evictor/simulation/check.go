@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -16,63 +17,63 @@ const (
 	maxPods        = 100_000_000
 )
 
-// check returns all faults of the scenario, whose defaults are set, at once, joined, or nil. Events, zones and traces are
-// named by their number, counted from 1, such as
+// check generates the zones and plans the events. It returns all faults that do not depend on what happens in the
+// scenario, at once, joined, or nil. Events, zones and traces are named by their number, counted from 1, such as
 //
 //	event 3 (at 2m0s): fail: zone "x" does not exist
 //
-// and events of Repeat such as event 3, round 2, event 1. It replays the events in the order of time, equal times as
-// listed, and checks each against the nodes and pods that exist then, and the nodes that have failed then. What the
-// evictor does is not known here: a pod that existed at the start or was added may be deleted, whether it was evicted
-// or not. The cluster has the objects.
-func (s *Scenario) check(c *cluster) error {
+// and events of Repeat such as event 3, round 1, event 1. Whatever else keeps an event from happening shows at its time.
+func (p *player) check() error {
 	var f faults
-	s.checkSettings(&f)
-	w := newForecast(s, c, &f)
-	w.checkTraces()
-	w.replay()
+	s := p.scenario
+	if err := s.Config.Validate(); err != nil {
+		f.add("config: %w", err)
+	}
+	notNegative(&f, "leaseInterval", s.LeaseInterval)
+	notNegative(&f, "statusInterval", s.StatusInterval)
+	complete := p.generate(&f)
+	p.drivers(&f, complete)
+	p.checkEvents(&f, complete)
 	if s.Until <= 0 {
 		f.add("until: %v is not positive", s.Until)
 	}
 	return errors.Join(f...)
 }
 
-// checkNow checks an event that happens at once.
-func (e *Event) checkNow(c *cluster) error {
-	actions := e.Actions()
-	if len(actions) != 1 {
-		return fmt.Errorf("%d actions (%s), not exactly one", len(actions), strings.Join(actions, ", "))
-	}
-	var faults, own faults
-	w := emptyForecast(&Scenario{ReplaceAfter: -1}, c, &faults)
-	if names, some := e.names(); some { // whatever the others are
-		for _, name := range names {
-			if i, ok := c.nodeByID[name]; ok {
-				w.known(&c.nodes[i])
-			}
+// checkEvents plans the events, and reports their faults in the order of time, those of repeat in its first round. If not
+// all zones could be generated, it does not know which names exist.
+func (p *player) checkEvents(f *faults, complete bool) {
+	for i := range p.scenario.Events {
+		if e := &p.scenario.Events[i]; e.Repeat != nil {
+			e.checkRepeat(f, fmt.Sprintf("event %d", i+1))
 		}
-	} else {
-		w.knowAll()
 	}
-	w.act(&own, &Planned{Event: e})
-	for _, err := range own {
-		faults.add("%s: %w", actions[0], err)
+	all, whole := p.scenario.plan()
+	added := additionsOf(all)
+	for i := range all {
+		e := &all[i]
+		if e.Round > 1 || e.Registers {
+			continue
+		}
+		notNegative(f, e.place()+": at", e.Event.At)
+		action, err := e.action()
+		if err != nil {
+			f.add("%s (at %v): %w", e.place(), e.At, err)
+			continue
+		}
+		var own faults
+		e.check(&own)
+		if complete {
+			p.checkNames(&own, e.Event, &added)
+		}
+		for _, err := range own {
+			f.add("%s (at %v): %s: %w", e.place(), e.At, action, err)
+		}
 	}
-	return errors.Join(faults...)
-}
-
-// names returns the names of all nodes that an event can concern, false if it chooses among all that there are.
-func (e *Event) names() (names []string, some bool) {
-	of := e.nodes()
-	switch {
-	case of != nil:
-		return of.Names, !of.several()
-	case e.AddNode != nil:
-		names = []string{e.AddNode.Name}
-	case e.AddPod != nil:
-		names = []string{e.AddPod.Node}
+	if !whole {
+		f.add("events: with all rounds of repeat there are more than %d", maxEvents)
 	}
-	return names, true
+	p.events = all
 }
 
 // faults collects errors.
@@ -80,44 +81,33 @@ type faults []error
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
 
-func (s *Scenario) checkSettings(f *faults) {
-	if err := s.Config.Validate(); err != nil {
-		f.add("config: %w", err)
-	}
-	if s.LeaseInterval < 0 {
-		f.add("leaseInterval: %v is negative", s.LeaseInterval)
-	}
-	if s.StatusInterval < 0 {
-		f.add("statusInterval: %v is negative", s.StatusInterval)
+func notNegative[T int | time.Duration](f *faults, place string, value T) {
+	if value < 0 {
+		f.add("%s: %v is negative", place, value)
 	}
 }
 
-func bounded(f *faults, place string, n, limit int) bool {
-	switch {
-	case n < 0:
-		f.add("%s: %d is negative", place, n)
-	case n > limit:
+func bounded(f *faults, place string, n, limit int) {
+	notNegative(f, place, n)
+	if n > limit {
 		f.add("%s: %d is more than %d", place, n, limit)
-	default:
-		return true
 	}
-	return false
 }
 
-// label checks the value of a label; an empty value is valid.
+// checkLabel checks the value of a label; an empty value is valid.
 func checkLabel(f *faults, place, value string) {
 	if wrong := validation.IsValidLabelValue(value); len(wrong) > 0 {
 		f.add("%s: %q: %s", place, value, strings.Join(wrong, "; "))
 	}
 }
 
-// objectName checks the name of a node or pod.
-func objectName(f *faults, name string) bool {
-	wrong := validation.IsDNS1123Subdomain(name)
-	if len(wrong) > 0 {
+// checkObjectName checks the name of a node or pod.
+func checkObjectName(f *faults, name string) {
+	if name == "" {
+		f.add("name is missing")
+	} else if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
 		f.add("name: %q: %s", name, strings.Join(wrong, "; "))
 	}
-	return len(wrong) == 0
 }
 
 func validEffect(effect v1.TaintEffect) bool {

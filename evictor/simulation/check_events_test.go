@@ -49,12 +49,12 @@ func TestCheckFaultsOfEvents(t *testing.T) {
 		`cordon: percent is not allowed with names`:                                                   {Cordon: &Nodes{Names: []string{"a-000"}, Percent: 1.0}},
 		`drain: seed is allowed only with count or percent`:                                           {Drain: &Nodes{Zone: "a", Seed: 1}},
 		`fail: selector "a=b" matches no node`:                                                        {Fail: &Nodes{Labels: "a=b"}},
-		`fail: count: 11 is more than the 10 nodes of zone "a" and selector "!x"`:                     {Fail: &Nodes{Zone: "a", Labels: "!x", Count: 11}},
+		`fail: count: 11 nodes of zone a with !x: there are only 10`:                                  {Fail: &Nodes{Zone: "a", Labels: "!x", Count: 11}},
 		`partition: clients: 1.5 is outside 0…1`:                                                      {Partition: &Partition{Nodes{Names: []string{"a-000"}}, ptr(1.5)}},
-		`partition: zone "c" is driven by a trace`:                                                    {Partition: &Partition{Nodes{Zone: "c"}, nil}},
-		`fail: node "c-000" is in zone ":c", which is driven by a trace`:                              {Fail: &Nodes{Labels: "topology.kubernetes.io/zone=c", Count: 1}},
+		`partition: node c-000 is in zone ":c", which is driven by a trace`:                           {Partition: &Partition{Nodes{Zone: "c"}, nil}},
+		`fail: node c-000 is in zone ":c", which is driven by a trace`:                                {Fail: &Nodes{Labels: "topology.kubernetes.io/zone=c", Count: 1}},
 		`replaceNode: after: -1s is negative`:                                                         {ReplaceNode: &ReplaceNode{Nodes{Names: []string{"a-000"}}, -time.Second}},
-		`replaceNode: node "x" does not exist`:                                                        {ReplaceNode: &ReplaceNode{Nodes{Names: []string{"x"}}, 0}},
+		`replaceNode: node x does not exist`:                                                          {ReplaceNode: &ReplaceNode{Nodes{Names: []string{"x"}}, 0}},
 		`api: latency: 0s is not positive`:                                                            {API: &API{State: "slow"}},
 		`api: latency is allowed only with state slow`:                                                {API: &API{State: "up", Latency: 1}},
 		`api: for: "me" is not one of evictor, kubelets and all`:                                      {API: &API{State: "down", For: "me"}},
@@ -84,9 +84,9 @@ func TestCheckFaultsOfRepeat(t *testing.T) {
 		"events: with all rounds of repeat there are more than 1000000":             {At: 0, Repeat: &Repeat{Every: 1e3, Events: good}},
 		"event 1, round 1, event 1 (at 1m0s): repeat: repeat cannot contain repeat": {At: time.Minute, Repeat: &Repeat{Every: time.Minute, Events: []Event{{At: 0, Repeat: &Repeat{}}}}},
 		// A fault in every round is reported once, and a fault in only the second round is reported too.
-		`event 1, round 1, event 1 (at 1m0s): cordon: node "x" does not exist`:                               {At: time.Minute, Repeat: &Repeat{Every: time.Minute, Events: []Event{{At: 0, Cordon: named("x")}}}},
-		`event 1, round 2, event 1 (at 2m0s): addNode: node "n" already exists`:                              {At: time.Minute, Repeat: &Repeat{Every: time.Minute, Events: []Event{{At: 0, AddNode: &AddNode{Name: "n"}}}}},
-		`event 1, round 2, event 1 (at 2m0s): deleteNode: node "a-000" no longer exists: event 1 deletes it`: {At: time.Minute, Repeat: &Repeat{Every: time.Minute, Times: 3, Events: []Event{{At: 0, DeleteNode: named("a-000")}}}},
+		`event 1, round 1, event 1 (at 1m0s): cordon: node x does not exist`:         {At: time.Minute, Repeat: &Repeat{Every: time.Minute, Events: []Event{{At: 0, Cordon: named("x")}}}},
+		`event 1, round 2, event 1 (at 2m0s): addNode: node n already exists`:        {At: time.Minute, Repeat: &Repeat{Every: time.Minute, Events: []Event{{At: 0, AddNode: &AddNode{Name: "n"}}}}},
+		`event 1, round 2, event 1 (at 2m0s): deleteNode: node a-000 does not exist`: {At: time.Minute, Repeat: &Repeat{Every: time.Minute, Times: 3, Events: []Event{{At: 0, DeleteNode: named("a-000")}}}},
 	} {
 		s := sound()
 		s.Events = []Event{e}
@@ -103,6 +103,24 @@ func TestAReplacedNodeIsNotThereMeanwhile(t *testing.T) {
 		{At: 2 * time.Minute, Cordon: named("a-001")},
 		{At: 90 * time.Second, AddNode: &AddNode{Name: "a-000"}},
 	}
-	require.EqualError(t, checked(s), `event 1 (at 2m0s): replaceNode: node "a-000" already exists`+"\n"+
-		`event 2 (at 1m30s): cordon: node "a-001" no longer exists: event 1 deletes it`)
+	require.EqualError(t, checked(s), `event 2 (at 1m30s): cordon: node a-001 does not exist`)
+	s.Events = append(s.Events[:1], s.Events[2:]...)
+	require.EqualError(t, checked(s), `event 1 (at 2m0s): replaceNode: node a-000 already exists`)
+}
+
+// A trace decides after the events of an instant. Until then a new node is alive, and a silent one stays silent.
+func TestNodesThatComeAndGoAtTheInstantOfAConditionOnADrivenZone(t *testing.T) {
+	s := sound()
+	condition := func(node string) *Condition {
+		return &Condition{Nodes: Nodes{Names: []string{node}}, Type: "Ready", Status: "True"}
+	}
+	s.Events = []Event{
+		{At: 11 * time.Minute, DeleteNode: named("c-000")},
+		{At: 11 * time.Minute, AddNode: &AddNode{Name: "c-004", Zone: "c"}},
+		{At: 11 * time.Minute, Condition: condition("c-004")},
+		{At: 12 * time.Minute, Condition: condition("c-004")},
+	}
+	require.EqualError(t, checked(s), `event 4 (at 12m0s): condition: node c-004 has failed: only a live kubelet reports conditions`)
+	s.Events[3] = Event{At: 11 * time.Minute, Condition: condition("c-001")}
+	require.EqualError(t, checked(s), `event 4 (at 11m0s): condition: node c-001 has failed: only a live kubelet reports conditions`)
 }

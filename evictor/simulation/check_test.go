@@ -74,13 +74,13 @@ func TestCheckPasses(t *testing.T) {
 	at(5, Event{Condition: &Condition{Nodes{Names: []string{"b-000"}}, "Ready", "False"}}) // a new node is alive
 	at(5, Event{AddNode: &AddNode{Name: "d", Zone: "d", Region: "", PodsPerNode: 0}})
 	at(5, Event{Fail: &Nodes{Zone: "d", Count: 1}})
-	at(5, Event{AddPod: &AddPod{Name: "new", Node: "d", TolerationSeconds: ptr(TolerationSeconds(-1))}})
+	at(5, Event{AddPod: &AddPod{Name: "new", Node: "b-000", TolerationSeconds: ptr(TolerationSeconds(-1))}})
 	at(6, Event{DeletePod: &Pod{"new"}})
-	at(6, Event{DeletePod: &Pod{"new"}}) // it has existed
-	at(6, Event{AddPod: &AddPod{Name: "new", Node: "d"}})
+	at(6, Event{DeletePod: &Pod{"new"}})                  // it has existed
+	at(6, Event{AddPod: &AddPod{Name: "new", Node: "d"}}) // it was on a live node
 	at(6, Event{DeletePod: &Pod{"shop/y"}})
 	at(6, Event{DeletePod: &Pod{"shop/z"}})
-	at(6, Event{DeletePod: &Pod{"default/x"}})
+	at(6, Event{ForceDelete: &Pod{"default/x"}})
 	at(6, Event{AddPod: &AddPod{Name: "x", Node: "d"}})
 	at(6, Event{DeletePod: &Pod{"a-000-p1"}})
 	at(6, Event{DeletePod: &Pod{"a-000-ds0"}})
@@ -135,10 +135,10 @@ func TestCheckFaults(t *testing.T) {
 		{"too much together", func(s *Scenario) {
 			s.Zones = append(s.Zones, Zone{Name: "big", Nodes: 2000, PodsPerNode: maxPodsPerNode})
 		}, []string{
-			`zone 4 ("big"): this makes 2017 nodes and 200000033 pods in zones; at most 1000000 and 100000000 are allowed`,
+			`zones: there are 2017 nodes and 200000033 pods in all; at most 1000000 and 100000000 are allowed`,
 		}},
 		{"same nodes", func(s *Scenario) { s.Zones = append(s.Zones, Zone{Name: "b", Region: "r2", Nodes: 5}) }, []string{
-			`zone 4 ("b"): node "b-000" already exists (and 2 more)`,
+			`zone 4 ("b"): node b-000 already exists`,
 		}},
 
 		{"trace fields", func(s *Scenario) { s.Traces = []Trace{{Scale: -1, Gap: time.Second / 2}} }, []string{
@@ -151,9 +151,9 @@ func TestCheckFaults(t *testing.T) {
 		}},
 
 		{"negative time", event(Event{At: -time.Second, Restart: &Restart{}}), []string{"event 1: at: -1s is negative"}},
-		{"no action", event(Event{}), []string{"event 1 (at 1m0s): has no action"}},
+		{"no action", event(Event{}), []string{"event 1 (at 1m0s): 0 actions (), not exactly one"}},
 		{"two actions", event(Event{Restart: &Restart{}, Cordon: &Nodes{}}), []string{
-			"event 1 (at 1m0s): has 2 actions (cordon, restart), not exactly one",
+			"event 1 (at 1m0s): 2 actions (cordon, restart), not exactly one",
 		}},
 		{"no selection", event(Event{Fail: &Nodes{}}), []string{
 			"event 1 (at 1m0s): fail: nodes: nothing is selected: set names, a zone, labels, a count or a percentage",
@@ -171,20 +171,20 @@ func TestCheckFaults(t *testing.T) {
 			event(Event{Recover: &Nodes{Zone: "b"}})(s)
 		}, []string{`event 3 (at 1m0s): recover: zone "b" is ambiguous: write one of "r1:b", "r2:b"`}},
 		{"count beyond", event(Event{Fail: &Nodes{Zone: "a", Count: 11}}), []string{
-			`event 1 (at 1m0s): fail: count: 11 is more than the 10 nodes of zone "a"`,
+			`event 1 (at 1m0s): fail: count: 11 nodes of zone a: there are only 10`,
 		}},
 		{"count beyond what is left", func(s *Scenario) {
 			event(Event{DeleteNode: named("a-005")})(s)
 			event(Event{Fail: &Nodes{Zone: "a", Count: 10}})(s)
-		}, []string{`event 2 (at 1m0s): fail: count: 10 is more than the 9 nodes of zone "a"`}},
+		}, []string{`event 2 (at 1m0s): fail: count: 10 nodes of zone a: there are only 9`}},
 		{"count negative", event(Event{Recover: &Nodes{Zone: "a", Count: -1}}), []string{"event 1 (at 1m0s): recover: count: -1 is negative"}},
 		{"count without zone", event(Event{Fail: &Nodes{Names: []string{"a-000"}, Count: 1}}), []string{"event 1 (at 1m0s): fail: count is not allowed with names"}},
 		{"unknown nodes", event(Event{Fail: named("x", "a-000", "y", "")}), []string{
-			`event 1 (at 1m0s): fail: node "x" does not exist`, `event 1 (at 1m0s): fail: node "y" does not exist`, "event 1 (at 1m0s): fail: node is missing",
+			`event 1 (at 1m0s): fail: node x does not exist`, `event 1 (at 1m0s): fail: node y does not exist`, "event 1 (at 1m0s): fail: node is missing",
 		}},
-		{"driven zone", event(Event{Fail: &Nodes{Zone: "c"}}), []string{`event 1 (at 1m0s): fail: zone "c" is driven by a trace`}},
+		{"driven zone", event(Event{Fail: &Nodes{Zone: "c"}}), []string{`event 1 (at 1m0s): fail: node c-000 is in zone ":c", which is driven by a trace`}},
 		{"node of a driven zone", event(Event{Recover: named("c-000")}), []string{
-			`event 1 (at 1m0s): recover: node "c-000" is in zone ":c", which is driven by a trace`,
+			`event 1 (at 1m0s): recover: node c-000 is in zone ":c", which is driven by a trace`,
 		}},
 
 		{"condition on a failed node", func(s *Scenario) {
@@ -192,37 +192,38 @@ func TestCheckFaults(t *testing.T) {
 			event(Event{Fail: &Nodes{Zone: "a", Count: 1}})(s)
 			event(Event{Fail: &Nodes{Zone: "a", Count: 1}})(s) // a-001, because a-000 does not qualify any more
 			event(Event{Condition: &Condition{Nodes{Names: []string{"a-002"}}, "Ready", "True"}})(s)
-		}, []string{`event 1 (at 2m0s): condition: node "a-001" has failed: only a live kubelet reports conditions`}},
+		}, []string{`event 1 (at 2m0s): condition: node a-001 has failed: only a live kubelet reports conditions`}},
 		{"condition on a node that a trace failed", func(s *Scenario) {
 			event(Event{At: 10*time.Minute + 1, Condition: &Condition{Nodes{Names: []string{"c-001"}}, "Ready", "True"}})(s)
 			first(Event{Condition: &Condition{Nodes{Names: []string{"c-001"}}, "Ready", "True"}})(s)
-		}, []string{`event 1 (at 10m0.000000001s): condition: node "c-001" has failed: only a live kubelet reports conditions`}},
+		}, []string{`event 1 (at 10m0.000000001s): condition: node c-001 has failed: only a live kubelet reports conditions`}},
 		{"condition fields", event(Event{Condition: &Condition{Status: "true"}}), []string{
+			"event 1 (at 1m0s): condition: nodes: nothing is selected: set names, a zone, labels, a count or a percentage",
 			"event 1 (at 1m0s): condition: type is missing",
 			`event 1 (at 1m0s): condition: status: "true" is not one of True, False and Unknown`,
-			"event 1 (at 1m0s): condition: nodes: nothing is selected: set names, a zone, labels, a count or a percentage",
 		}},
 		{"taint fields", event(Event{Taint: &Taint{Nodes: Nodes{Names: []string{"x"}}, Effect: "noexecute"}}), []string{
-			`event 1 (at 1m0s): taint: node "x" does not exist`, "event 1 (at 1m0s): taint: key is missing",
+			"event 1 (at 1m0s): taint: key is missing",
 			`event 1 (at 1m0s): taint: effect: "noexecute" is not one of NoSchedule, PreferNoSchedule and NoExecute`,
+			`event 1 (at 1m0s): taint: node x does not exist`,
 		}},
 		{"untaint effect", event(Event{Untaint: &Untaint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "k"}}), []string{
 			`event 1 (at 1m0s): untaint: effect: "" is not one of NoSchedule, PreferNoSchedule and NoExecute`,
 		}},
-		{"cordon", event(Event{Cordon: named("x")}), []string{`event 1 (at 1m0s): cordon: node "x" does not exist`}},
-		{"uncordon", event(Event{Uncordon: named("x")}), []string{`event 1 (at 1m0s): uncordon: node "x" does not exist`}},
+		{"cordon", event(Event{Cordon: named("x")}), []string{`event 1 (at 1m0s): cordon: node x does not exist`}},
+		{"uncordon", event(Event{Uncordon: named("x")}), []string{`event 1 (at 1m0s): uncordon: node x does not exist`}},
 		{"delete twice", func(s *Scenario) {
 			event(Event{DeleteNode: named("a-000")})(s)
 			first(Event{DeleteNode: named("a-000")})(s)
-		}, []string{`event 1 (at 1m0s): deleteNode: node "a-000" no longer exists: event 2 deletes it`}},
+		}, []string{`event 1 (at 1m0s): deleteNode: node a-000 does not exist`}},
 		{"not yet", func(s *Scenario) {
 			event(Event{AddNode: &AddNode{Name: "n"}})(s)
 			first(Event{Cordon: named("n")})(s)
-		}, []string{`event 2 (at 0s): cordon: node "n" does not exist`}},
-		{"add an existing node", event(Event{AddNode: &AddNode{Name: "a-009"}}), []string{`event 1 (at 1m0s): addNode: node "a-009" already exists`}},
+		}, []string{`event 2 (at 0s): cordon: node n does not exist`}},
+		{"add an existing node", event(Event{AddNode: &AddNode{Name: "a-009"}}), []string{`event 1 (at 1m0s): addNode: node a-009 already exists`}},
 		{"addNode fields", event(Event{AddNode: &AddNode{Zone: "z:1", Region: "-"}}), []string{
-			`event 1 (at 1m0s): addNode: zone: "z:1": a valid label must be …`, `event 1 (at 1m0s): addNode: region: "-": a valid label must be …`,
 			"event 1 (at 1m0s): addNode: name is missing",
+			`event 1 (at 1m0s): addNode: zone: "z:1": a valid label must be …`, `event 1 (at 1m0s): addNode: region: "-": a valid label must be …`,
 		}},
 		{"names that the API server refuses", func(s *Scenario) {
 			event(Event{AddNode: &AddNode{Name: "N_1"}})(s)
@@ -236,31 +237,45 @@ func TestCheckFaults(t *testing.T) {
 		{"addNode with pods that exist", func(s *Scenario) {
 			event(Event{AddPod: &AddPod{Name: "n-p1", Node: "a-000"}})(s)
 			event(Event{AddNode: &AddNode{Name: "n", PodsPerNode: 2}})(s)
-		}, []string{`event 2 (at 1m0s): addNode: podsPerNode: pod "n-p1" already exists`}},
-		{"addPod fields", event(Event{AddPod: &AddPod{}}), []string{"event 1 (at 1m0s): addPod: node is missing", "event 1 (at 1m0s): addPod: name is missing"}},
+		}, []string{`event 2 (at 1m0s): addNode: pod default/n-p1 already exists`}},
+		{"addPod fields", event(Event{AddPod: &AddPod{}}), []string{"event 1 (at 1m0s): addPod: name is missing", "event 1 (at 1m0s): addPod: node is missing"}},
 		{"addPod elsewhere", event(Event{AddPod: &AddPod{Name: "shop/x", Node: "x"}}), []string{
-			`event 1 (at 1m0s): addPod: node "x" does not exist`,
-			`event 1 (at 1m0s): addPod: name: "shop/x" contains a slash; added pods are in namespace default`,
+			`event 1 (at 1m0s): addPod: name: "shop/x": a lowercase RFC 1123 …`, `event 1 (at 1m0s): addPod: node x does not exist`,
 		}},
 		{"addPod twice", func(s *Scenario) {
 			event(Event{AddPod: &AddPod{Name: "p", Node: "a-000"}})(s)
+			event(Event{AddPod: &AddPod{Name: "p", Node: "a-001"}})(s)
+		}, []string{`event 2 (at 1m0s): addPod: pod default/p already exists`}},
+		{"addPod of a generated name", event(Event{AddPod: &AddPod{Name: "a-000-ds0", Node: "a-000"}}), []string{
+			`event 1 (at 1m0s): addPod: pod default/a-000-ds0 already exists`,
+		}},
+		{"addPod on a node that is gone", func(s *Scenario) {
+			event(Event{DeleteNode: named("a-000")})(s)
 			event(Event{AddPod: &AddPod{Name: "p", Node: "a-000"}})(s)
-			event(Event{AddPod: &AddPod{Name: "a-000-p1", Node: "a-000"}})(s)
-			event(Event{AddPod: &AddPod{Name: "a-000-ds0", Node: "a-000"}})(s)
+		}, []string{`event 2 (at 1m0s): addPod: node a-000 does not exist`}},
+		{"names that only appear elsewhere", func(s *Scenario) {
+			event(Event{AddNode: &AddNode{Name: "n", Zone: "n"}})(s)
+			event(Event{Fail: &Nodes{Names: []string{"n", "m"}}})(s)
+			event(Event{Fail: &Nodes{Zone: "n"}})(s)
+			event(Event{Fail: &Nodes{Zone: "m"}})(s)
+			event(Event{AddPod: &AddPod{Name: "p", Node: "n"}})(s)
+			event(Event{DeletePod: &Pod{"p"}})(s)
+			event(Event{DeletePod: &Pod{"n-p0"}})(s)
+			event(Event{ForceDelete: &Pod{"m-p0"}})(s)
 		}, []string{
-			`event 2 (at 1m0s): addPod: pod "p" already exists`, `event 3 (at 1m0s): addPod: pod "a-000-p1" already exists`,
-			`event 4 (at 1m0s): addPod: pod "a-000-ds0" already exists`,
+			`event 2 (at 1m0s): fail: node m does not exist`, `event 4 (at 1m0s): fail: zone "m" does not exist`,
+			`event 8 (at 1m0s): forceDelete: pod m-p0 does not exist`,
 		}},
 		{"unknown pods", func(s *Scenario) {
 			for _, name := range []string{"", "x", "a-000-p2", "a-000-ds1", "a-000-p01", "a-000-p-1", "a-000-q1", "shop/a-000-p0", "a-000-p0-r1"} {
 				event(Event{DeletePod: &Pod{name}})(s)
 			}
 		}, []string{
-			"event 1 (at 1m0s): deletePod: name is missing", `event 2 (at 1m0s): deletePod: pod "x" does not exist`,
-			`event 3 (at 1m0s): deletePod: pod "a-000-p2" does not exist`, `event 4 (at 1m0s): deletePod: pod "a-000-ds1" does not exist`,
-			`event 5 (at 1m0s): deletePod: pod "a-000-p01" does not exist`, `event 6 (at 1m0s): deletePod: pod "a-000-p-1" does not exist`,
-			`event 7 (at 1m0s): deletePod: pod "a-000-q1" does not exist`, `event 8 (at 1m0s): deletePod: pod "shop/a-000-p0" does not exist`,
-			`event 9 (at 1m0s): deletePod: pod "a-000-p0-r1" does not exist`,
+			"event 1 (at 1m0s): deletePod: name is missing", `event 2 (at 1m0s): deletePod: pod x does not exist`,
+			`event 3 (at 1m0s): deletePod: pod a-000-p2 does not exist`, `event 4 (at 1m0s): deletePod: pod a-000-ds1 does not exist`,
+			`event 5 (at 1m0s): deletePod: pod a-000-p01 does not exist`, `event 6 (at 1m0s): deletePod: pod a-000-p-1 does not exist`,
+			`event 7 (at 1m0s): deletePod: pod a-000-q1 does not exist`, `event 8 (at 1m0s): deletePod: pod shop/a-000-p0 does not exist`,
+			`event 9 (at 1m0s): deletePod: pod a-000-p0-r1 does not exist`,
 		}},
 		{"api state", event(Event{API: &API{State: "off"}}), []string{`event 1 (at 1m0s): api: state: "off" is not one of down, slow and up`}},
 	} {
@@ -284,17 +299,12 @@ func TestCheckFaults(t *testing.T) {
 
 func TestCheckFaultsOfObjects(t *testing.T) {
 	s := sound()
-	c := files(t, "b-001-p0", "a-009-ds0")
+	c := files(t, "b-001-p0")
 	require.NoError(t, c.AddNode("a-003", zone.Key{}))
-	s.Events = []Event{
-		{At: 0, Fail: &Nodes{Zone: "a"}},
-		{At: 0, AddPod: &AddPod{Name: "x", Node: "f1"}},
-	}
+	s.Events = []Event{{At: 0, Fail: &Nodes{Zone: "a"}}}
 	require.EqualError(t, checkedOn(c, s), strings.Join([]string{
-		`zone 1 ("a"): node "a-003" already exists`,
-		`zone 1 ("a"): pod "a-009-ds0" already exists`,
-		`zone 2 ("b"): pod "b-001-p0" already exists`,
+		`zone 1 ("a"): node a-003 already exists`,
+		`zone 2 ("b"): pod default/b-001-p0 already exists`,
 		`event 1 (at 0s): fail: zone "a" is ambiguous: write one of "r2:a", "r1:a"`,
-		`event 2 (at 0s): addPod: pod "x" already exists`,
 	}, "\n"))
 }

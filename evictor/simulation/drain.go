@@ -22,20 +22,15 @@ type drain struct {
 }
 
 // drain cordons a node and begins to evict its pods.
-func (p *player) drain(name string) bool {
-	c := p.cluster
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
-	if !c.nodes[i].unschedulable {
-		c.Cordon(name, true)
+func (p *player) drain(n *node) {
+	c, i := p.cluster, p.cluster.nodeByID[n.name]
+	if !n.unschedulable {
+		c.Cordon(n, true)
 	}
 	if !slices.ContainsFunc(p.drains, func(d drain) bool { return d.node == i }) {
-		c.tellHappening(name, "the node is drained")
+		c.tellHappening(n.name, "the node is drained")
 		p.drains = append(p.drains, drain{node: i, next: c.Clock.Elapsed(), kept: make(map[evictor.PodKey]bool)})
 	}
-	return true
 }
 
 // nextDrain returns when pods are next tried.

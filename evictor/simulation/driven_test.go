@@ -67,6 +67,26 @@ func TestAProgramMovesTime(t *testing.T) {
 	require.False(t, ok, "its kubelet has finished it")
 }
 
+// An event of which one part is impossible does nothing at all.
+func TestAnEventHappensAsAWholeOrNotAtAll(t *testing.T) {
+	var happened []string
+	w, _ := driven(t, &happened)
+	require.NoError(t, w.Do(simulation.Event{AddPod: &simulation.AddPod{Name: "d-ds0", Node: "b"}}))
+	require.NoError(t, w.Do(simulation.Event{Fail: &simulation.Nodes{Names: []string{"b"}}}))
+	happened = nil
+	for want, e := range map[string]simulation.Event{
+		"cordon: node q does not exist\nnode r does not exist":                 {Cordon: &simulation.Nodes{Names: []string{"a", "q", "r"}}},
+		"deleteNode: count: 4 nodes of all nodes: there are only 3":            {DeleteNode: &simulation.Nodes{Count: 4}},
+		"condition: node b has failed: only a live kubelet reports conditions": {Condition: &simulation.Condition{Nodes: simulation.Nodes{Names: []string{"a", "b"}}, Type: "Ready", Status: "False"}},
+		"addNode: pod default/d-ds0 already exists":                            {AddNode: &simulation.AddNode{Name: "d", PodsPerNode: 1, DaemonSetPodsPerNode: 1}},
+		"addPod: pod default/web-0 already exists":                             {AddPod: &simulation.AddPod{Name: "web-0", Node: "a"}},
+		"forceDelete: pod shop/web-0 does not exist":                           {ForceDelete: &simulation.Pod{Name: "shop/web-0"}},
+	} {
+		require.ErrorContains(t, w.Do(e), want)
+		require.Empty(t, happened, want)
+	}
+}
+
 func TestObjectsAreAddedAndChange(t *testing.T) {
 	var happened []string
 	w, _ := driven(t, &happened)

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"time"
@@ -220,3 +221,6 @@ func (e *Event) nodes() (of *Nodes) {
 	})
 	return of
 }
+
+// deletes returns the pod that the event deletes, nil if it deletes none.
+func (e *Event) deletes() *Pod { return cmp.Or(e.DeletePod, e.ForceDelete) }

@@ -14,7 +14,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
-// Play reports every fault of a scenario before anything happens.
+// Play reports every fault that does not depend on what happens.
 func TestFaultsAreNamed(t *testing.T) {
 	good := func(change func(*simulation.Scenario)) simulation.Scenario {
 		s := zones()

@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -88,15 +90,31 @@ func (p *player) addTemplated(name string, t *template) error {
 	if err := c.addNode(n); err != nil {
 		return err
 	}
-	for i := range t.pod {
-		if err := p.addFresh(podNameOf(name, i), name, t.pods); err != nil {
+	for i := range t.pod + t.daemon {
+		spec := t.pods
+		if i >= t.pod {
+			spec = t.daemons
+		}
+		if err := p.addFresh(t.podName(name, i), name, spec); err != nil {
 			return err
 		}
 	}
-	for i := range t.daemon {
-		if err := p.addFresh(daemonSetPodName(name, i), name, t.daemons); err != nil {
-			return err
-		}
+	return nil
+}
+
+// podName returns the name of the i-th pod of a node; those of the DaemonSet are the last.
+func (t *template) podName(node string, i int) string {
+	if i < t.pod {
+		return podNameOf(node, i)
+	}
+	return daemonSetPodName(node, i-t.pod)
+}
+
+// untaken returns an error if there is such a pod in namespace default.
+func (c *cluster) untaken(pod string) error {
+	key := evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: pod}
+	if _, taken := c.findPod(key); taken {
+		return fmt.Errorf("pod %s already exists", key)
 	}
 	return nil
 }
@@ -109,16 +127,52 @@ func newTaint(key, value string, effect v1.TaintEffect, at metav1.Time) v1.Taint
 	return t
 }
 
-// addZone adds a generated zone.
-func (p *player) addZone(z *Zone) error {
+// generate adds the zones of the scenario, if the fields of all are sound, and reports their faults.
+func (p *player) generate(f *faults) (complete bool) {
+	before, nodes, pods, zones := len(*f), 0, 0, p.scenario.Zones
+	place := func(i int) string { return fmt.Sprintf("zone %d (%q)", i+1, zones[i].Name) }
+	for i := range zones {
+		z := &zones[i]
+		z.check(f, place(i))
+		nodes, pods = nodes+z.Nodes, pods+z.Nodes*(z.PodsPerNode+z.DaemonSetPodsPerNode)
+	}
+	if len(*f) == before && (nodes > maxNodes || pods > maxPods) {
+		f.add("zones: there are %d nodes and %d pods in all; at most %d and %d are allowed", nodes, pods, maxNodes, maxPods)
+	}
+	if len(*f) > before {
+		return false
+	}
+	p.cluster.Reserve(nodes, pods)
+	for i := range zones {
+		if err := p.addZone(&zones[i]); err != nil {
+			f.add("%s: %w", place(i), err)
+		}
+	}
+	return true
+}
+
+// check reports the faults of a zone's fields.
+func (z *Zone) check(f *faults, place string) {
+	if z.Name == "" {
+		f.add("%s: name is missing", place)
+	}
+	checkLabel(f, place+": name", z.Name)
+	checkLabel(f, place+": region", z.Region)
+	z.NodeFields.check(f, place+": ")
+	z.Pod.check(f, place+": pod: ")
+	bounded(f, place+": nodes", z.Nodes, maxNodes)
+	bounded(f, place+": podsPerNode", z.PodsPerNode, maxPodsPerNode)
+	bounded(f, place+": daemonSetPodsPerNode", z.DaemonSetPodsPerNode, maxPodsPerNode)
+}
+
+// addZone adds a generated zone. A name that exists already does not keep it from adding the others.
+func (p *player) addZone(z *Zone) (err error) {
 	t := p.template(z.Key(), &z.NodeFields, &z.Pod, z.TolerationSeconds)
 	t.pod, t.daemon = z.PodsPerNode, z.DaemonSetPodsPerNode
 	for k := range z.Nodes {
-		if err := p.addTemplated(z.NodeName(k), &t); err != nil {
-			return err
-		}
+		err = cmp.Or(err, p.addTemplated(z.NodeName(k), &t))
 	}
-	return nil
+	return err
 }
 
 // fields returns what there is to add, with the fields of the object if there is one.
@@ -151,8 +205,16 @@ func (a *AddNode) fields() *AddNode {
 func (p *player) addNode(a *AddNode) error {
 	a = a.fields()
 	c := p.cluster
+	if pods := len(c.podByID) + a.PodsPerNode + a.DaemonSetPodsPerNode; pods > maxPods {
+		return fmt.Errorf("podsPerNode: this makes %d pods; at most %d are allowed", pods, maxPods)
+	}
 	t := p.template(zone.Key{Region: a.Region, Zone: a.Zone}, &a.NodeFields, &a.Pod, a.TolerationSeconds)
 	t.pod, t.daemon = a.PodsPerNode, a.DaemonSetPodsPerNode
+	for i := range t.pod + t.daemon {
+		if err := c.untaken(t.podName(a.Name, i)); err != nil {
+			return err
+		}
+	}
 	if err := p.addTemplated(a.Name, &t); err != nil {
 		return err
 	}
@@ -169,6 +231,12 @@ func (p *player) addNode(a *AddNode) error {
 
 func (p *player) addPod(a *AddPod) error {
 	c := p.cluster
+	if _, exists := c.nodeByID[a.Node]; !exists {
+		return fmt.Errorf("node %s does not exist", a.Node)
+	}
+	if err := c.untaken(a.Name); err != nil {
+		return err
+	}
 	if err := p.addFresh(a.Name, a.Node, c.podSpec(&a.PodFields, NoOwner, a.TolerationSeconds)); err != nil {
 		return err
 	}

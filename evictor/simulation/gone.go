@@ -91,12 +91,7 @@ type daemon struct {
 }
 
 // heir returns what the replacement of a node gets.
-func (c *cluster) heir(name string) (h successorOf, ok bool) {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return successorOf{}, false
-	}
-	n := &c.nodes[i]
+func (c *cluster) heir(n *node) (h successorOf) {
 	h.node = node{name: n.name, labels: n.labels, taints: n.fresh, room: n.room.emptied()}
 	for k := n.firstPod; k >= 0; k = c.pods[k].next {
 		if pod := &c.pods[k]; pod.spec.OwnerKind == "DaemonSet" || pod.spec.Mirror {
@@ -105,7 +100,7 @@ func (c *cluster) heir(name string) (h successorOf, ok bool) {
 		}
 	}
 	slices.Reverse(h.daemons) // in the order in which they were added
-	return h, true
+	return h
 }
 
 // replaceNode deletes nodes, or adds their replacements.
@@ -125,16 +120,12 @@ func (p *player) replaceNode(e *Planned) error {
 	}
 	before := len(p.heirs[of])
 	defer func() { p.warnOfReplacing(e, len(p.heirs[of])-before) }()
-	return p.choose(e, &e.ReplaceNode.Nodes, func(*node) bool { return true }, func(name string) bool {
-		h, ok := c.heir(name)
-		if !ok {
-			return false
-		}
+	return p.choose(e, nil, func(n *node) {
 		if p.heirs == nil {
 			p.heirs = make(map[[3]int][]successorOf)
 		}
-		p.heirs[of] = append(p.heirs[of], h)
-		return c.DeleteNode(name)
+		p.heirs[of] = append(p.heirs[of], c.heir(n))
+		c.DeleteNode(n)
 	})
 }
 

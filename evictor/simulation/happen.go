@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,24 +13,39 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// happen plays one event.
-func (p *player) happen(e *Planned) error {
-	c := p.cluster
+// happen plays one event. If it returns an error, nothing has happened.
+func (p *player) happen(e *Planned) (err error) {
 	switch {
 	case e.AddNode != nil:
-		return p.addNode(e.AddNode)
+		err = p.addNode(e.AddNode)
 	case e.AddPod != nil:
-		return p.addPod(e.AddPod)
-	case e.DeletePod != nil:
-		namespace, name := splitPodName(e.DeletePod.Name)
-		c.DeletePod(evictor.PodKey{Namespace: namespace, Name: name}) // if it was evicted meanwhile there is nothing to delete
-	case e.ForceDelete != nil:
-		namespace, name := splitPodName(e.ForceDelete.Name)
-		c.ForceDeletePod(evictor.PodKey{Namespace: namespace, Name: name})
+		err = p.addPod(e.AddPod)
+	case e.deletes() != nil:
+		err = p.deletePod(e)
 	case e.API != nil:
 		p.api(e.API)
 	default:
-		return p.toNodes(e)
+		err = p.toNodes(e)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.Actions()[0], err)
+	}
+	return nil
+}
+
+// deletePod deletes a pod. In a scenario it may have been evicted meanwhile, so that there is nothing to delete.
+func (p *player) deletePod(e *Planned) error {
+	c := p.cluster
+	namespace, name := splitPodName(e.deletes().Name)
+	i, exists := c.findPod(evictor.PodKey{Namespace: namespace, Name: name})
+	switch {
+	case !exists && e.Number < 0:
+		return fmt.Errorf("pod %s does not exist", e.deletes().Name)
+	case !exists:
+	case e.ForceDelete != nil:
+		c.takeAway(i)
+	default:
+		c.deletePod(i)
 	}
 	return nil
 }
@@ -37,53 +53,54 @@ func (p *player) happen(e *Planned) error {
 // toNodes plays an event that chooses nodes.
 func (p *player) toNodes(e *Planned) error {
 	c := p.cluster
-	exists := func(*node) bool { return true }
+	isLive := func(n *node) bool { return !n.failed }
+	isCordoned := func(n *node) bool { return n.unschedulable }
+	isOpen := func(n *node) bool { return !n.unschedulable }
 	switch {
 	case e.Fail != nil:
-		return p.choose(e, e.Fail, func(n *node) bool { return !n.failed || n.parted }, c.Fail)
+		return p.choose(e, func(n *node) bool { return !n.failed || n.parted }, func(n *node) { c.Fail(n) })
 	case e.Recover != nil:
-		return p.choose(e, e.Recover, func(n *node) bool { return n.failed }, c.Recover)
+		return p.choose(e, func(n *node) bool { return n.failed }, func(n *node) { c.Recover(n) })
 	case e.Partition != nil:
 		reach := int(math.Round(e.Partition.reach() * whole))
-		return p.choose(e, &e.Partition.Nodes, func(n *node) bool { return !n.failed }, func(name string) bool { return c.Part(name, reach) })
+		return p.choose(e, isLive, func(n *node) { c.Part(n, reach) })
 	case e.Condition != nil:
-		reports := func(name string) bool {
-			return c.SetCondition(name, e.Condition.Type, e.Condition.Status)
+		if err := p.mayReport(e.Condition); err != nil {
+			return err
 		}
-		return p.choose(e, &e.Condition.Nodes, func(n *node) bool { return !n.failed }, reports)
+		return p.choose(e, isLive, func(n *node) { c.SetCondition(n, e.Condition.Type, e.Condition.Status) })
 	case e.Taint != nil:
 		taint := v1.Taint{Key: e.Taint.Key, Value: e.Taint.Value, Effect: e.Taint.Effect}
 		lacks := func(n *node) bool {
 			return !slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) && t.Value == taint.Value })
 		}
-		return p.choose(e, &e.Taint.Nodes, lacks, func(name string) bool { return c.SetTaint(name, taint) })
-	case e.Untaint != nil:
-		taint := v1.Taint{Key: e.Untaint.Key, Effect: e.Untaint.Effect}
-		has := func(n *node) bool {
-			return slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) })
-		}
-		return p.choose(e, &e.Untaint.Nodes, has, func(name string) bool { return c.RemoveTaint(name, taint.Key, taint.Effect) })
-	case e.Cordon != nil:
-		return p.choose(e, e.Cordon, func(n *node) bool { return !n.unschedulable }, func(name string) bool { return c.Cordon(name, true) })
-	case e.Uncordon != nil:
-		return p.choose(e, e.Uncordon, func(n *node) bool { return n.unschedulable }, func(name string) bool { return c.Cordon(name, false) })
-	case e.Drain != nil:
-		return p.choose(e, e.Drain, func(n *node) bool { return !n.unschedulable }, p.drain)
+		return p.choose(e, lacks, func(n *node) { c.SetTaint(n, taint) })
 	case e.OutOfService != nil:
-		has := func(n *node) bool { return c.outOfService[c.nodeByID[n.name]] }
 		taint := v1.Taint{Key: taintOutOfService, Value: "nodeshutdown", Effect: v1.TaintEffectNoExecute}
-		return p.choose(e, e.OutOfService, func(n *node) bool { return !has(n) }, func(name string) bool { return c.SetTaint(name, taint) })
+		return p.choose(e, func(n *node) bool { return !c.outOfService[c.nodeByID[n.name]] }, func(n *node) { c.SetTaint(n, taint) })
+	case e.Untaint != nil:
+		key, effect := e.Untaint.Key, e.Untaint.Effect
+		has := func(n *node) bool {
+			return slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == key && t.Effect == effect })
+		}
+		return p.choose(e, has, func(n *node) { c.RemoveTaint(n, key, effect) })
+	case e.Cordon != nil:
+		return p.choose(e, isOpen, func(n *node) { c.Cordon(n, true) })
+	case e.Uncordon != nil:
+		return p.choose(e, isCordoned, func(n *node) { c.Cordon(n, false) })
+	case e.Drain != nil:
+		return p.choose(e, isOpen, p.drain)
 	case e.LoseLeases != nil:
-		return p.choose(e, &e.LoseLeases.Nodes, func(n *node) bool { return !n.unseen }, func(name string) bool { return c.LoseLeases(name, e.LoseLeases.ShowAfter) })
+		return p.choose(e, func(n *node) bool { return !n.unseen }, func(n *node) { n.unseen, n.later = true, int64(e.LoseLeases.ShowAfter) })
 	case e.ShowLeases != nil:
-		return p.choose(e, e.ShowLeases, func(n *node) bool { return n.unseen }, c.ShowLeases)
+		return p.choose(e, func(n *node) bool { return n.unseen }, func(n *node) { n.unseen, n.later = false, 0 })
 	case e.ReplaceNode != nil:
 		return p.replaceNode(e)
 	case e.Roll != nil:
 		return p.startRoll(e)
 	case e.DeleteNode != nil:
 		defer p.remember()
-		return p.choose(e, e.DeleteNode, exists, c.DeleteNode)
+		return p.choose(e, nil, c.DeleteNode)
 	}
 	return nil
 }
@@ -99,67 +116,108 @@ func (p *player) api(a *API) {
 	}
 }
 
-// choose calls do for the nodes that a selector chooses: of several, among those that qualify. Nodes that it names must
-// exist.
-func (p *player) choose(e *Planned, s *Nodes, qualifies func(*node) bool, do func(name string) bool) error {
-	if !s.several() {
-		return p.named(e, s, do)
+// mayReport returns an error if a condition is the kubelet's, and a node that the event names has failed.
+func (p *player) mayReport(e *Condition) error {
+	for _, name := range e.Names {
+		if p.cluster.Failed(name) && findCondition(healthy, e.Type) >= 0 {
+			return fmt.Errorf("node %s has failed: only a live kubelet reports conditions", name)
+		}
 	}
-	names, err := p.among(s)
-	if err != nil {
-		return err
+	return nil
+}
+
+// choose calls do for the nodes that an event selects: those that it names, or among several those that qualify, as many as
+// it takes; all do if qualifies is nil. A kubelet that is named must qualify too: it may be in that state already. If
+// something is wrong with the selection, it calls do for none.
+func (p *player) choose(e *Planned, qualifies func(*node) bool, do func(*node)) error {
+	var f faults
+	names := p.selected(&f, e.Event)
+	if len(f) > 0 {
+		return errors.Join(f...)
 	}
-	left := s.most(len(names))
-	for _, name := range s.order(names, e.draw()) {
-		if left > 0 && qualifies(&p.cluster.nodes[p.cluster.nodeByID[name]]) {
+	s, left := e.nodes(), len(names)
+	if s.several() {
+		names, left = s.order(names, e.draw()), s.most(left)
+	} else if !e.stopsOrStarts() {
+		qualifies = nil
+	}
+	for _, name := range names {
+		n := &p.cluster.nodes[p.cluster.nodeByID[name]]
+		if left > 0 && (qualifies == nil || qualifies(n)) {
 			left--
-			if do(name) {
-				p.touch(name)
+			do(n)
+			p.touch(name)
+		}
+	}
+	return nil
+}
+
+// stopsOrStarts says whether the event decides which kubelets are live.
+func (e *Event) stopsOrStarts() bool { return e.Fail != nil || e.Recover != nil || e.Partition != nil }
+
+// selected returns the names of the nodes that an event selects now, and reports what is wrong with the selection.
+func (p *player) selected(f *faults, e *Event) (names []string) {
+	if s := e.nodes(); s.several() {
+		names = p.among(f, s)
+	} else {
+		names = p.named(f, s.Names)
+	}
+	if !e.stopsOrStarts() {
+		return names
+	}
+	for i := range p.traces {
+		for _, name := range names {
+			if key := p.traces[i].key; p.cluster.nodes[p.cluster.nodeByID[name]].zone == key {
+				f.add("node %s is in zone %q, which is driven by a trace", name, key)
+				break // one is enough
 			}
 		}
 	}
-	return nil
+	return names
 }
 
-// named calls do for the nodes that a selector names.
-func (p *player) named(e *Planned, s *Nodes, do func(name string) bool) error {
-	names := s.Names
-	mayFail := e.Fail != nil || e.Recover != nil || e.Partition != nil // and the node may be in that state already
-	done := make(map[string]bool, len(names))
-	for _, name := range names {
-		if done[name] {
-			continue
-		}
-		done[name] = true
+// named returns the names, each once, and reports those of nodes that do not exist.
+func (p *player) named(f *faults, all []string) (names []string) {
+	seen := make(map[string]bool, len(all))
+	for _, name := range all {
+		_, exists := p.cluster.nodeByID[name]
 		switch {
-		case do(name):
-			p.touch(name)
-		case !mayFail:
-			return fmt.Errorf("node %s does not exist or has failed", name)
+		case name == "":
+			f.add("node is missing")
+		case !exists:
+			f.add("node %s does not exist", name)
+		case !seen[name]:
+			seen[name] = true
+			names = append(names, name)
 		}
 	}
-	return nil
+	return names
 }
 
-// among returns the sorted names of the nodes of the zone, with those labels, or both.
-func (p *player) among(s *Nodes) ([]string, error) {
+// among returns the sorted names of the nodes of the zone, with those labels, or both, and reports if there are none with
+// the labels, or too few.
+func (p *player) among(f *faults, s *Nodes) (names []string) {
 	c := p.cluster
 	selector, err := labels.Parse(s.Labels)
-	if err != nil {
-		return nil, err
-	}
 	var key zone.Key
-	if s.Zone != "" {
-		if key, err = p.zone(s.Zone); err != nil {
-			return nil, err
-		}
+	if err == nil && s.Zone != "" {
+		key, err = p.zone(s.Zone)
 	}
-	var names []string
+	if err != nil {
+		f.add("%w", err)
+		return nil
+	}
 	for i := range c.nodes {
 		if n := &c.nodes[i]; !n.deleted && (s.Zone == "" || n.zone == key) && selector.Matches(labels.Set(n.labels)) {
 			names = append(names, n.name)
 		}
 	}
 	slices.Sort(names)
-	return names, nil
+	switch {
+	case len(names) == 0 && !selector.Empty():
+		f.add("selector %q matches no node", s.Labels)
+	case s.Count > len(names):
+		f.add("count: %s: there are only %d", s, len(names))
+	}
+	return names
 }

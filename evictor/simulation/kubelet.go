@@ -189,18 +189,13 @@ func findCondition(conditions []v1.NodeCondition, kind v1.NodeConditionType) int
 }
 
 // Fail stops the node's kubelet and says whether it was alive.
-func (c *cluster) Fail(name string) bool { return c.silence(name, false, 0) }
+func (c *cluster) Fail(n *node) bool { return c.silence(n, false, 0) }
 
 // Part cuts the node's kubelet off from the API while it runs on; that many thousandths of the clients reach its pods.
 // It says whether the kubelet was alive.
-func (c *cluster) Part(name string, reach int) bool { return c.silence(name, true, reach) }
+func (c *cluster) Part(n *node, reach int) bool { return c.silence(n, true, reach) }
 
-func (c *cluster) silence(name string, parted bool, reach int) bool {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
-	n := &c.nodes[i]
+func (c *cluster) silence(n *node, parted bool, reach int) bool {
 	if n.failed && (parted || !n.parted) {
 		return false
 	}
@@ -234,12 +229,11 @@ func (n *node) serves() bool { return 2*n.lacks() < whole }
 
 // Recover brings the kubelet of a failed or partitioned node back, and says whether it had failed. Terminating pods
 // end, the node reports Ready, and its pods are Ready again.
-func (c *cluster) Recover(name string) bool {
-	i, ok := c.nodeByID[name]
-	if !ok || !c.nodes[i].failed {
+func (c *cluster) Recover(n *node) bool {
+	if !n.failed {
 		return false
 	}
-	n := &c.nodes[i]
+	i := c.nodeByID[n.name]
 	c.stats.lacks(c.now(), -int(n.pods-n.finished)*n.lacks())
 	c.stats.recovered(n)
 	c.isBack(i)

@@ -15,25 +15,6 @@ type held struct {
 	renewed int64
 }
 
-// LoseLeases has the watch lose the renewals of a node's lease from now on or, if later is positive, show them that much
-// later. The kubelet renews, and Confirm sees it. It returns false if the node does not exist.
-func (c *cluster) LoseLeases(name string, later time.Duration) bool {
-	i, ok := c.nodeByID[name]
-	if ok {
-		c.nodes[i].unseen, c.nodes[i].later = true, int64(later)
-	}
-	return ok
-}
-
-// ShowLeases has the watch show the renewals again, from the next one on, which overtakes those that it has still to show.
-func (c *cluster) ShowLeases(name string) bool {
-	i, ok := c.nodeByID[name]
-	if ok {
-		c.nodes[i].unseen, c.nodes[i].later = false, 0
-	}
-	return ok
-}
-
 // ForgetHeld drops the renewals that the watch has still to show: who begins to watch now has read the leases.
 func (c *cluster) ForgetHeld() { c.held = nil }
 

@@ -127,7 +127,7 @@ func (p *player) happenings(at time.Duration) (restart bool, err error) {
 		if e.Restart != nil {
 			restart = true
 		} else if err := p.happen(e); err != nil {
-			return restart, fmt.Errorf("%s (at %v): %w", e.place(), at, err)
+			return restart, &InvalidError{fmt.Errorf("%s (at %v): %w", e.place(), at, err)}
 		}
 		p.tellEvent(e)
 	}
@@ -176,21 +176,26 @@ func (c *cluster) nodesOf(key zone.Key) []string {
 	return names
 }
 
-// drivers prepares the traces.
-func (p *player) drivers() error {
+// drivers prepares the traces, and reports their faults. If not all zones could be generated, it does not know which exist.
+func (p *player) drivers(f *faults, complete bool) {
 	for i := range p.scenario.Traces {
 		t := &p.scenario.Traces[i]
+		r, wrong := newRecording(t)
+		if wrong != nil {
+			f.add("trace %d: %w", i+1, wrong)
+		}
 		key, err := p.zone(t.Zone)
-		if err != nil {
-			return err
+		switch {
+		case t.Zone == "":
+			f.add("trace %d: zone is missing", i+1)
+		case err != nil && complete:
+			f.add("trace %d: %w", i+1, err)
+		case err == nil && slices.ContainsFunc(p.traces, func(d driver) bool { return d.key == key }):
+			f.add("trace %d: zone %q already has a trace", i+1, t.Zone)
+		case err == nil:
+			p.traces = append(p.traces, driver{number: i + 1, key: key, trace: r, names: p.cluster.nodesOf(key)})
 		}
-		r, err := newRecording(t)
-		if err != nil {
-			return err
-		}
-		p.traces = append(p.traces, driver{number: i + 1, key: key, trace: r, names: p.cluster.nodesOf(key)})
 	}
-	return nil
 }
 
 // remember looks up the nodes of the traces' zones again, after one was added or deleted. The traces decide about them
@@ -213,9 +218,10 @@ func (d *driver) drive(p *player, at time.Duration) {
 	alive := d.trace.alive(sample, len(d.names))
 	var failed, back []string
 	for i, name := range d.names {
-		if lives := i < alive; lives && p.cluster.Recover(name) {
+		n := &p.cluster.nodes[p.cluster.nodeByID[name]]
+		if lives := i < alive; lives && p.cluster.Recover(n) {
 			back = append(back, name)
-		} else if !lives && p.cluster.Fail(name) {
+		} else if !lives && p.cluster.Fail(n) {
 			failed = append(failed, name)
 		}
 	}

@@ -45,5 +45,5 @@ func TestConditionOnANodeThatIsSilentFromTheStart(t *testing.T) {
 		ReplaceAfter: -1,
 	}
 	_, err := s.playOn(context.Background(), c)
-	require.ErrorContains(t, err, `event 1 (at 1m0s): condition: node "n" has failed`)
+	require.ErrorContains(t, err, `event 1 (at 1m0s): condition: node n has failed`)
 }

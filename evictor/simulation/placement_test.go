@@ -404,7 +404,7 @@ func relabel(c *cluster, name, label, value string) {
 	if i, ok := c.nodeByID[name]; ok {
 		labels := maps.Clone(c.nodes[i].labels)
 		labels[label] = value
-		c.relabel(name, func(n *node) { n.labels, n.zone = labels, zone.KeyOf(labels) })
+		c.relabel(&c.nodes[i], func(n *node) { n.labels, n.zone = labels, zone.KeyOf(labels) })
 	}
 }
 
@@ -421,23 +421,28 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 				c.indexLoad()
 			}
 			name := fmt.Sprint("n", r.Intn(7))
-			switch r.Intn(18) {
+			action := r.Intn(18)
+			i, exists := c.nodeByID[name]
+			if !exists && action >= 2 && action <= 8 {
+				action = -1
+			}
+			switch action {
 			case 0, 1:
 				if n := randomNode(r, name); c.AddNodeObject(n) == nil {
 					m.node[name] = n
 				}
 			case 2:
-				c.DeleteNode(name)
+				c.DeleteNode(&c.nodes[i])
 			case 3:
-				c.Fail(name)
+				c.Fail(&c.nodes[i])
 			case 4, 5:
-				c.Recover(name)
+				c.Recover(&c.nodes[i])
 			case 6:
-				c.SetTaint(name, v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule})
+				c.SetTaint(&c.nodes[i], v1.Taint{Key: "k", Effect: v1.TaintEffectNoSchedule})
 			case 7:
-				c.RemoveTaint(name, "k", v1.TaintEffectNoSchedule)
+				c.RemoveTaint(&c.nodes[i], "k", v1.TaintEffectNoSchedule)
 			case 8:
-				c.Cordon(name, r.Intn(3) == 0)
+				c.Cordon(&c.nodes[i], r.Intn(3) == 0)
 			case 9:
 				relabel(c, name, v1.LabelTopologyZone, fmt.Sprint("z", r.Intn(3)))
 			case 10, 11, 12, 13:
@@ -446,14 +451,19 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 					m.pods[p.Namespace+"/"+p.Name] = p
 				}
 			case 14:
-				c.DeletePod(evictor.PodKey{Namespace: "default", Name: fmt.Sprint("p", r.Intn(20))})
+				if i, ok := c.findPod(evictor.PodKey{Namespace: "default", Name: fmt.Sprint("p", r.Intn(20))}); ok {
+					c.deletePod(i)
+				}
 			case 15:
-				c.SetPhase(evictor.PodKey{Namespace: "shop", Name: fmt.Sprint("p", r.Intn(20))}, []v1.PodPhase{v1.PodRunning, v1.PodSucceeded}[r.Intn(2)])
+				if i, ok := c.findPod(evictor.PodKey{Namespace: "shop", Name: fmt.Sprint("p", r.Intn(20))}); ok {
+					c.SetPhase(i, []v1.PodPhase{v1.PodRunning, v1.PodSucceeded}[r.Intn(2)])
+				}
 			case 16:
 				relabel(c, name, "pool", fmt.Sprint(r.Intn(3)))
 			case 17:
 				key, app := evictor.PodKey{Namespace: "shop", Name: fmt.Sprint("p", r.Intn(20))}, map[string]string{"app": fmt.Sprint(r.Intn(3))}
-				if c.SetPodLabels(key, app) {
+				if i, ok := c.findPod(key); ok {
+					c.SetPodLabels(i, app)
 					m.pods[key.String()].Labels = app
 				}
 			}
@@ -513,7 +523,7 @@ func TestCordonedAndSilentNodesTakePodsThatTolerateIt(t *testing.T) {
 	for _, name := range []string{"cordoned", "open"} {
 		require.NoError(t, c.AddNode(name, zone.Key{}))
 	}
-	c.Cordon("cordoned", true)
+	c.Cordon(&c.nodes[c.nodeByID["cordoned"]], true)
 	silent := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "silent"}}
 	silent.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}
 	require.NoError(t, c.AddNodeObject(silent))

@@ -63,15 +63,18 @@ type driver struct {
 
 var errAPIDown = apierrors.NewServiceUnavailable("the API is down")
 
-// InvalidError has all faults of a scenario that was not played.
+// InvalidError has the faults of a scenario: all that can be told before it is played, or the first event that cannot
+// happen at its time.
 type InvalidError struct{ error }
 
 // Unwrap returns the faults.
 func (e *InvalidError) Unwrap() error { return e.error }
 
 // Play plays the scenario with the given controllers and reports the result. Without controllers, one evictor acts.
-// Controllers are made and stepped in the given order. Play stops when the context ends. The error lists every fault of
-// the scenario, as an InvalidError, or is the error of a controller, of Read, of Timeline or of the context.
+// Controllers are made and stepped in the given order. Play stops when the context ends. The error is an InvalidError if
+// the scenario has faults, or that of a controller, of Read, of Timeline or of the context. Whatever does not depend on
+// what happens is checked first: fields, and names of nodes, pods and zones that never exist. An event that cannot happen
+// at its time, such as one on a node that has been deleted, ends the simulation then.
 func Play(ctx context.Context, s Scenario, controllers ...Start) (*Report, error) {
 	return s.playOn(ctx, newCluster(clockOf(s.Clock)), controllers...)
 }
@@ -108,18 +111,15 @@ func New(s Scenario) (*World, error) {
 	return p.world, nil
 }
 
-// player checks the scenario and adds its objects to the cluster.
+// player adds the scenario's objects and zones to the cluster, and checks it.
 func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	s = s.WithDefaults()
 	p := &player{scenario: &s, starts: starts, cluster: c, seen: make(map[string]struct{})}
 	if err := s.fill(p.cluster); err != nil {
 		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})
 	}
-	if err := s.check(p.cluster); err != nil {
+	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})
-	}
-	if err := p.generate(); err != nil {
-		return nil, fmt.Errorf("simulation: %w", err)
 	}
 	p.writer = &writer{Cluster: p.cluster, Line: p.line, Before: p.reach, AskBudgets: s.AskBudgets}
 	p.world = &World{player: p}
@@ -150,7 +150,6 @@ func (p *player) begin() error {
 	}
 	p.sampler = newSampler(s.Until, s.Points)
 	p.report.DaemonSetPods = c.countPods()
-	p.events = s.Plan()
 	if !p.driven {
 		p.tellSettings()
 	}
@@ -167,7 +166,7 @@ func (p *player) begin() error {
 		c.awaitUnbound(s.ReplaceAfter)
 	}
 	c.StartKubelets(s.LeaseInterval, s.StatusInterval, !s.LeasesTogether)
-	return p.drivers()
+	return nil
 }
 
 func (p *player) play(ctx context.Context) (*Report, error) {
@@ -183,23 +182,6 @@ func (p *player) play(ctx context.Context) (*Report, error) {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
 	return r, nil
-}
-
-// generate adds the zones of the scenario.
-func (p *player) generate() error {
-	zones := p.scenario.Zones
-	nodes, pods := 0, 0
-	for i := range zones {
-		z := &zones[i]
-		nodes, pods = nodes+z.Nodes, pods+z.Nodes*(z.PodsPerNode+z.DaemonSetPodsPerNode)
-	}
-	p.cluster.Reserve(nodes, pods)
-	for i := range zones {
-		if err := p.addZone(&zones[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // restart starts new controllers, which know nothing.

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -23,13 +24,19 @@ func configured(change func(*evictor.Config)) evictor.Config {
 	return c
 }
 
-// checked returns the faults of a scenario without objects.
+// checked plays a scenario without objects and without controllers, and returns its faults.
 func checked(s Scenario) error { return checkedOn(newCluster(clockOf(nil)), s) }
 
-// checkedOn returns those of one on a cluster that has objects.
+// checkedOn plays one on a cluster that has objects.
 func checkedOn(c *cluster, s Scenario) error {
-	s = s.WithDefaults()
-	return s.check(c)
+	_, err := s.playOn(context.Background(), c, func(*World) (Controller, error) {
+		return StepFunc(func(context.Context) (time.Time, error) { return time.Time{}, nil }), nil
+	})
+	var invalid *InvalidError
+	if errors.As(err, &invalid) {
+		return invalid.Unwrap()
+	}
+	return err
 }
 
 // play plays a scenario and returns its timeline as text.
@@ -83,5 +90,21 @@ func TestEventThatFailsInTheRunIsNumbered(t *testing.T) {
 		Until:        5 * time.Minute,
 		ReplaceAfter: -1,
 	})
-	require.EqualError(t, err, "simulation: event 1 (at 3m0s): pod default/x already exists")
+	require.EqualError(t, err, "simulation: event 1 (at 3m0s): addPod: pod default/x already exists")
+	require.ErrorAs(t, err, new(*InvalidError))
+}
+
+// A name that never exists is told of before anything happens, with all others.
+func TestMistypedNamesDoNotWait(t *testing.T) {
+	s := sound()
+	s.Events = []Event{
+		{At: 50 * time.Minute, AddNode: &AddNode{Name: "new", Zone: "new"}},
+		{At: 51 * time.Minute, Fail: named("new", "knew")},
+		{At: 52 * time.Minute, Recover: &Nodes{Zone: "knew"}},
+		{At: 53 * time.Minute, AddPod: &AddPod{Name: "p", Node: "a-01"}},
+	}
+	s.Timeline = func(timeline.Line) error { return errors.New("something has happened") }
+	require.EqualError(t, checked(s), `event 2 (at 51m0s): fail: node knew does not exist
+event 3 (at 52m0s): recover: zone "knew" does not exist
+event 4 (at 53m0s): addPod: node a-01 does not exist`)
 }

@@ -217,26 +217,6 @@ func (c *cluster) removePod(i int32) {
 	c.podChanged(id)
 }
 
-// DeletePod deletes a pod. On a live node it is gone at once, on a failed one it stays terminating.
-func (c *cluster) DeletePod(key evictor.PodKey) bool {
-	i, ok := c.podByID[c.id(key)]
-	if !ok {
-		return false
-	}
-	c.deletePod(i)
-	return true
-}
-
-// ForceDeletePod removes a pod's object at once, even on a failed node, and says whether there was one.
-func (c *cluster) ForceDeletePod(key evictor.PodKey) bool {
-	i, ok := c.findPod(key)
-	if !ok {
-		return false
-	}
-	c.takeAway(i)
-	return true
-}
-
 // takeAway removes the object of a pod at once, whatever its kubelet knows.
 func (c *cluster) takeAway(i int32) {
 	if p := &c.pods[i]; c.nodes[p.node].parted && !p.phase.finished() {
@@ -246,6 +226,7 @@ func (c *cluster) takeAway(i int32) {
 	c.removePod(i)
 }
 
+// deletePod deletes a pod. On a live node it is gone at once, on a failed one it stays terminating.
 func (c *cluster) deletePod(i int32) {
 	p := &c.pods[i]
 	c.deletionBegins(i)
@@ -264,17 +245,13 @@ func (c *cluster) deletePod(i int32) {
 }
 
 // DeleteNode removes a node and its pods.
-func (c *cluster) DeleteNode(name string) bool {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
+func (c *cluster) DeleteNode(n *node) {
+	name, i := n.name, c.nodeByID[n.name]
 	c.tellHappening(name, "the node is deleted with its pods")
-	c.nodes[i].deleted = true
-	for c.nodes[i].firstPod >= 0 {
-		c.takeAway(c.nodes[i].firstPod)
+	n.deleted = true
+	for n.firstPod >= 0 {
+		c.takeAway(n.firstPod)
 	}
-	n := &c.nodes[i]
 	c.moves(n, -1)
 	delete(c.emptied, i)
 	delete(c.outOfService, i)
@@ -289,5 +266,4 @@ func (c *cluster) DeleteNode(name string) bool {
 	if c.NodeChanged != nil {
 		c.NodeChanged(name)
 	}
-	return true
 }

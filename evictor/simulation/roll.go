@@ -17,13 +17,7 @@ type roll struct {
 // startRoll chooses the nodes.
 func (p *player) startRoll(e *Planned) error {
 	r := roll{event: *e, next: p.cluster.Clock.Elapsed()}
-	err := p.choose(e, &e.Roll.Nodes, func(*node) bool { return true }, func(name string) bool {
-		_, exists := p.cluster.nodeByID[name]
-		if exists {
-			r.nodes = append(r.nodes, name)
-		}
-		return exists
-	})
+	err := p.choose(e, nil, func(n *node) { r.nodes = append(r.nodes, n.name) })
 	p.teller.touched = p.teller.touched[:0] // nothing has happened to them yet
 	p.rolls = append(p.rolls, r)
 	return err

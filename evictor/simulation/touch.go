@@ -6,40 +6,24 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/evictkit/evictkit/evictor"
 )
 
 // SetCondition makes a live kubelet report a condition, now and from now on. A condition that is none of the kubelet's,
 // such as an announcement of maintenance, is written at once by whoever it belongs to, even if the kubelet is not alive.
-func (c *cluster) SetCondition(name string, kind v1.NodeConditionType, status v1.ConditionStatus) bool {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
-	n := &c.nodes[i]
+func (c *cluster) SetCondition(n *node, kind v1.NodeConditionType, status v1.ConditionStatus) {
 	if n.failed {
-		if findCondition(healthy, kind) >= 0 {
-			return false
-		}
 		c.tellHappening(n.name, fmt.Sprintf("someone writes %s=%s", kind, status))
 		n.setKubelet(kind, status)
 		c.writeCondition(n, kind, status)
-		return true
+		return
 	}
 	c.tellHappening(n.name, fmt.Sprintf("the kubelet reports %s=%s", kind, status))
 	n.setKubelet(kind, status)
-	c.call(&c.kubelets.reports, i, c.report)
-	return true
+	c.call(&c.kubelets.reports, c.nodeByID[n.name], c.report)
 }
 
 // SetTaint adds a taint, or replaces the one with the same key and effect.
-func (c *cluster) SetTaint(name string, taint v1.Taint) bool {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
-	n := &c.nodes[i]
+func (c *cluster) SetTaint(n *node, taint v1.Taint) {
 	if taint.Effect == v1.TaintEffectNoExecute && taint.TimeAdded == nil {
 		added := stamp(c.now())
 		taint.TimeAdded = &added
@@ -47,23 +31,16 @@ func (c *cluster) SetTaint(name string, taint v1.Taint) bool {
 	n.taints = append(without(n.taints, taint.Key, taint.Effect), taint)
 	c.tellHappening(n.name, "someone adds the taint "+taint.ToString())
 	c.nodeChanged(n)
-	return true
 }
 
 // RemoveTaint removes the taint with that key and effect, if it is there.
-func (c *cluster) RemoveTaint(name, key string, effect v1.TaintEffect) bool {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
-	n := &c.nodes[i]
+func (c *cluster) RemoveTaint(n *node, key string, effect v1.TaintEffect) {
 	if effect == v1.TaintEffectNoExecute {
 		c.overdue(n)
 	}
 	n.taints = without(n.taints, key, effect)
 	c.tellHappening(n.name, fmt.Sprintf("someone removes the taint %s:%s", key, effect))
 	c.nodeChanged(n)
-	return true
 }
 
 func without(taints []v1.Taint, key string, effect v1.TaintEffect) []v1.Taint {
@@ -77,36 +54,22 @@ func without(taints []v1.Taint, key string, effect v1.TaintEffect) []v1.Taint {
 }
 
 // Cordon sets or clears spec.unschedulable.
-func (c *cluster) Cordon(name string, unschedulable bool) bool {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
-	c.nodes[i].unschedulable = unschedulable
-	c.tellHappening(name, map[bool]string{true: "the node is cordoned", false: "the node is uncordoned"}[unschedulable])
-	c.nodeChanged(&c.nodes[i])
-	return true
+func (c *cluster) Cordon(n *node, unschedulable bool) {
+	n.unschedulable = unschedulable
+	c.tellHappening(n.name, map[bool]string{true: "the node is cordoned", false: "the node is uncordoned"}[unschedulable])
+	c.nodeChanged(n)
 }
 
 // SetTolerations replaces a pod's tolerations.
-func (c *cluster) SetTolerations(key evictor.PodKey, tolerations []v1.Toleration) bool {
-	i, ok := c.findPod(key)
-	if !ok {
-		return false
-	}
+func (c *cluster) SetTolerations(i int32, tolerations []v1.Toleration) {
 	spec := *c.pods[i].spec
 	spec.Tolerations = tolerations
 	c.pods[i].spec = c.spec(spec)
 	c.podChanged(c.pods[i].id)
-	return true
 }
 
 // SetPhase sets a pod's phase; a pod that ends is no longer Ready.
-func (c *cluster) SetPhase(key evictor.PodKey, p v1.PodPhase) bool {
-	i, ok := c.findPod(key)
-	if !ok {
-		return false
-	}
+func (c *cluster) SetPhase(i int32, p v1.PodPhase) {
 	c.healthy(&c.pods[i], -1)
 	c.counted(&c.pods[i], -1)
 	c.occupies(i, -1)
@@ -116,31 +79,21 @@ func (c *cluster) SetPhase(key evictor.PodKey, p v1.PodPhase) bool {
 	c.counted(&c.pods[i], 1)
 	c.occupies(i, 1)
 	c.podChanged(c.pods[i].id)
-	return true
 }
 
-func (c *cluster) relabel(name string, change func(*node)) bool {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
-	n := &c.nodes[i]
+// relabel changes the labels of a node.
+func (c *cluster) relabel(n *node, change func(*node)) {
 	c.moves(n, -1)
 	change(n)
 	c.moves(n, 1)
 	c.relabelled()
 	c.nodeChanged(n)
-	return true
 }
 
 // SetPodLabels replaces a pod's labels, by which disruption budgets and the affinity of other pods know it.
-func (c *cluster) SetPodLabels(key evictor.PodKey, labels map[string]string) bool {
-	i, ok := c.findPod(key)
-	if !ok {
-		return false
-	}
+func (c *cluster) SetPodLabels(i int32, labels map[string]string) {
 	p := &c.pods[i]
-	of := workloadKey{namespace: key.Namespace}
+	of := workloadKey{namespace: c.spaces[p.id.space]}
 	if p.member != 0 {
 		of = c.levels.members[p.member-1].workloadKey
 	}
@@ -150,7 +103,6 @@ func (c *cluster) SetPodLabels(key evictor.PodKey, labels map[string]string) boo
 	p.spec, p.member = c.spec(spec), c.member(of.namespace, of.kind, of.name, spec.labels)
 	c.wanted(i, 1)
 	c.podChanged(c.pods[i].id)
-	return true
 }
 
 // wanted counts a pod, as one of those that its workload wants too (+1), or no longer (-1).

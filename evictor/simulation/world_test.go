@@ -199,8 +199,8 @@ func TestDoSaysWhatIsWrong(t *testing.T) {
 	})
 	require.Len(t, errs, 9)
 	for i, want := range []string{
-		"Do was called before the first Step", `cordon: node "q" does not exist`, "nodes: nothing is selected", `taint: effect: ""`,
-		`deletePod: pod "x/q" does not exist`, "restart: only an event", "0 actions",
+		"Do was called before the first Step", `cordon: node q does not exist`, "nodes: nothing is selected", `taint: effect: ""`,
+		`deletePod: pod x/q does not exist`, "restart: only an event", "0 actions",
 	} {
 		require.ErrorContains(t, errs[i], want)
 	}

@@ -86,8 +86,8 @@ func TestASiteThatIsCutOffKeepsItsPods(t *testing.T) {
 	require.Equal(t, []string{"b-2-p0"}, cluster.Evicted())
 }
 
-// TestASiteThatIsCutOffBitByBit keeps its pods too, if the last of its nodes falls silent before they have left, and also when
-// they come back bit by bit.
+// TestASiteThatIsCutOffBitByBit: it keeps its pods too if its last node falls silent before they have left, and when its
+// nodes come back one by one.
 func TestASiteThatIsCutOffBitByBit(t *testing.T) {
 	cluster := started(t)
 	for _, node := range []string{"b-0", "b-1", "b-2"} {

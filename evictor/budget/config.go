@@ -64,8 +64,8 @@ type Bound struct {
 	// Per is a dimension: the bound applies to each of its groups separately, and not to members outside all of them. If
 	// empty, the bound applies to all members together.
 	Per string
-	// Without is a dimension whose members the bound counts but never refuses. If it holds the failed nodes, for example,
-	// these stop a program that replaces healthy nodes, but not the evictor.
+	// Without is a dimension: the bound counts the members in its groups, but never refuses one. If these are the failed
+	// nodes, for example, they stop a program that replaces healthy nodes, but not the evictor.
 	Without string
 
 	// Of is what is counted. Max is the upper limit, Min the lower one.

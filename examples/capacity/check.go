@@ -65,7 +65,7 @@ func usable(node *v1.Node) bool {
 	return false
 }
 
-// fits says whether the node has room for the pod beside its own pods and those to which room there is promised.
+// fits says whether the node has room for the pod beside its own pods and those that were promised room there.
 func (c *Check) fits(pod *v1.Pod, node *v1.Node, now time.Time) bool {
 	free := node.Status.Allocatable.DeepCopy()
 	take := func(pod *v1.Pod) {

@@ -76,8 +76,8 @@ func autonomy(node *v1.Node) (ends time.Time, ending, some bool) {
 	return ends, false, true
 }
 
-// Step has the evictor read the nodes again whose time has just ended, because nothing else changes them then: changed is
-// its NodeChanged. Step says when to call it again. A node may become Unknown at any time, so that is soon.
+// Step has the evictor read each node again whose time has just ended, because nothing else changes the node then. changed
+// is the evictor's NodeChanged. Step returns when to call it again: soon, because a node may become Unknown at any time.
 func (s *Sites) Step(changed func(node string)) (next time.Time) {
 	now := s.Clock.Now()
 	next = now.Add(time.Minute)

@@ -242,9 +242,9 @@ type replacer interface {
 	ReplaceTaints(ctx context.Context, node *v1.Node, list []v1.Taint) error
 }
 
-// patch changes a node's taints and labels; a patch of a pod's status is dropped. A patch based on an older version is
-// applied to the newest one. Upstream would get the same result after a conflict and a wait. There is no wait here,
-// because upstream holds a lock meanwhile that its next pass may need, and virtual time would stand still for ever.
+// patch changes a node's taints and labels, and drops a patch of a pod's status. It applies a patch based on an older
+// version to the newest one. With a real API server, upstream would get the same result after a conflict and a wait. It
+// must not wait here: it would hold a lock that its next pass may need, and virtual time would stand still for ever.
 func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Object, error) {
 	current, err := s.get(resource, a.GetNamespace(), a.GetName())
 	if err != nil {

@@ -169,7 +169,7 @@ func Breaches(r *simulation.Report, expected []Expectation) (breaches []string) 
 	return breaches
 }
 
-// breach says how a figure violates its bounds, empty if it does not.
+// breach says how a figure violates its bounds, or returns "" if it does not.
 func (e *Expectation) breach(f simulation.Figure) string {
 	what := f.Name
 	if of := e.of(); of != "" {

@@ -33,9 +33,8 @@ type Options struct {
 
 	// Factory, if not nil, provides the informers, with whole objects and the leases of all namespaces. Use it in programs
 	// that have a factory anyway, so that they watch nothing twice. The Cluster's Run starts those of its informers that
-	// are not running, and ends them with itself. With a
-	// Factory, the guard notices only that the watch of leases stands still, not that those of nodes and pods are broken. Nil
-	// means the Cluster's own informers, which keep little.
+	// are not running, and ends them with itself. With a Factory, the guard notices only that the watch of leases stands
+	// still, not that those of nodes and pods are broken. Nil means the Cluster's own informers, which keep little.
 	Factory informers.SharedInformerFactory
 	// Informers is Factory for a cache that the program runs itself, such as controller-runtime's. The Cluster does not
 	// start it. If the cache makes its informers with Cluster.NewInformer, the guard also notices when their watches are

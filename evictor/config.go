@@ -57,8 +57,8 @@ type Config struct {
 	// leave as their tolerations end. If false, its pods are deleted after PodEvictionTimeout, at the zone's rate, as
 	// v1.16 did without taints and Katalyst still does. NoExecute taints that others set evict pods in both cases.
 	TaintBasedEviction bool
-	// PodEvictionTimeout counts only without TaintBasedEviction: a node joins the queue to be emptied this long after the last
-	// heartbeat that was seen of it or, if it reports that it is not ready, after the pass that found it so.
+	// PodEvictionTimeout counts only without TaintBasedEviction: a node joins the queue to be emptied this long after its
+	// last heartbeat was seen, or after the pass that found it not ready by its own report.
 	PodEvictionTimeout time.Duration
 	// NumericTolerations enables the toleration operators Lt and Gt, as Karpenter does.
 	NumericTolerations bool

@@ -180,9 +180,9 @@ type Decision struct {
 	// DryRun marks the decisions of a dry run: nothing was written.
 	DryRun bool
 
-	// Explain sets Times and Last when it returns a delay or a failure that was decided several times as one decision. Times is how often in
-	// a row it was decided, 0 if only once. Time is then the first time and Last the last; the other fields are as of the
-	// last time.
+	// Explain returns a delay or a failure that was decided several times in a row as one decision. Times says how often, and
+	// is 0 if it was only once. Otherwise Time is the first time and Last the last; the other fields are as of the last
+	// time.
 	Times int
 	Last  time.Time
 }

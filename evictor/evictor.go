@@ -64,8 +64,8 @@ type Options struct {
 	// MayHarmIn is MayHarm for one failure domain, such as an edge site that is cut off (openyurt#1197). The evictor asks
 	// it after MayHarm has said yes: before each taint and eviction in the domain, and in every Step while failed nodes
 	// wait for their turn there. An error stops new taints and evictions in that domain alone, including evictions by
-	// taints of others, and no tokens accrue there. NoSchedule taints wait too, so a scheduler may still put pods there. Call
-	// Kick when the answer changes, and the evictor asks at once. A nil function means yes.
+	// taints of others, and no tokens accrue there. NoSchedule taints wait too, so a scheduler may still put pods there.
+	// Kick makes the evictor ask at once; call it when the answer changes. A nil function means yes.
 	MayHarmIn func(domain zone.Key) error
 	// MayEvict, if not nil, permits each single eviction, by our taints, by others' or without any: is there room for the
 	// pod elsewhere, as the descheduler's nodeFit asks, or may it go at this hour? The evictor asks it last, when nothing
@@ -78,25 +78,25 @@ type Options struct {
 	// error once, and again when its text changes (EvictionDelayed, Reason MayEvict). A panic is logged and refuses.
 	//
 	// pod is what Clients.Pods shows, of which package clientgo keeps only some fields; do not change it. why is the
-	// decision that the evictor reports if it evicts the pod: why.Time is now, why.Taint the taint, nil without taints, and
-	// why.Deadline less why.Tolerated when the pod began to tolerate it, which a restart does not change. MayEvict may call the
-	// Evictor. The evictor may ask about several pods before the first has left, so a check of capacity must count the pods that it
-	// has permitted.
+	// decision that the evictor reports if it evicts the pod. why.Time is now. why.Taint is the taint, nil without taints.
+	// The pod began to tolerate it at why.Deadline less why.Tolerated; a restart does not change that instant. MayEvict may
+	// call the Evictor. The evictor may ask about several pods before the first has left, so a check of capacity must count
+	// the pods that it has permitted.
 	MayEvict func(ctx context.Context, pod *v1.Pod, why Decision) error
 	// Together names the pods that must leave with a pod, in any order: the others of its gang (Volcano, PodGroup), the
 	// replicas of its JobSet or LeaderWorkerSet. It returns nil for a pod that leaves alone. The evictor asks it, after
-	// MayEvict, when a pod is about to leave that a taint or a failed node condemns. Of the named pods, those leave with
-	// it that are bound to a node and were created before the deadline of the condemned pod, so replacements stay, even if it
-	// leaves much later. Pods that have ended, mirror pods and terminating ones are left alone. The relation is one step: the
-	// evictor does not ask who must leave with the named pods.
+	// MayEvict, when a pod that a taint or a failed node condemns is about to leave. A named pod leaves with it only if it
+	// is bound to a node and was created before the condemned pod's deadline, so replacements stay, even if the condemned
+	// pod leaves much later. Pods that have ended, mirror pods and terminating ones are left alone. The evictor does not ask
+	// who must leave with the named pods.
 	//
-	// First the evictor asks all permissions for every member: MayHarm and MayHarmIn for its domain, the holds of its
-	// node, MayEvict with why.With set to the condemned pod and, if Clients.PodWriter is an EvictionChecker, its disruption budgets. One refusal makes all of
-	// them wait. The evictor reports it once (EvictionDelayed, Reason Together) and asks again as after a refusal by
-	// MayEvict. If there is none, all leave at that instant, the condemned pod last, because its taint is the only record
-	// for the next process. From then on nothing calls the evictions off, and only MayWrite and API errors delay the rest:
-	// if a disruption budget allows one of two, the first is gone when the second is refused. Members cost no turn and no
-	// budget.
+	// First the evictor asks all permissions for every member: MayHarm, MayHarmIn for its domain, the holds of its node,
+	// MayEvict with why.With set to the condemned pod and, if Clients.PodWriter is an EvictionChecker, its disruption
+	// budgets. One refusal makes all of them wait. The evictor reports it once (EvictionDelayed, Reason Together) and asks
+	// again as after a refusal by MayEvict. If nothing refuses, all leave at that instant, the condemned pod last, because
+	// its taint is the only record for the next process. From then on nothing calls the evictions off, and only MayWrite and
+	// API errors delay the rest: if a disruption budget allows one of two, the first is gone when the second is refused.
+	// Members cost no turn and no budget.
 	//
 	// pod is what Clients.Pods shows; do not change it. The evictor holds no lock while it calls Together. A panic is
 	// logged and refuses.
@@ -119,10 +119,10 @@ type Options struct {
 	// (TurnRefused), and asks again after Config.GateInterval. The program makes the Budget, on the evictor's clock, and
 	// may share it with others that act on nodes. The evictor Sets every node that has a verdict. A node counts as acted
 	// on from its taint until the taint is lifted; without TaintBasedEviction, from its first eviction until it is ready.
-	// Taints of an earlier process count too. So a bound of budget.Bad or budget.Unavailable can stop the evictor itself: once
-	// more nodes have failed than it allows, none of them is tainted. A bound that is meant for another program exempts
-	// failed nodes by budget.Bound.Without. The evictor acts under the name "evictor" (budget.Budget.As), so a new
-	// evictor on the same Budget continues what the last one began. One evictor at a time may use a Budget. Half
+	// Taints of an earlier process count too. So a bound on budget.Bad or budget.Unavailable can stop the evictor itself:
+	// once more nodes have failed than the bound allows, none of them is tainted. If a bound is meant for another program,
+	// let it exempt failed nodes (budget.Bound.Without). The evictor acts under the name "evictor" (budget.Budget.As), so a
+	// new evictor on the same Budget continues what the last one began. One evictor at a time may use a Budget. Half
 	// TaintEviction asks no Budget.
 	//
 	// For trials (budget.Unproven), the evictor Judges each node. One that is ready again within Config.FalseAlarmWithin

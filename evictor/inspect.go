@@ -20,16 +20,16 @@ func (e *Evictor) AllZonesDown() bool { return e.zones.AllDown() }
 
 // NodeStatus is a copy of what the evictor knows about a node.
 type NodeStatus struct {
-	// Verdict is the last one. Its LastBeat is as of now, so LastBeat plus Grace is when a verdict of Unknown may come next, at
-	// a pass.
+	// Verdict is the last one, but its LastBeat is as of now. So a verdict of Unknown can come at the first pass after
+	// LastBeat plus Grace.
 	Verdict health.Verdict
 	Zone    zone.Key
 	// Held is why the node is held, or the condition that announces its maintenance (Config.MaxAnnounced); empty means
 	// neither.
 	Held string
 	// HeldBack is what holds back our taints on the node and evictions by them: a pause, MayHarm or MayHarmIn, the zone
-	// policy, or an exceeded bound of Options.Budget, which holds back only evictions. Nil means none of these; MayWrite is not
-	// told of each node.
+	// policy, or an exceeded bound of Options.Budget, which holds back only evictions. Nil means none of these. MayWrite
+	// does not show here.
 	HeldBack error
 	// Waiting says that the node is in its zone's queue.
 	Waiting bool
@@ -86,8 +86,8 @@ func (e *engine) status(rec *record) NodeStatus {
 // Eviction is an armed eviction: the pod has to leave, and has not yet.
 type Eviction struct {
 	Pod PodRef
-	// Due is when the evictor tries it next: at its deadline, or later if something held it back or it failed. If it waits for
-	// its node's turn, it goes when the turn comes (Waiting.Turn), even if that is earlier.
+	// Due is when the evictor tries it next: at its deadline, or later if something held it back or it failed. If it waits
+	// for its node's turn, the evictor tries it when the turn comes (Waiting.Turn), even if that is earlier.
 	Due time.Time
 	// Attempt is how many tries have failed so far. A refusal is no failure.
 	Attempt int
@@ -126,8 +126,8 @@ type Waiting struct {
 	// Since is when it began to wait.
 	Since time.Time
 	// Turn is when its turn comes if nothing changes, by its place in the queue and the zone's rate. It is zero while the
-	// zone's rate is 0, or while a pause or a permission holds taints back there. It does not foresee what may refuse the turn
-	// once it comes: Options.Budget, Config.MaxFailedNodes, Options.MayWrite. Then it is now, each time that you ask.
+	// zone's rate is 0, or while a pause or a permission holds taints back there. It does not foresee that Options.Budget,
+	// Config.MaxFailedNodes or Options.MayWrite may refuse the turn. While one of them does, Turn is now whenever you ask.
 	Turn time.Time
 }
 

@@ -60,8 +60,8 @@ func (m *livesMind) in(bound *budget.Bound, known *livesNode) (livesGroup, bool)
 	return livesGroup{bound, ""}, true
 }
 
-// unheard is how long nobody will listen: row "a gap between two passes adds one period to anybody's silence at most". In exact
-// mode it adds nothing.
+// unheard is how long nobody will listen: row "a gap between two passes adds at most one period to a node's silence".
+// In exact mode it adds nothing.
 func (m *livesMind) unheard() time.Duration {
 	if !m.world.plan.Exact {
 		return 0

@@ -24,8 +24,8 @@ func (p livesPlan) marks(config *evictor.Config) {
 	}
 }
 
-// crowded is row "in a partially disrupted zone the pods of few nodes are marked at once": as far as this process has marked them itself, and its zone is surely
-// partially disrupted since the last pass, and was not for long.
+// crowded is row "in a partially disrupted zone, we mark the pods of only some nodes at once": this process has marked as many
+// itself, and the zone has surely been partially disrupted since the last pass, but not for long.
 func (m *livesMind) crowded(known *livesNode) bool {
 	if m.world.plan.MaxMarked == 0 || m.slow[known.domain].IsZero() || m.world.now.Sub(m.perhaps[known.domain]) >= livesMarkAll-m.world.config.NodeMonitorPeriod {
 		return false

@@ -188,7 +188,7 @@ func (m *livesMind) marks(ref evictor.PodRef) string {
 		{"marked without a verdict", !known.silent && ready != v1.ConditionUnknown},
 		{"row pods are not marked not Ready while every zone is down", !m.downSince.IsZero()},
 		{"row an evictor that begins to watch waits for one grace before it marks", m.early(known)},
-		{"row in a partially disrupted zone the pods of few nodes are marked at once", m.crowded(known)},
+		{"row in a partially disrupted zone, we mark the pods of only some nodes at once", m.crowded(known)},
 		{"marked twice", pod.Pod != nil && pod.UID == ref.UID && pod.marked.After(known.spoke) && !pod.marked.Before(known.first) && // row "a recreated node starts afresh"
 			(ready == v1.ConditionUnknown && m.behind.Before(pod.marked) || pod.marked.After(known.beat))}, // else the store does not show the outage before
 	}.first()

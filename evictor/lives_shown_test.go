@@ -215,8 +215,8 @@ func (m *livesMind) lives(known *livesNode) {
 	known.beat, known.heard, known.silent, known.confirmed, known.lost = m.world.now, m.hears(), false, false, m.unheard()
 }
 
-// hears is how long this process has listened: row "a gap between two passes adds one period to anybody's silence at
-// most". Exact mode has no passes to miss, and its gaps are not judged.
+// hears is how long this process has listened: row "a gap between two passes adds at most one period to a node's
+// silence". Exact mode has no passes to miss, and its gaps are not judged.
 func (m *livesMind) hears() time.Duration {
 	switch {
 	case m.world.plan.Exact:

@@ -33,8 +33,8 @@ func sparing(period time.Duration) evictor.Config {
 	return cfg
 }
 
-// In a partially disrupted zone the pods of few nodes are marked at once; those of the others when a place is free, when
-// the zone is better, when it has been like that for long, or when it is lost as a whole.
+// In a partially disrupted zone, the evictor marks the pods of only some nodes at once. It marks those of the others when
+// a place is free, when the zone is better, when it has been disrupted for long, or when it is lost as a whole.
 func TestFewNodesAreMarkedInAPartialDisruption(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		for name, row := range map[string]struct {

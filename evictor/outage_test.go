@@ -139,7 +139,7 @@ func TestObserverThatReturnsTaintsNobodyBeforeAGrace(t *testing.T) {
 	require.Equal(t, []string{"45.000", "250.000", "260.000"}, times(says(c, "NoExecute", "add")), "the wait cost no tokens")
 }
 
-// An eviction that is due by then is cancelled, and armed again after that grace period. Its reason says so.
+// An eviction that is due by then is cancelled as NotSettled, and armed again after that grace period.
 func TestObserverThatReturnsEvictsNobodyBeforeAGrace(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	e := c.Start(config())
@@ -156,7 +156,7 @@ func TestObserverThatReturnsEvictsNobodyBeforeAGrace(t *testing.T) {
 	require.Equal(t, evictor.PodEvicted, last().Kind)
 }
 
-// NodeStatus tells the last heartbeat as it is now, not as of the verdict.
+// NodeStatus has the last heartbeat as of now, not as of the verdict.
 func TestLastBeatIsAsOfNow(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3))
 	e := c.Start(config())

@@ -14,7 +14,7 @@ import (
 // GroupConfig configures a Group. Only Rate is required.
 type GroupConfig[D, K comparable] struct {
 	// Config holds for the whole group; Rate and Burst hold for each domain, until SetRate. A domain that begins with a Rate
-	// has a token at once, as upstream's do; one that begins Stopped has to save one up after SetRate.
+	// has a token at once, as upstream's has; one that begins Stopped must first save one up after SetRate.
 	Config
 	// MaxRate limits all domains together, in items a second; 0 means no limit. It saves up at most one token.
 	MaxRate float64

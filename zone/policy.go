@@ -66,8 +66,8 @@ func (s Situation) In(state State) (length time.Duration, before State) {
 type Ruling struct {
 	// State classifies the counts. A value that is none of the constants counts as Initial.
 	State State
-	// Rate is in members a second; 0 stops. A rate that is negative or not finite counts as 0. No turns are saved up, so at a
-	// rate of 100 members follow each other by 10 ms.
+	// Rate is in members a second; 0 stops. A rate that is negative or not finite counts as 0. Turns are not saved up: at a
+	// rate of 100, they come 10 ms apart.
 	Rate float64
 	// Pending is what happens to evictions that were decided before and not yet carried out. A value that is none of
 	// the constants counts as Wait.
@@ -88,11 +88,11 @@ type Pending uint8
 const (
 	// GoOn: they are carried out when due, even at rate 0, which only stops new ones.
 	GoOn Pending = iota
-	// Wait: they stay, but nobody carries them out until the domain is back to GoOn. What is overdue by then is carried out at
-	// once; if the members of a domain come back one by one, Cancel is safer.
+	// Wait: they stay, but nobody carries them out until the domain is back to GoOn. What is overdue by then is carried out
+	// first, member by member at the domain's rate. If members come back one by one, Cancel is safer.
 	Wait
-	// Cancel: they are dropped, and the taints of ours that led to them are lifted. A member that is still bad needs a new turn,
-	// which may come as soon as the domain has a rate again.
+	// Cancel: they are dropped, and the taints of ours that led to them are lifted. A member that is still bad needs a new
+	// turn, which may come as soon as the domain has a rate again.
 	Cancel
 )
 

@@ -58,7 +58,7 @@ type Tracker[K, D comparable] struct {
 
 // NewTracker returns an empty tracker of Kubernetes zones on the real clock, with zones ordered by Key. It returns an
 // error if the policy is nil, or if the policy has a Validate() error method that fails; it wraps that error. For another
-// clock, as in a test, call New with Config{Policy: policy, Compare: Key.Compare, Clock: clock}.
+// clock, in a test for example, call New with Config{Policy: policy, Compare: Key.Compare, Clock: clock}.
 func NewTracker[K comparable](policy Policy) (*Tracker[K, Key], error) {
 	return New[K](Config[Key]{Policy: policy, Compare: Key.Compare})
 }

@@ -6,7 +6,8 @@ import "time"
 // bound. If the action counts already, nothing changes. If the member is only reserved under this name, or nobody acts
 // on it, the action counts as if it had been reserved and committed at began; trials count it from now. It goes on
 // until End or Remove. Adopt returns false and changes nothing if there is no such member or if another name acts on
-// it. After a restart, Adopt everything before the first Reserve, which counts only what the Budget knows of.
+// it. After a restart, Adopt every action before the first Reserve, because Reserve counts only those that the Budget
+// knows of.
 func (b *Budget[K, M]) Adopt(key K, began time.Time) bool {
 	return b.AdoptAt(key, began, b.now())
 }

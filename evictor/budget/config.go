@@ -64,8 +64,8 @@ type Bound struct {
 	// Per is a dimension: the bound applies to each of its groups separately, and not to members outside all of them. If
 	// empty, the bound applies to all members together.
 	Per string
-	// Without is a dimension whose groups the bound exempts: it counts their members, and never refuses one. With a dimension
-	// of the nodes that have failed, say, a program that replaces healthy nodes stops for them, and the evictor does not.
+	// Without is a dimension: the bound counts the members in its groups, but never refuses one. If these are the failed
+	// nodes, for example, they stop a program that replaces healthy nodes, but not the evictor.
 	Without string
 
 	// Of is what is counted. Max is the upper limit, Min the lower one.

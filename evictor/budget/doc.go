@@ -57,8 +57,8 @@
 // everything is as if there had been no reservation. Commit means that the action has begun: it goes on until End, or
 // until the member is removed, and counts as recent for as long as a bound looks back.
 //
-// Remove ends the member's action, and the total shrinks. If a node is deleted and another takes its place, keep the
-// member until its replacement is ready, or bound Healthy from below by a Count: else the next action begins at once.
+// Remove ends the member's action and shrinks the total. If a deleted node is replaced by another, keep the member
+// until the replacement is ready, or set a Min on Healthy, as a Count: otherwise the next action begins at once.
 //
 // When a bound refuses, the error is a *Refusal: the bound, its group, what would be counted, what is allowed, and
 // when time alone may change the answer. A change of a member, or the outcome of an action, may change it at any

@@ -19,13 +19,13 @@
 // them not Ready.
 //
 // Its informers keep little of each object: Keep lists all of it, and names what the program needs beside that. They
-// always keep labels. Pods with the same labels, annotations, owners or tolerations share one copy for as long as a pod
-// has them. With the informer's store and index, a pod takes about 340 bytes, and a node with 15 labels 2.6 KiB.
+// always keep labels. Pods share one copy of equal labels, annotations, owners or tolerations. With the informer's
+// store and index, a pod takes about 340 bytes, and a node with 15 labels 2.6 KiB.
 //
 // A tenant or a kubelet can make a Cluster keep at most some 60 KiB for each pod and 100 KiB for each node:
 //
-//   - Of more than 16 KiB of tolerations, it keeps only those for NoExecute; if these are still more, the pod counts as
-//     tolerating everything.
+//   - Of more than 16 KiB of tolerations, it keeps only those for NoExecute; if these still exceed 16 KiB, the pod
+//     counts as tolerating everything.
 //   - Of more than 16 KiB of taints, it keeps only those that an evictor writes and the first NoExecute ones, and reads
 //     the others again when it writes the list.
 //   - Of more than 16 KiB (pods) or 64 KiB (nodes) of labels, it keeps those that fit, in the order of their keys, but
@@ -46,19 +46,19 @@
 // makes each page small before it requests the next. A list never asks for resourceVersion 0, because the API server
 // would answer with everything at once, from a cache that may be old.
 //
-// A broken watch resumes where it was. While nobody answers, the Cluster tries again every second. If the API server
-// has forgotten that version meanwhile, the Cluster lists once more: the pages and one watch. Replicas lose their
-// watches together, so before a list or watch-list of more than a page, each waits a random time, up to a quarter of
-// LeaseSilence.
+// A broken watch resumes at the version it had reached. While nobody answers, the Cluster tries again every second. If
+// the API server has forgotten that version meanwhile, the Cluster lists and watches as it did at first. Replicas lose
+// their watches together, so before a list or watch-list of more than a page, each waits a random time, up to a quarter
+// of LeaseSilence.
 //
 // # How it writes
 //
 // Every write is a patch or a delete with the object's UID as precondition, so it never hits another object of the same
 // name. Taints are one merge patch of the whole list, with the resourceVersion that it was made from. Conditions are a
 // strategic merge patch by type, also with the resourceVersion, so that it does not overwrite a kubelet's newer report
-// unseen. Conflict means "read again". So does the Invalid with which the API server answers the UID of another object;
-// the Cluster returns it as Conflict. The store shows a write at once, before the watch delivers it, so that the next
-// write does not conflict with it.
+// unseen. Conflict means "read again". If the UID is another object's, the API server may answer Invalid, which the
+// Cluster returns as Conflict. The store shows a write at once, before the watch delivers it, so that the next write
+// does not conflict with it.
 //
 // To evict a pod, the Cluster sets its condition DisruptionTarget, then deletes it with its own grace period. With
 // Options.EvictionAPI it creates an Eviction (policy/v1) instead of deleting. If a disruption budget answers that with
@@ -73,12 +73,12 @@
 //
 // A controller whose watch is broken sees no heartbeats, and must not conclude that all nodes are dead. So a guard
 // calls the evictor's SetObserverHealth when it cannot see the cluster: the evictor freezes its verdicts, and taints
-// and evicts nothing until the guard can see again. The guard does so in two cases:
+// and evicts nothing until the guard can see again. There are two such cases:
 //
 //   - A watch has been broken for Options.LeaseSilence.
-//   - No lease at all has advanced for that long, and a look at the API server shows a fault on our side. The guard
-//     then reads a few leases live, those renewed last first, and others at each look. If it cannot read them, or they
-//     have advanced unseen, the fault is ours. If really no kubelet renews its lease, it is not, and the evictor acts.
+//   - No lease at all has advanced for that long, and the fault is on our side. To find out, the guard reads a few
+//     leases from the API server, those renewed last first, and others at each further look. If it cannot read them, or
+//     they have advanced unseen, the fault is ours. If they stand still there too, it is not, and the evictor acts.
 //
 // The guard must notice before grace periods end: keep LeaseSilence well below NodeMonitorGracePeriod. Without a watch
 // of leases, it only notices broken watches.
@@ -118,8 +118,8 @@
 //     kubelet, has written that node since (resourceVersion);
 //   - set the labels of a node's operating system and architecture, which never change, if it is the same node (UID);
 //   - set the condition of a pod and delete or evict it, if it is the same pod (UID): it spares a new pod of the same
-//     name, and evicts no pod twice, but it may evict a pod from a node that has since come back, which the next leader
-//     would have spared;
+//     name, and evicts no pod twice, but it may evict a pod that the next leader would have spared, because its node
+//     has come back;
 //   - mark a pod not Ready, but only if nobody has written that pod since (resourceVersion);
 //   - record events of what it did.
 //
@@ -127,7 +127,7 @@
 //
 // # What else there is
 //
-// Package metrics below this one has Prometheus metrics under upstream's names; package clientgotest a fake clientset
-// for tests in virtual time. Cluster.Check names, by verb and resource, the permissions that the account lacks. The
-// program examples/evictord uses all of it; examples/manager does the same within controller-runtime.
+// Package metrics below this one has Prometheus metrics under upstream's names; package clientgotest has a fake
+// clientset for tests in virtual time. Cluster.Check names, by verb and resource, the permissions that the account
+// lacks. The program examples/evictord uses all of it; examples/manager does the same within controller-runtime.
 package clientgo

@@ -33,8 +33,8 @@ type Options struct {
 
 	// Factory, if not nil, provides the informers, with whole objects and the leases of all namespaces. Use it in programs
 	// that have a factory anyway, so that they watch nothing twice. The Cluster's Run starts those of its informers that
-	// are not running, and ends them with itself. Nil means the Cluster's own informers, which keep little. With foreign
-	// watches, the guard notices only when that of the leases stands still, not when those of nodes and pods are broken.
+	// are not running, and ends them with itself. With a Factory, the guard notices only that the watch of leases stands
+	// still, not that those of nodes and pods are broken. Nil means the Cluster's own informers, which keep little.
 	Factory informers.SharedInformerFactory
 	// Informers is Factory for a cache that the program runs itself, such as controller-runtime's. The Cluster does not
 	// start it. If the cache makes its informers with Cluster.NewInformer, the guard also notices when their watches are
@@ -48,7 +48,7 @@ type Options struct {
 	// TaintManagerEviction, "node-controller" for all others.
 	Component string
 	// EventClient writes the events; nil means the same client as for everything else. A separate one keeps events from
-	// using up the rate limit of that one.
+	// using up the rate limit of everything else.
 	EventClient kubernetes.Interface
 
 	// EvictionClient evicts the pods; nil means the same client as for everything else. A separate one keeps evictions

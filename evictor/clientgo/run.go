@@ -27,8 +27,8 @@ const (
 // Run implements evictor.Source: it runs the informers, the guard and the event recorder until the context ends.
 // Evictor.Run calls it. A program calls it only if it uses Step, or wants to see the cluster before or after
 // Evictor.Run. Concurrent calls share one run, which lasts until the last of their contexts ends. After that the
-// Cluster is no longer Synced and cannot run again: another call returns an error. A call with a context returns no
-// other error.
+// Cluster is no longer Synced and cannot run again: another call returns an error. Otherwise, only a nil context or a
+// Cluster that New did not make is an error.
 func (c *Cluster) Run(ctx context.Context) error {
 	switch {
 	case c.client == nil:

@@ -59,9 +59,9 @@ type driven struct {
 	next time.Time
 }
 
-// Drive makes Advance step your own controller: when it asked to be called again, and also at every other instant at which
-// something happens in the cluster. So a test cannot show that it asked for too late a time. step is like Evictor.Step; a zero
-// time asks for no further call. It is called at once, and after the evictor if both are due. An error fails the test.
+// Drive makes Advance step your own controller: at the time for which it asked, and whenever something happens in the
+// cluster. So a test cannot show that the controller asked for too late a time. step is like Evictor.Step; a zero time asks
+// for no further call. Drive calls it at once; when both are due, the evictor steps first. An error fails the test.
 func (c *Cluster) Drive(step func(context.Context) (next time.Time, err error)) {
 	c.t.Helper()
 	d := &driven{step: step}

@@ -26,8 +26,8 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Epoch is the instant at which every Cluster starts: midnight UTC, on a Saturday. For another day or hour, Advance an empty
-// Cluster first, then AddNode.
+// Epoch is the instant at which every Cluster starts: midnight UTC, on a Saturday. To start on another day or at another
+// hour, Advance an empty Cluster, then AddNode.
 var Epoch = simulation.Epoch
 
 // Cluster is the in-memory cluster.

@@ -4,8 +4,8 @@
 // A Cluster has nodes with simulated kubelets, and pods bound to them. The kubelets renew their leases every ten
 // seconds and report their status every five minutes. New lays the cluster out, Start starts an evictor on it, and
 // Advance lets virtual time pass: kubelets renew and report, the evictor is stepped whenever it asked to be, and
-// everything due at one instant is done before the clock moves on. The same test gives the same result on every run. An
-// hour of a small cluster takes milliseconds.
+// everything due at one instant is done before the clock moves on. A test gives the same result on every run. An hour
+// of a small cluster takes milliseconds.
 //
 //	cluster := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
 //	cluster.Start(evictor.DefaultConfig())

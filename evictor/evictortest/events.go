@@ -133,8 +133,8 @@ func (c *Cluster) AddNode(node string, key zone.Key) {
 	c.add(newNode(node, c.clock.Now(), labelled(key, nil)))
 }
 
-// AddPod adds a Ready pod with these tolerations and without an owner. Here and below, a pod is named namespace/name, or just name in namespace
-// default.
+// AddPod adds a Ready pod with these tolerations and without an owner. Here and below, a pod's name is namespace/name, or
+// just name in namespace default.
 func (c *Cluster) AddPod(name, node string, tolerations ...v1.Toleration) {
 	c.t.Helper()
 	c.add(newPod(name, node, c.clock.Now(), tolerations))

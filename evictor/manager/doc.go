@@ -12,9 +12,9 @@
 //     clientgo.Cluster.NewInformer, unless ctrl.Options.Cache sets NewInformer: they read large clusters in pages, and
 //     let the guard see when a watch breaks. The cache keeps whole objects, because reconcilers may read them. If
 //     nobody else needs whole nodes, pods and leases, Cache.DefaultTransform: clientgo.Keep{}.Slim makes them small: a
-//     typical node takes 1.6 KiB instead of 12, a pod 2.0 instead of 5.9, a lease 0.5 instead of 2.0. Labels stay, and
-//     of annotations and owners what Keep names. The cache watches leases in all namespaces unless Cache.ByObject
-//     restricts them to kube-node-lease; with a ByObject, New fails while no API server answers.
+//     typical node takes 1.6 KiB instead of 12, a pod 2.0 instead of 5.9, a lease 0.5 instead of 2.0. Labels stay,
+//     and so do the annotations and owners that Keep names. The cache watches leases in all namespaces unless
+//     Cache.ByObject restricts them to kube-node-lease; with a ByObject, New fails while no API server answers.
 //   - leader election: a replica that cannot see the cluster, or whose writes all fail, neither takes nor keeps the
 //     lease. A manager that loses its lease ends, and the program with it.
 //   - probes: /readyz names what fails.

@@ -33,7 +33,7 @@ import (
 	evictormetrics "github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
-// Options change what differs from upstream's behaviour. The zero Options are valid.
+// Options are for what should differ from upstream's behaviour. The zero Options are valid.
 type Options struct {
 	// Cluster says how the evictor watches and writes the cluster. Its Informers must be nil: they are the manager's. A
 	// nil Logger becomes the manager's.
@@ -41,7 +41,7 @@ type Options struct {
 	// Evictor holds the evictor's options. Observer and OnPass run in addition to the metrics. The evictor asks MayWrite
 	// only while this replica leads and is fit to. A nil Logger becomes the manager's; a nil Jitter adds up to a fifth.
 	Evictor evictor.Options
-	// Registerer registers the metrics; nil means controller-runtime's registry, which can take them once in a process.
+	// Registerer registers the metrics; nil means controller-runtime's registry, which can take them only once in a process.
 	Registerer prometheus.Registerer
 }
 

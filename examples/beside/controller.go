@@ -60,7 +60,7 @@ func (i *Incidents) Open() []string {
 	return slices.Sorted(maps.Keys(i.open))
 }
 
-// Step handles all changes and all that is due, and returns when something is due next; the zero time means never.
+// Step handles every change and everything due, and returns when something is due next; the zero time means never.
 func (i *Incidents) Step(context.Context) (next time.Time, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -46,7 +46,7 @@ func (c *Check) MayEvict(_ context.Context, pod *v1.Pod, why evictor.Decision) e
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.promised, pod.UID) // the try before came to nothing
+	delete(c.promised, pod.UID) // an earlier try came to nothing
 	for node := range c.nodes.Nodes {
 		if node.Name != pod.Spec.NodeName && usable(node) && c.fits(pod, node, now) {
 			c.promised[pod.UID] = promise{pod, node.Name, now.Add(time.Minute)}
@@ -65,7 +65,7 @@ func usable(node *v1.Node) bool {
 	return false
 }
 
-// fits says whether the node has room for the pod beside its pods and those promised room there.
+// fits says whether the node has room for the pod beside its own pods and those that were promised room there.
 func (c *Check) fits(pod *v1.Pod, node *v1.Node, now time.Time) bool {
 	free := node.Status.Allocatable.DeepCopy()
 	take := func(pod *v1.Pod) {

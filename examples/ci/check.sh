@@ -4,7 +4,8 @@
 #
 #   go build -C examples -o /usr/local/bin ./evictsim
 #
-# Put it beside your settings, with "cluster: {files: [dump.yaml]}" in place of the zones for a cluster of your own.
+# Copy it and its scenarios to your settings. To play your own cluster, write "cluster: {files: [dump.yaml]}" in the scenarios in
+# place of the zones.
 # examples/scenariofile/SCENARIO.md defines scenarios, settings and the figures that an expectation may name.
 set -eu
 settings=$(grep -v '^ *\(#.*\)*$' "${1:-$(dirname "$0")/settings.yaml}" || [ $? = 1 ])

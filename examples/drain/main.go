@@ -78,7 +78,7 @@ func (d *drain) say(host, what string) {
 	fmt.Fprintf(d.out, "%s %s %s\n", d.clock.Now().Format("15:04"), host, what)
 }
 
-// begin asks the budget about each host that the queue hands out. It asks again in a minute about a refused host.
+// begin asks the budget about each host that the queue hands out, and about a refused one again in a minute.
 func (d *drain) begin() {
 	for _, item, ok := d.queue.Take(); ok; _, item, ok = d.queue.Take() {
 		reservation, err := d.may.Reserve(item.Key)

@@ -1,11 +1,11 @@
 // Package edge answers: how does an edge platform keep pods on a site that is cut off, and on nodes that may live on their
-// own for a time, even if its controller restarts meanwhile?
+// own for a time, even when its controller restarts meanwhile?
 //
-// Sites are failure domains. If a whole site is silent, its link is down, not its nodes, so its pods stay. Those of a site
-// with a single node stay too, because nobody can tell. When the site is back, its nodes have a while to report, one after the
-// other. A node with the label Autonomy is spared for the time that it says, from when the node became Unknown; only taints of
-// others still evict its pods. All this is read from the nodes, so nothing is lost in a restart. The test restarts the
-// controller in the middle of outages, in virtual time.
+// Sites are failure domains. If a whole site is silent, its link is down rather than its nodes, so its pods stay. They stay
+// too if the site has a single node, because nobody can tell which of the two it is. When the site is back, its nodes have a
+// while to report, one after the other. The label Autonomy says for how long a node is spared once it is Unknown; only
+// taints of others still evict its pods. All this is read from the nodes, so a restart loses nothing. The test restarts
+// the controller in the middle of outages, in virtual time.
 package edge
 
 import (
@@ -38,7 +38,7 @@ func (s *Sites) Options() evictor.Options {
 		Domain: func(node *v1.Node) zone.Key { return zone.Key{Zone: node.Labels[Site]} },
 		Policy: zone.PolicyFunc(policy),
 		Hold: func(node *v1.Node) (reason string, held bool) {
-			// A Ready node is held too, so that the order of events does not matter once it falls silent.
+			// A Ready node is held too. So the order of events does not matter once it falls silent.
 			ends, ending, held := autonomy(node)
 			return "Autonomy", held && (!ending || s.Clock.Now().Before(ends))
 		},
@@ -48,8 +48,8 @@ func (s *Sites) Options() evictor.Options {
 // back is how long all nodes of a site may take to report once its link is up.
 const back = 2 * time.Minute
 
-// policy is upstream's, but for a site that is wholly silent or was a moment ago: its taints are lifted. Were they only held
-// back, the pods of nodes that report last would leave when the first one reports.
+// policy is upstream's, but lifts the taints of a site that is wholly silent, or was a moment ago. If evictions only waited,
+// the pods of the nodes that report last would leave when the first node reports.
 func policy(s zone.Situation) zone.Ruling {
 	ruling := zone.DefaultPolicy().Decide(s)
 	length, before := s.In(ruling.State)
@@ -76,8 +76,8 @@ func autonomy(node *v1.Node) (ends time.Time, ending, some bool) {
 	return ends, false, true
 }
 
-// Step has the evictor read the nodes again whose time has just ended, because nothing else changes them then: changed is
-// its NodeChanged. Step says when to call it again. A node may become Unknown at any time, so that is soon.
+// Step has the evictor read each node again whose time has just ended, because nothing else changes the node then. changed
+// is the evictor's NodeChanged. Step returns when to call it again: soon, because a node may become Unknown at any time.
 func (s *Sites) Step(changed func(node string)) (next time.Time) {
 	now := s.Clock.Now()
 	next = now.Add(time.Minute)

@@ -51,7 +51,7 @@ func TestANodeMayLiveOnItsOwn(t *testing.T) {
 		cluster.restart()
 	}
 	require.Equal(t, []string{"b-0-p0"}, cluster.Evicted())
-	cluster.Advance(10*time.Minute + 50*time.Second) // it was heard of last up to ten seconds before, and is late at a pass
+	cluster.Advance(10*time.Minute + 50*time.Second) // its last heartbeat may be ten seconds old, and verdicts fall at passes
 	require.False(t, cluster.HasNoExecute("a-0"))
 	cluster.Advance(10 * time.Second)
 	require.True(t, cluster.HasNoExecute("a-0"))
@@ -71,7 +71,7 @@ func TestItMayBeBackInTime(t *testing.T) {
 	require.Empty(t, cluster.Evicted())
 }
 
-// TestASiteThatIsCutOffKeepsItsPods, a night and two restarts long. A node that is dead when the site is back loses its own.
+// TestASiteThatIsCutOffKeepsItsPods, a night and two restarts long. A node that is dead when the site is back loses its pods.
 func TestASiteThatIsCutOffKeepsItsPods(t *testing.T) {
 	cluster := started(t)
 	cluster.Fail("b-0", "b-1", "b-2")
@@ -86,8 +86,8 @@ func TestASiteThatIsCutOffKeepsItsPods(t *testing.T) {
 	require.Equal(t, []string{"b-2-p0"}, cluster.Evicted())
 }
 
-// TestASiteThatIsCutOffBitByBit keeps its pods too, if the last of its nodes falls silent before they have left, and also when
-// they come back bit by bit.
+// TestASiteThatIsCutOffBitByBit: it keeps its pods too if its last node falls silent before they have left, and when its
+// nodes come back one by one.
 func TestASiteThatIsCutOffBitByBit(t *testing.T) {
 	cluster := started(t)
 	for _, node := range []string{"b-0", "b-1", "b-2"} {

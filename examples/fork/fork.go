@@ -1,9 +1,9 @@
 // Package fork answers: what does my fork of kube-controller-manager's node controllers look like without its copies of the
 // queues and the timed workers?
 //
-// As before. Only the two imports of compat are new; they replace the fork's copies of nodelifecycle/scheduler and
-// tainteviction, of v1.33 or later. MIGRATING.md has the steps for these and older versions. The test shows what the fork gains,
-// and how to test such code without private fields: in a bubble, where the real clock runs in virtual time.
+// It looks as before. Only the two imports of compat are new: they replace the fork's copies of nodelifecycle/scheduler and
+// tainteviction, of v1.33 or later. MIGRATING.md has the steps for these and for older versions. The test shows what the
+// fork gains, and how to test such code without private fields: in a synctest bubble, where the real clock keeps virtual time.
 package fork
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/compat/tainteviction"
 )
 
-// Controller taints failed nodes at the rate of their zone, and deletes the pods of tainted nodes when their toleration ends.
+// Controller taints failed nodes at the rate of their zone, and deletes the pods of tainted nodes when their tolerations end.
 type Controller struct {
 	pods  *tainteviction.TimedWorkerQueue
 	rate  float32

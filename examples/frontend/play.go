@@ -27,11 +27,11 @@ type Process struct {
 	Config    evictor.Config // its NodeMonitorPeriod is positive
 	Client    kubernetes.Interface
 	Informers informers.SharedInformerFactory
-	// Nodes is the node informer, with a lister that waits until it has the newest node. Virtual time stands still while a
-	// pass writes, so without that wait, tainting at the same instant would see old nodes.
+	// Nodes is the node informer. Its lister waits until it has the newest node: virtual time stands still while a pass
+	// writes, so what taints at the same instant would otherwise see old nodes.
 	Nodes coreinformers.NodeInformer
-	// Together says that all passes of the controllers come at the same instants. Otherwise those that taint come
-	// between the others, where the version allows it.
+	// Together says that all passes of the controllers come at the same instants. Otherwise, if the version allows it, those
+	// that taint come between the others.
 	Together bool
 	// Call Logged with everything that the controllers log about zones.
 	Logged func(text string)
@@ -78,7 +78,7 @@ func Main(controllers Controllers) {
 	}}}, nil, nil)
 }
 
-// clock is the bubble's clock. SetTime lets virtual time pass, in which the controllers run.
+// clock is the bubble's clock. SetTime lets virtual time pass, and the controllers run meanwhile.
 type clock struct{ mu sync.Mutex }
 
 func (c *clock) Now() time.Time                  { return time.Now() }
@@ -97,7 +97,7 @@ type played struct {
 	left     *scenariofile.Left
 }
 
-// save writes the report, and what in the files plays no part.
+// save writes the report, and what the simulation left out of the files.
 func (p *played) save(path string) error {
 	text, err := json.Marshal(struct {
 		Report *simulation.Report
@@ -122,7 +122,7 @@ func play(path string, controllers Controllers, points int, together bool) (p *p
 	}
 	c := &clock{}
 	c.mu.Lock()
-	s.Clock, s.Points, s.AskBudgets = c, points, false // they delete pods
+	s.Clock, s.Points, s.AskBudgets = c, points, false // upstream's controllers delete pods
 	s.Timeline = func(l timeline.Line) error {
 		p.timeline = append(l.AppendJSON(p.timeline), '\n')
 		return nil
@@ -143,8 +143,8 @@ func play(path string, controllers Controllers, points int, together bool) (p *p
 	return p, err
 }
 
-// start starts a process of the controllers. Its first pass, and so every later one, is a nanosecond after the instant,
-// so that what happens at an instant comes before the pass of that instant.
+// start starts a process of the controllers. Each of its passes comes a nanosecond late, so whatever else happens at that
+// instant comes first.
 func (s *Server) start(ctx context.Context, w *simulation.World, controllers Controllers) error {
 	now := &session{server: s, watchers: map[string][]*watcher{}, listed: map[string][]watch.Event{}}
 	if s.session == nil {
@@ -168,7 +168,7 @@ func (s *Server) start(ctx context.Context, w *simulation.World, controllers Con
 	factory.Start(ctx.Done())
 	for _, run := range run {
 		go func() {
-			time.Sleep(time.Nanosecond) //nolint:forbidigo // the same
+			time.Sleep(time.Nanosecond) //nolint:forbidigo // the bubble's time
 			if ctx.Err() == nil {
 				run()
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
-// Server shows a world to the clients of one simulation. It is the world's controller, and a target of its changes.
+// Server shows a world to the clients of one simulation. It is the world's controller, and the world tells it of changes.
 type Server struct {
 	mu      *sync.Mutex // the simulation's: held to use the world
 	world   *simulation.World
@@ -35,7 +35,7 @@ type Server struct {
 	Rewrites []Rewrite
 }
 
-// Rewrite is a write of a node's taints that changed only when they were added.
+// Rewrite is a write of a node's taints that changed only the times at which they were added.
 type Rewrite struct {
 	T    time.Duration `json:"t"`
 	Node string        `json:"node"`

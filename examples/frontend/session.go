@@ -31,8 +31,8 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// session is what one process of the controllers sees of the Server. After a restart of the process the old session is
-// dead: what still runs fails.
+// session is what one process of the controllers sees of the Server. Once the process restarts, the old session is dead:
+// its requests fail.
 type session struct {
 	server   *Server
 	watchers map[string][]*watcher
@@ -104,8 +104,8 @@ func (s *session) watch(action clienttesting.Action) (bool, watch.Interface, err
 	return true, w, nil
 }
 
-// react answers every request. As a real client does, it returns an empty object with the error of a get: upstream's
-// controllers read its name.
+// react answers every request. A get that fails returns an empty object beside the error, as a real client does, because
+// upstream's controllers read the object's name.
 func (s *session) react(action clienttesting.Action) (handled bool, object runtime.Object, err error) {
 	defer func() {
 		if err != nil && action.GetVerb() == "get" {
@@ -147,7 +147,7 @@ func (s *session) react(action clienttesting.Action) (handled bool, object runti
 	return true, nil, fmt.Errorf("frontend: cannot %s %s", action.GetVerb(), resource.Resource)
 }
 
-// event makes a decision of the taint eviction controller's event about a cancelled eviction.
+// event turns the taint eviction controller's event about a cancelled eviction into a decision.
 func (s *session) event(e *v1.Event) {
 	if e.Reason != "TaintManagerEviction" || !strings.HasPrefix(e.Message, "Cancelling") {
 		return
@@ -242,9 +242,9 @@ type replacer interface {
 	ReplaceTaints(ctx context.Context, node *v1.Node, list []v1.Taint) error
 }
 
-// patch changes a node's taints and labels; a patch of a pod's status is dropped. A patch based on an older version is
-// applied to the newest one. Upstream would get the same result after a conflict and a wait. There is no wait here,
-// because upstream holds a lock meanwhile that its next pass may need, and virtual time would stand still for ever.
+// patch changes a node's taints and labels, and drops a patch of a pod's status. It applies a patch based on an older
+// version to the newest one. With a real API server, upstream would get the same result after a conflict and a wait. It
+// must not wait here: it would hold a lock that its next pass may need, and virtual time would stand still for ever.
 func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Object, error) {
 	current, err := s.get(resource, a.GetNamespace(), a.GetName())
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// logged makes decisions of what a controller logs about zones, which it reports nowhere else. They have no counts and no
+// logged turns what a controller logs about zones, and reports nowhere else, into decisions. They have no counts and no
 // rate.
 func (s *Server) logged(from *session, text string) {
 	switch {

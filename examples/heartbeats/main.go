@@ -1,5 +1,6 @@
-// Command heartbeats answers: which of 10,000 devices have fallen silent, and what if the listener itself was down? Then no
-// device counts as silent for that: a snapshot holds ages, so the time in which the listener was down does not count.
+// Command heartbeats answers: which of 10,000 devices have fallen silent, and what if the listener itself was down?
+//
+// No device counts as silent for the time in which the listener was down, because a snapshot holds ages.
 //
 // It plays 22 minutes in virtual time. Your program would call Beat when a message arrives, and wait until Next.
 package main

@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	flag.Parse() // --kubeconfig is controller-runtime's
+	flag.Parse() // controller-runtime defines --kubeconfig
 	ctrl.SetLogger(logr.FromSlogHandler(slog.Default().Handler()))
 	config, err := ctrl.GetConfig()
 	if err == nil {
@@ -36,5 +36,5 @@ func run(ctx context.Context, config *rest.Config, options ctrl.Options) error {
 	if err != nil {
 		return err
 	}
-	return mgr.Start(ctx) // reconcilers before it: ctrl.NewControllerManagedBy(mgr)...
+	return mgr.Start(ctx) // add your reconcilers before it: ctrl.NewControllerManagedBy(mgr)...
 }

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// TestTheManagerIsProbed: it is alive, and not ready while it does not see the cluster. It ends when it is interrupted.
+// TestTheManagerIsProbed: it is alive, but not ready while it cannot see the cluster. It ends when interrupted.
 func TestTheManagerIsProbed(t *testing.T) {
 	before := metrics.Registry
 	metrics.Registry = prometheus.NewRegistry()
@@ -44,7 +44,7 @@ func TestTheManagerIsProbed(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// TestTheProgramIsShort: with leadership, health and errors it has at most 40 lines, all counted.
+// TestTheProgramIsShort: it has at most 40 lines, leadership, health and errors included.
 func TestTheProgramIsShort(t *testing.T) {
 	program, err := os.ReadFile("main.go")
 	require.NoError(t, err)

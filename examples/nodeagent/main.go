@@ -25,7 +25,7 @@ const (
 	capacity = 4096 * mi
 )
 
-// machine has pods. Each requests memory, and uses more of it every second.
+// machine runs pods. Each requests memory, and may use more every second.
 type machine struct {
 	clock *testingclock.FakeClock
 	out   io.Writer

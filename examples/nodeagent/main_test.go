@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The search goes first, because it uses more than it requested; then the batch job, once it does too. The database
+// The search pod goes first, because it uses more than it requested, and the batch pod once it does too. The database
 // stays.
 func TestWhatExceedsItsRequestGoes(t *testing.T) {
 	var out bytes.Buffer

@@ -1,8 +1,8 @@
 // Command policy answers: how do I decide for myself when a failure is so large that evictions should stop?
 //
-// A policy is a pure function of the counts of one failure domain, here a rack. This one stops a rack if a quarter of
-// it is down, until the rack has been well for ten minutes. Otherwise it follows upstream's policy. The program plays
-// the same outage with upstream's policy and with this one, in virtual time.
+// A policy is a pure function of the counts of one failure domain, here a rack. This one stops evictions once a quarter of
+// a rack is down, until the rack has been well for ten minutes. Otherwise it follows upstream's policy. The program plays
+// the same outage with both policies, in virtual time.
 package main
 
 import (
@@ -22,7 +22,7 @@ const calm = 10 * time.Minute
 func cautious(s zone.Situation) zone.Ruling {
 	ruling := zone.DefaultPolicy().Decide(s)
 	if 4*s.Counts.Bad >= s.Counts.Total && s.Counts.Bad > 0 {
-		// Evictions that were decided before wait too, so a node that comes back in time keeps its pods.
+		// Evictions decided earlier wait too, so a node that comes back in time keeps its pods.
 		return zone.Ruling{State: zone.PartialDisruption, Pending: zone.Wait}
 	}
 	if since, before := s.In(zone.Normal); ruling.State == zone.Normal && before == zone.PartialDisruption && since < calm {
@@ -52,7 +52,7 @@ func (failed) Fatalf(format string, args ...any) {
 	os.Exit(1)
 }
 
-// play fails three of a rack's eight hosts. Two come back after nine minutes, the third does not.
+// play fails three of a rack's eight hosts. Two come back after nine minutes, the third never does.
 func play(out io.Writer, t evictortest.TB, name string, policy zone.Policy) {
 	cluster := evictortest.New(t, evictortest.Zone("rack-1", 8), evictortest.Zone("rack-2", 8), evictortest.PodsPerNode(1))
 	cluster.Start(evictor.DefaultConfig(), evictor.Options{Policy: policy})

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheCautiousPolicyKeepsPods: two hosts come back with theirs. The third host's pods are evicted once the rack has
-// been healthy for ten minutes.
+// TestTheCautiousPolicyKeepsPods: two hosts come back and keep theirs. The third host's pod is evicted once the rack has
+// been well for ten minutes.
 func TestTheCautiousPolicyKeepsPods(t *testing.T) {
 	var out bytes.Buffer
 	playBoth(&out, t)

@@ -1,10 +1,10 @@
 // Package rollout answers: how does my operator replace nodes only at night, and only a share of a pool at a time,
-// counting those that have failed by themselves?
+// failed nodes included?
 //
-// The operator taints a node that runs an old image, the evictor evicts its pods, and a machine service replaces it under the
-// same name. The operator asks a budget that the evictor tells of the nodes, so of a pool that has lost nodes by itself it takes
-// fewer. The nodes' taints say what was begun, so a restart
-// forgets nothing. The test plays nights in virtual time.
+// The operator taints a node that runs an old image, the evictor evicts its pods, and a machine service replaces it under
+// the same name. The operator asks a budget, which the evictor keeps up to date. So it takes fewer nodes from a pool in
+// which some have failed. The nodes' taints say what was begun, so a restart forgets nothing. The test plays nights in
+// virtual time.
 package rollout
 
 import (
@@ -31,8 +31,8 @@ const (
 // Taint is on the nodes that are being replaced.
 var Taint = v1.Taint{Key: "example.com/rollout", Effect: v1.TaintEffectNoExecute}
 
-// NewBudget makes the budget for the operator and for evictor.Options. It never refuses the evictor, which acts on nodes that
-// have failed.
+// NewBudget makes the budget for the operator and for evictor.Options. It never refuses the evictor, which acts only on
+// failed nodes.
 func NewBudget(clock clock.PassiveClock) (*budget.Budget[string, evictor.Member], error) {
 	return budget.New(budget.Config[string, evictor.Member]{
 		Clock: clock,
@@ -51,7 +51,7 @@ type Operator struct {
 	Budget  *budget.Budget[string, evictor.Member]
 	Clock   clock.PassiveClock
 	Image   string
-	// Opens and Closes are hours of the day in UTC: nothing begins outside of them, but what has begun goes on.
+	// Opens and Closes are hours of the day in UTC: nothing begins outside them, but what has begun goes on.
 	Opens, Closes int
 	// Replace has the machine service replace an empty node. It is called again until the node has the image.
 	Replace func(node string) error
@@ -70,7 +70,7 @@ func (o *Operator) Step(ctx context.Context) (next time.Time, err error) {
 			opens, err = opens && known, errors.Join(err, failed)
 		}
 	}
-	for _, node := range nodes { // after all that goes on, because that counts
+	for _, node := range nodes { // last, because what goes on counts
 		if opens && node.Labels[Image] != o.Image {
 			err = errors.Join(err, o.begin(ctx, node))
 		}
@@ -78,8 +78,8 @@ func (o *Operator) Step(ctx context.Context) (next time.Time, err error) {
 	return now.Add(time.Minute), err
 }
 
-// goOn does the next thing that a node needs which is being replaced. An earlier process may have begun that: known says
-// whether the budget knows of it now.
+// goOn takes the next step with a node that is being replaced. If an earlier process began that, goOn tells the budget;
+// known says whether the budget knows of it now.
 func (o *Operator) goOn(ctx context.Context, node *v1.Node, began time.Time) (known bool, err error) {
 	mine := o.Budget.As("rollout")
 	known = mine.Adopt(node.Name, began)

@@ -131,7 +131,8 @@ func TestARestartForgetsNothing(t *testing.T) {
 	require.Len(t, n.replaced(), 8)
 }
 
-// TestAnotherImage comes while two nodes are being replaced, and others are to be replaced again. It waits for these two.
+// TestAnotherImage: a new image comes while two nodes are being replaced and others have been. It waits for these two, and
+// reaches all nodes.
 func TestAnotherImage(t *testing.T) {
 	n := newNight(t)
 	n.Advance(80 * time.Minute)
@@ -142,7 +143,7 @@ func TestAnotherImage(t *testing.T) {
 	require.Len(t, n.replaced(), 8)
 }
 
-// TestAPoolThatIsLost does not stop the evictor.
+// TestAPoolThatIsLost: the budget stops the operator, and not the evictor.
 func TestAPoolThatIsLost(t *testing.T) {
 	n := newNight(t)
 	n.Fail("a-1", "a-5", "a-6")
@@ -150,5 +151,5 @@ func TestAPoolThatIsLost(t *testing.T) {
 	require.Len(t, n.Evicted(), 6)
 	n.Advance(2 * time.Hour)
 	require.Empty(t, n.tainted())
-	require.Zero(t, n.most, "it has lost more than a quarter")
+	require.Zero(t, n.most, "the pool has lost more than a quarter")
 }

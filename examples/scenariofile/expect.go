@@ -48,7 +48,7 @@ func (e *Expectation) whose() string {
 	return "those of the cluster"
 }
 
-// Amount is a number in the figure's own unit, or a time. In text it is either, such as 12, 0.5 or 1h30m.
+// Amount is a number in the figure's own unit, or a time. Its text is 12, 0.5 or 1h30m, for example.
 type Amount struct {
 	Number float64
 	Time   time.Duration // only for figures that are times; 0 means that Number counts
@@ -76,7 +76,7 @@ func (a Amount) MarshalText() ([]byte, error) {
 	return strconv.AppendFloat(nil, a.Number, 'f', -1, 64), nil
 }
 
-// of returns the amount in the unit of the figure. It returns false if it is a time and the figure is none.
+// of returns the amount in the unit of the figure, or false if it is a time and the figure is not.
 func (a *Amount) of(figure string) (value float64, ok bool) {
 	switch {
 	case a.Time == 0:
@@ -120,8 +120,8 @@ func (e *Expectation) check(number int) (errs []error) {
 	return errs
 }
 
-// bounds returns both bounds in the unit of the figure, infinite ones for what is not set. ok is false if one is a time and the
-// figure is none.
+// bounds returns both bounds in the unit of the figure; one that is not set is infinite. ok is false if one is a time and
+// the figure is not.
 func (e *Expectation) bounds() (least, most float64, ok bool) {
 	least, most, ok = math.Inf(-1), math.Inf(1), true
 	if e.AtLeast != nil {
@@ -135,7 +135,7 @@ func (e *Expectation) bounds() (least, most float64, ok bool) {
 	return least, most, ok
 }
 
-// names returns the figures that there are.
+// names returns the figures that the expectation may name.
 func (e *Expectation) names() (names []string) {
 	figures := new(simulation.Report).Figures()
 	switch {
@@ -169,7 +169,7 @@ func Breaches(r *simulation.Report, expected []Expectation) (breaches []string) 
 	return breaches
 }
 
-// breach says how a figure violates its bounds, empty if it does not.
+// breach says how a figure violates its bounds, or returns "" if it does not.
 func (e *Expectation) breach(f simulation.Figure) string {
 	what := f.Name
 	if of := e.of(); of != "" {

@@ -77,8 +77,8 @@ func (*Plugin) Filter(_ context.Context, _ framework.CycleState, pod *v1.Pod, in
 	return nil
 }
 
-// Score implements framework.ScorePlugin: up to 50 for the stay, where an hour or more is the best, and 50 for a
-// healthy zone.
+// Score implements framework.ScorePlugin: 50 for a stay without end, less for a shorter one (49 for an hour or more), and
+// 50 for a healthy zone.
 func (p *Plugin) Score(_ context.Context, _ framework.CycleState, pod *v1.Pod, info framework.NodeInfo) (int64, *framework.Status) {
 	const half = framework.MaxScore / 2
 	node := info.Node()

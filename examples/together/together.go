@@ -2,9 +2,9 @@
 // when the node of one of them fails?
 //
 // When a pod is about to leave, the evictor asks Options.Together which pods must leave with it. Here those are the other
-// pods of a group that is of no use in part. An index of the program's own informer of pods finds them. A group that would rather wait for
-// its node says for how long; then Options.MayEvict refuses the condemned pod, and so keeps all of them. The test plays a
-// failing node in virtual time.
+// pods of a group that is useless in part. An index of the program's own pod informer finds them. A group that would rather
+// wait for its node says for how long; until then Options.MayEvict refuses the condemned pod, so all of them stay. The test
+// plays a failing node in virtual time.
 package together
 
 import (
@@ -24,7 +24,7 @@ const (
 	LeaderWorkerSet = "leaderworkerset.sigs.k8s.io/group-key"
 )
 
-// Keep is a label of pods whose group stays for so long after their node was tainted, such as 30m.
+// Keep is the label of a pod that says for how long its group stays after the pod's node was tainted, such as 30m.
 const Keep = "example.com/keep"
 
 // Index is the name of the index by group.
@@ -81,12 +81,12 @@ func (g *Groups) Together(pod *v1.Pod) (others []evictor.PodKey) {
 	return others
 }
 
-// MayEvict is for evictor.Options, which asks it about the condemned pod before it asks Together, and then about each of the
-// others.
+// MayEvict is for evictor.Options. The evictor asks it about the condemned pod, then Together, then MayEvict about each of
+// the others.
 func (*Groups) MayEvict(_ context.Context, pod *v1.Pod, why evictor.Decision) error {
 	keep, err := time.ParseDuration(pod.Labels[Keep])
 	if err != nil || why.With.Name != "" {
-		return nil //nolint:nilerr // it is not kept, or it goes with another, which may leave
+		return nil //nolint:nilerr // no label keeps it, or it goes with another pod that may leave
 	}
 	if until := why.Deadline.Add(keep - why.Tolerated); why.Time.Before(until) {
 		return &evictor.Refusal{Reason: "its group is kept", Again: until}

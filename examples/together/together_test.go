@@ -45,8 +45,8 @@ func groups(_, name string) *schedulingv1beta1.PodGroup {
 	return group
 }
 
-// Node a fails. What trains together leaves together, the pod on the failed node last, and if it is kept, later; the rest of a
-// set goes on.
+// Node a fails. Pods that train together leave together, the one on the failed node last; a kept group leaves later. The
+// rest of a set goes on.
 func TestAGangLeavesTogether(t *testing.T) {
 	alone := func(*v1.Pod) {}
 	s := simulation.Scenario{

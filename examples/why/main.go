@@ -1,5 +1,5 @@
-// Command why answers: which pods leave a node that falls silent, when, and why? It plays six minutes in virtual time
-// and asks the evictor.
+// Command why answers: which pods leave a node that falls silent, when, and why? It plays six minutes in virtual time, then
+// asks the evictor.
 package main
 
 import (

@@ -118,7 +118,7 @@ func (q *RateLimitedTimedQueue) Remove(value string) bool {
 // Clear forgets all values.
 func (q *RateLimitedTimedQueue) Clear() { q.queue.Clear() }
 
-// SwapLimiter changes the rate; 0 or less stops the queue. If the old limiter has no token, the new one starts without.
+// SwapLimiter changes the rate; 0 or less stops the queue. If the old limiter has no token, the new one starts with none.
 func (q *RateLimitedTimedQueue) SwapLimiter(newQPS float32) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

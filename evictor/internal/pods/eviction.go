@@ -148,8 +148,8 @@ func (p *Pods) cancel(known *pod, reason string) {
 	p.todo = append(p.todo, Action{Do: Cancel, Pod: known.ref, Reason: reason})
 }
 
-// reason returns why an eviction is no longer wanted: what became of its taint. evict says whether that was decided as if our
-// own taints evict.
+// reason returns why an eviction is no longer wanted: what became of its taint. evict says whether the decision took our
+// own taints as evicting.
 func (p *Pods) reason(ev *Eviction, ours Ours, evict bool) string {
 	switch {
 	case ev == nil || ev.Emptying():

@@ -267,8 +267,8 @@ func (e *explainer) singleTaint(i int, l Left) {
 	}
 }
 
-// liftedSoon explains a taint of ours that is lifted before upstream's turn for the node would have come, and what it did until
-// then: it cancels, and it evicts pods that do not tolerate it.
+// liftedSoon explains a taint of ours that is lifted before upstream's turn for the node would have come, and what follows from
+// it: evictions of pods that do not tolerate it, and cancelled ones.
 func (e *explainer) liftedSoon(i int, l Left) {
 	until, lifted := l.T+e.late+e.lag(e.zoneOf[l.Node], l.T)+tick, -forever
 	for k, o := range e.left {
@@ -280,7 +280,7 @@ func (e *explainer) liftedSoon(i int, l Left) {
 			e.explain(i, SamePass)
 			e.explain(k, SamePass)
 		}
-		if lifts { // upstream takes a token for the node when it is Ready again; who comes after that is later
+		if lifts { // upstream spends a token on the node that is Ready again, so the nodes after it come later
 			lifted = o.T
 			zone := e.zoneOf[l.Node]
 			e.open(zone, l.T-max(e.late, e.lag(zone, l.T))-2*tick, IdleToken)

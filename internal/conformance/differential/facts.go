@@ -93,8 +93,8 @@ func (e *explainer) reportedReady(node string, at time.Duration) bool {
 	return m.at > 0 && !m.failing && m.at >= at-e.settings.NodeMonitorPeriod-slack
 }
 
-// renews says whether the node is Unknown, and its kubelet, which lives or whose silence no pass has found yet, has renewed its lease
-// since the API was down for kubelets.
+// renews says whether the node is Unknown, but its kubelet has renewed its lease since the API was down for kubelets. The
+// kubelet lives, or no pass has found its silence yet.
 func (e *explainer) renews(node string, at time.Duration) bool {
 	m := e.state(node, at)
 	if m.silent && at-m.at <= e.settings.NodeMonitorGracePeriod+e.settings.NodeMonitorPeriod {

@@ -4,7 +4,7 @@
 // Package evictor replaces the taint manager, which upstream has in the same folder.
 //
 //	of upstream                              here, beyond what those packages say
-//	RateLimitedTimedQueue, UniqueQueue       the same; Try takes a function alone
+//	RateLimitedTimedQueue, UniqueQueue       the same; Try takes only a function
 //	NewRateLimitedTimedQueue, TimedValue     the same
 //	CreateWorkerQueue, TimedWorkerQueue      work that succeeded is forgotten; upstream keeps its key until CancelWork
 //	(nothing)                                TimedWorkerQueue.CancelAndWait ends the goroutines

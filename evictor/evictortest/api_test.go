@@ -64,6 +64,26 @@ func TestAPodObjectWithoutANamespaceIsInDefault(t *testing.T) {
 	require.False(t, ok)
 }
 
+// Deadlines count from when a pod was bound, and programs decide by annotations.
+func TestAPodObjectHasATimeAndItsAnnotations(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	c.Start(evictor.DefaultConfig())
+	c.Advance(time.Minute)
+	c.AddPodObject(&v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: map[string]string{"keep": "true"}},
+		Spec:       v1.PodSpec{NodeName: "a-0", Tolerations: []v1.Toleration{evictortest.TolerateFor(v1.TaintNodeUnreachable, 300)}},
+	})
+	pod, _ := c.Clients().Pods.Pod(evictor.PodKey{Namespace: "default", Name: "x"})
+	require.Equal(t, evictortest.Epoch.Add(time.Minute), pod.CreationTimestamp.Time)
+	require.Equal(t, map[string]string{"keep": "true"}, pod.Annotations)
+	c.Fail("a-0")
+	c.Advance(3 * time.Minute)
+	due := c.Evictor().Evictions()[0].Due
+	c.Restart()
+	c.Advance(2 * time.Minute)
+	require.Equal(t, due, c.Evictor().Evictions()[0].Due)
+}
+
 func TestPeriodsOfZeroAreRefused(t *testing.T) {
 	for _, periods := range [][2]time.Duration{{0, time.Minute}, {time.Second, 0}, {-1, -1}} {
 		require.PanicsWithValue(t, "evictortest: the periods of kubelets must be positive", func() {

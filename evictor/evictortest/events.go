@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -237,10 +238,15 @@ func (c *Cluster) Relabel(node string, key zone.Key) {
 	})
 }
 
-// AddPodObject adds a pod with this object's labels, controller, mirror annotation, conditions, phase and tolerations. Its
-// node must exist. An empty namespace means default.
+// AddPodObject adds a pod with this object's UID, labels, annotations, controller, times, conditions, phase and tolerations,
+// and with what its containers request. Its node must exist. An empty namespace means default. If the object has no
+// CreationTimestamp, the pod was created now.
 func (c *Cluster) AddPodObject(pod *v1.Pod) {
 	c.t.Helper()
+	if pod != nil && pod.CreationTimestamp.IsZero() {
+		pod = pod.DeepCopy()
+		pod.CreationTimestamp = metav1.NewTime(c.clock.Now())
+	}
 	c.add(pod)
 }
 

@@ -29,7 +29,11 @@ func (w *World) Add(object runtime.Object) error {
 		if len(f.early) > 0 || o.Spec.NodeName == "" {
 			return fmt.Errorf("pod %s: node %s does not exist", o.Name, o.Spec.NodeName)
 		}
-		c.tellAdded(o.Spec.NodeName, evictor.PodKey{Namespace: inDefault(o.Namespace), Name: o.Name})
+		key := evictor.PodKey{Namespace: inDefault(o.Namespace), Name: o.Name}
+		if i, ok := c.findPod(key); ok {
+			c.pods[i].object.annotations = maps.Clone(o.Annotations)
+		}
+		c.tellAdded(o.Spec.NodeName, key)
 	case *v1.Node:
 		c.tellHappening(o.Name, "the node registers")
 		if i := c.nodeByID[o.Name]; c.renewals.period > 0 && !c.nodes[i].failed {

@@ -115,6 +115,9 @@ func (c *cluster) fill(o *podObject, i int32) *v1.Pod {
 	if p.spec.Mirror {
 		o.Annotations = mirror
 	}
+	if p.object != nil && p.object.annotations != nil {
+		o.Annotations = p.object.annotations
+	}
 	if p.terminating {
 		o.deleted = stamp(int64(p.deleted) * int64(time.Second))
 		o.DeletionTimestamp = &o.deleted

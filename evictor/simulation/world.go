@@ -63,8 +63,8 @@ func (w *World) Config() evictor.Config { return w.player.scenario.Config }
 // have only some fields: nodes have names, UIDs, labels, times, taints, spec.unschedulable, conditions, and the capacity
 // and allocatable resources that they were given (allocatable is the capacity if they have no other); pods have names,
 // UIDs, labels, times, nodes, tolerations, phases, conditions, controllers, the
-// annotation of mirror pods, and one container that requests what the scheduler counts for the whole pod. The stores
-// leave out pods without a node. A target registered with Source.Feed gets every node and pod once all controllers are
+// annotation of mirror pods (those that Add adds have all), and one container that requests what the scheduler counts for
+// the whole pod. The stores leave out pods without a node. A target registered with Source.Feed gets every node and pod once all controllers are
 // made, and every change after that. The Confirmer sees renewals that LoseLeases makes the watch lose; replace it or set
 // it to nil as you like.
 func (w *World) Clients() evictor.Clients {

@@ -30,7 +30,8 @@ type TB interface {
 // hour, Advance an empty Cluster, then AddNode.
 var Epoch = simulation.Epoch
 
-// Cluster is the in-memory cluster.
+// Cluster is the in-memory cluster. Most tests want [Cluster.Start] first, [Cluster.Fail] or another event, and
+// [Cluster.Advance]; then [Cluster.Evicted] or [Cluster.Timeline].
 type Cluster struct {
 	t     TB
 	clock *testingclock.FakeClock

@@ -61,7 +61,7 @@ func (q *Quantity) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Owner is the controller of a pod, as Kind/name, or none.
+// Owner is the controller of a pod, as Kind/name, or [NoOwner].
 type Owner string
 
 // NoOwner means a bare pod.

@@ -32,7 +32,8 @@ func (f StepFunc) Step(ctx context.Context) (time.Time, error) { return f(ctx) }
 // not write yet.
 type Start func(w *World) (Controller, error)
 
-// World is a simulated cluster, as controllers see it. Most callers need Clients, Clock or NewEvictor, and Do. Call its
+// World is a simulated cluster, as controllers see it. Most callers want [World.NewEvictor] or, for a controller of their own,
+// [World.Clients] and [World.Clock] first, and [World.Do] for what happens. Call its
 // methods and those of its Clients only within Start and Step, on the goroutine that called Play, or, for a World of New,
 // one at a time.
 type World struct {

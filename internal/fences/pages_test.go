@@ -44,13 +44,13 @@ func TestPagesOfTypesNameTheirConstants(t *testing.T) {
 	}
 }
 
-// typePages returns what go doc knows of each exported type that programs import; evictortest and simulation are for tests.
+// typePages returns what go doc knows of each exported type that programs import.
 func typePages(t *testing.T) (pages []*doc.Type) {
 	files, set := map[string][]*ast.File{}, token.NewFileSet()
 	for _, file := range strings.Fields(run(t, "git", "ls-files", "*.go")) {
 		switch dir := path.Dir(file); {
 		case strings.HasSuffix(file, "_test.go"), strings.Contains(file, "internal/"), strings.Contains(file, "testdata/"):
-		case strings.HasPrefix(dir, "examples"), dir == "evictor/evictortest", dir == "evictor/simulation":
+		case strings.HasPrefix(dir, "examples"):
 		default:
 			tree, err := parser.ParseFile(set, file, page(t, file), parser.ParseComments)
 			require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -54,6 +55,7 @@ func Main(controllers Controllers) {
 		fmt.Fprintf(os.Stderr, "usage: %s [-report FILE] [-together] SCENARIO\n", os.Args[0])
 		os.Exit(2)
 	}
+	debug.SetGCPercent(400) // upstream's passes copy much and keep little
 	path := flags.Arg(0)
 	os.Args = os.Args[:1]
 	// A bubble needs a test. The process exits within it, because v1.18 has goroutines that never end.

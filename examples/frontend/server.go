@@ -90,6 +90,7 @@ func (s *Server) NodeChanged(name string) {
 		return
 	}
 	n = n.DeepCopy()
+	n.Status.Capacity, n.Status.Allocatable = nil, nil // no controller reads them, and every pass of upstream's copies every node
 	if past := s.past[name]; len(past) > 16 {
 		s.past[name] = slices.Delete(past, 0, 8)
 	}

@@ -158,7 +158,7 @@ func (s *Server) start(ctx context.Context, w *simulation.World, controllers Con
 	if err := s.clients.Source.Feed(s, w.Config()); err != nil {
 		return err
 	}
-	client := now.client()
+	client := now.client(ctx)
 	factory := informers.NewSharedInformerFactory(client, 1000*time.Hour)
 	run, err := controllers(ctx, Process{
 		Config: w.Config(), Client: client, Informers: factory, Nodes: freshNodes{factory.Core().V1().Nodes(), now}, Together: s.together,

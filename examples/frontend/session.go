@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
@@ -58,8 +59,10 @@ func (c coreV1) RESTClient() rest.Interface { return c.events }
 // IsWatchListSemanticsUnSupported makes newer reflectors list before they watch.
 func (client) IsWatchListSemanticsUnSupported() bool { return true }
 
-func (s *session) client() kubernetes.Interface {
+// client returns the clients of a process, until the context ends.
+func (s *session) client(ctx context.Context) kubernetes.Interface {
 	set := fake.NewSimpleClientset()
+	go forget(ctx, set)
 	set.PrependReactor("*", "*", s.react)
 	set.PrependWatchReactor("*", s.watch)
 	return client{set, &restfake.RESTClient{
@@ -72,6 +75,14 @@ func (s *session) client() kubernetes.Interface {
 			return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body))}, nil
 		}),
 	}}
+}
+
+// forget drops the requests that a fake clientset records, because a long scenario makes millions of them.
+func forget(ctx context.Context, set *fake.Clientset) {
+	for ctx.Err() == nil {
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's time
+		set.ClearActions()
+	}
 }
 
 func (s *session) tell(resource string, event watch.Event) {

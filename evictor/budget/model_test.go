@@ -202,7 +202,7 @@ func (m *model) refusal(b *Bound, key string) *Refusal {
 		return nil
 	}
 	r := m.compare(b, group, m.used(b, group, key))
-	if r != nil && !r.Shut && b.Of == Recent && th.weight > r.Allowed {
+	if r != nil && !r.Shut && (b.Of == Recent && th.weight > r.Allowed || b.Of == Unproven && r.Allowed == 0) {
 		r.Again = time.Time{}
 	}
 	return r
@@ -224,7 +224,7 @@ func (m *model) compare(b *Bound, group string, used int64) *Refusal {
 		if b.Of == Recent {
 			r.Again = m.firstEnd(b, group)
 		}
-		if first, some := m.firstOverdue(b, group); b.Of == Unproven && some && most > 0 {
+		if first, some := m.firstOverdue(b, group); b.Of == Unproven && some {
 			if is.shut {
 				first = max(first, is.since)
 			}

@@ -201,8 +201,8 @@ func (b *Budget[K, M]) answer(is *bound, g *group[K], m *member[K], now int64) (
 		}
 	}
 	no := c.compare(&is.Bound, g, used)
-	if no.kind == tooMany && is.Of == Recent && m.weight > no.allowed {
-		return no, none
+	if no.kind == tooMany && (is.Of == Recent && m.weight > no.allowed || is.Of == Unproven && no.allowed == 0) {
+		return no, none // not even as the only one
 	}
 	return no, c.ends(&is.Bound, no)
 }
@@ -214,9 +214,18 @@ func (c *cell[K]) ends(b *Bound, no answer) int64 {
 		return c.trial.opens()
 	case no.kind == shut && c.calm != restless:
 		return after(c.calm, b.Quiet)
-	case no.kind == tooMany && b.Of == Recent:
+	case no.kind == tooMany:
+		return c.fewer(b)
+	}
+	return none
+}
+
+// fewer returns when the bound may count less than now because time has passed; none means never.
+func (c *cell[K]) fewer(b *Bound) int64 {
+	switch b.Of {
+	case Recent:
 		return c.recent.first(b.Within)
-	case no.kind == tooMany && b.Of == Unproven && no.allowed > 0:
+	case Unproven:
 		return c.trial.again(b, c.shut)
 	}
 	return none

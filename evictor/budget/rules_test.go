@@ -229,3 +229,12 @@ func TestUnjudgedInAGroupThatItLeft(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, Status{Max: 2, Min: -1}, st)
 }
+
+// A trial whose Max is 0 is exceeded until the last action is judged.
+func TestATrialOfNoneIsExceededForSomeTime(t *testing.T) {
+	b := fleet(t, 2, 0, Bound{Name: "t", Of: Unproven, Max: Percent(20), Within: time.Hour, Unjudged: Inconclusive, Quiet: time.Hour})
+	require.True(t, b.AdoptAt("0", clockBegin, clockBegin))
+	require.Equal(t, clockBegin.Add(time.Hour), b.ExceededAt("0", clockBegin).Again)
+	_, err := b.ReserveAt("1", clockBegin)
+	require.Zero(t, again(t, err))
+}

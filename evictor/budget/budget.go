@@ -250,6 +250,15 @@ func (b *Budget[K, M]) hold(is *bound, g *group[K], m *member[K], now int64) {
 	}
 }
 
+// holdAll counts a reservation of the member in all its groups.
+func (b *Budget[K, M]) holdAll(m *member[K], now int64) {
+	for _, bound := range b.acts {
+		if g := m.in[bound.dimension]; g != nil {
+			b.hold(bound, g, m, now)
+		}
+	}
+}
+
 // release undoes hold.
 func (b *Budget[K, M]) release(is *bound, g *group[K], m *member[K]) {
 	if is.Of == Unproven {

@@ -151,9 +151,12 @@ type act struct {
 	heldByWeight int64
 }
 
-// counted returns what the bound counts for it, 0 for the zero act.
+// counted returns what the bound counts for it, 0 for the zero act. A reservation may end either way, so both its weight
+// and that of the action before it must have room.
 func (a act) counted() int64 {
 	switch {
+	case a.held && a.at != none:
+		return max(a.weight, a.heldByWeight)
 	case a.held:
 		return a.heldByWeight
 	case a.at != none:

@@ -130,7 +130,9 @@ func (m *model) usedBy(b *Bound, group, candidate string, far doing) (used int64
 	}
 	weights := map[string]int64{}
 	for _, a := range m.acts[b.Name+"/"+group] {
-		if a.held || m.now-a.at < b.Within {
+		if a.held {
+			weights[a.key] = max(weights[a.key], m.things[a.key].weight) // that of the last action comes back if it is given back
+		} else if m.now-a.at < b.Within {
 			weights[a.key] = a.weight // the last action of each member
 		}
 	}

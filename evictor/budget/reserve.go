@@ -248,11 +248,7 @@ func (c *cell[K]) compare(b *Bound, g *group[K], used int64) answer {
 // take counts the member as acted on. All its bounds are up to date.
 func (b *Budget[K, M]) take(m *member[K], now int64) {
 	b.become(m, reserved, now)
-	for _, bound := range b.acts {
-		if g := m.in[bound.dimension]; g != nil {
-			b.hold(bound, g, m, now)
-		}
-	}
+	b.holdAll(m, now)
 }
 
 // become changes whether the member is acted on.

@@ -238,3 +238,27 @@ func TestATrialOfNoneIsExceededForSomeTime(t *testing.T) {
 	_, err := b.ReserveAt("1", clockBegin)
 	require.Zero(t, again(t, err))
 }
+
+// A reservation ends either way. There is room for both: for what it will count, and for the action before it.
+func TestAReservationHasRoomForBothOfItsEnds(t *testing.T) {
+	b := fleet(t, 2, 0, Bound{Name: "r", Of: Recent, Max: Count(5), Within: time.Hour})
+	weigh := func(key string, weight int64) { b.Set(key, thing{weight: weight, ok: true}) }
+	weigh("0", 4)
+	require.True(t, b.Adopt("0", time.Now()))
+	require.True(t, b.End("0"))
+	weigh("0", 1)
+	r, err := b.Reserve("0")
+	require.NoError(t, err)
+	weigh("1", 3)
+	_, err = b.Reserve("1")
+	require.EqualError(t, err, `budget "r" allows at most 5: 7 is too many`)
+	require.True(t, r.Commit() && r.End())
+	r, err = b.Reserve("0")
+	require.NoError(t, err)
+	weigh("0", 3)
+	_, err = b.Reserve("1")
+	require.EqualError(t, err, `budget "r" allows at most 5: 6 is too many`, "what Commit will count")
+	require.True(t, r.GiveBack())
+	_, err = b.Reserve("1")
+	require.NoError(t, err)
+}

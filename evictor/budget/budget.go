@@ -273,6 +273,9 @@ func (b *Budget[K, M]) release(is *bound, g *group[K], m *member[K]) {
 func (b *Budget[K, M]) began(m *member[K], at, now int64) {
 	for _, bound := range b.acts {
 		g := m.in[bound.dimension]
+		if bound.Of == Unproven {
+			b.untried(bound, m.key, now)
+		}
 		if g == nil {
 			continue
 		}

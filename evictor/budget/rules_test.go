@@ -262,3 +262,14 @@ func TestAReservationHasRoomForBothOfItsEnds(t *testing.T) {
 	_, err = b.Reserve("1")
 	require.NoError(t, err)
 }
+
+// The outcome of an action outside all groups says nothing about the one before it, which was in a group.
+func TestAnActionOutsideAllGroupsReplacesTheLast(t *testing.T) {
+	b := fleet(t, 1, 0, Bound{Name: "t", Per: "zone", Of: Unproven, Max: Count(9), Within: time.Hour, Unjudged: Failed, Quiet: time.Hour})
+	require.True(t, b.Adopt("0", time.Now()))
+	require.True(t, b.End("0"))
+	b.Set("0", thing{pool: "p", weight: 1, ok: true})
+	require.True(t, b.Adopt("0", time.Now()))
+	require.False(t, b.Judge("0", Proved))
+	require.Empty(t, b.Snapshot().Groups)
+}

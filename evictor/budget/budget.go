@@ -203,7 +203,10 @@ func (b *Budget[K, M]) look(d int, g *group[K], now int64) {
 		return
 	}
 	for _, is := range b.dimensions[d].breakers {
-		g.cells[is.cell].look(&is.Bound, g, now)
+		c := &g.cells[is.cell]
+		if c.look(&is.Bound, g, now); c.calm != restless {
+			b.unstick(c, after(c.calm, is.Quiet), now)
+		}
 	}
 }
 
@@ -289,5 +292,6 @@ func (b *Budget[K, M]) began(m *member[K], at, now int64) {
 		case steady.Sub(now, at) < int64(bound.Within):
 			c.begin(m.key, m.weight, at)
 		}
+		b.unstick(c, c.fewer(&bound.Bound), now) // a reservation does not end with time, what it became does
 	}
 }

@@ -53,6 +53,7 @@ type cell[K comparable] struct {
 	recent *window[K] // nil while empty
 	trial  *trial[K]  // nil while it is as at the beginning
 	again  int64      // when a refusal may end
+	stuck  bool       // it refused what time could not help, perhaps because of a reservation
 	waits  due.Place  // in core.waiting
 }
 

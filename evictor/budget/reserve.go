@@ -139,11 +139,12 @@ func (b *Budget[K, M]) ask(m *member[K], now int64) (first *Refusal) {
 		if no.kind == agreed {
 			continue
 		}
+		c := &g.cells[bound.cell]
 		if at == none {
-			again = math.MaxInt64
+			again, c.stuck = math.MaxInt64, true
 		}
 		again = max(again, at)
-		if b.later(&g.cells[bound.cell], at, now); first == nil {
+		if b.later(c, at, now); first == nil {
 			first = b.refusal(bound, g, no)
 		}
 	}
@@ -358,5 +359,13 @@ func (b *Budget[K, M]) later(c *cell[K], at, now int64) {
 	if at != none && (!c.waits.In() || at < c.again || c.again <= now) {
 		c.again = at
 		b.waiting.Set(c, &c.waits, at, 0)
+	}
+}
+
+// unstick notes for Next that time can end a refusal that it could not end before.
+func (b *Budget[K, M]) unstick(c *cell[K], at, now int64) {
+	if c.stuck {
+		c.stuck = false
+		b.later(c, at, now)
 	}
 }

@@ -273,3 +273,33 @@ func TestAnActionOutsideAllGroupsReplacesTheLast(t *testing.T) {
 	require.False(t, b.Judge("0", Proved))
 	require.Empty(t, b.Snapshot().Groups)
 }
+
+// A reservation that refused others keeps them out for some time once its action has begun, and Next says for how long.
+func TestNextAfterAReservationThatRefused(t *testing.T) {
+	for of, bound := range map[Quantity]Bound{
+		Recent:   {Name: "r", Of: Recent, Max: Count(1), Within: time.Hour},
+		Unproven: {Name: "t", Of: Unproven, Max: Count(9), Within: time.Hour, Unjudged: Inconclusive, Quiet: time.Hour},
+		Healthy:  {Name: "h", Of: Healthy, Max: Count(1), Quiet: time.Hour},
+	} {
+		clock := clocktesting.NewFakeClock(clockBegin)
+		config := things(bound)
+		config.Clock = clock
+		b, err := New(config)
+		require.NoError(t, err)
+		b.Set("a", thing{weight: 1, counts: true, ok: true})
+		r, err := b.Reserve("a")
+		require.NoError(t, err)
+		b.Set("b", thing{weight: 1, counts: true, ok: true})
+		_, err = b.Reserve("b")
+		require.Zero(t, again(t, err), of)
+		_, ok := b.Next()
+		require.False(t, ok, of)
+		require.True(t, r.Commit())
+		next, ok := b.Next()
+		require.True(t, ok, of)
+		require.Equal(t, clockBegin.Add(time.Hour), next, of)
+		clock.SetTime(next)
+		_, err = b.Reserve("b")
+		require.NoError(t, err, of)
+	}
+}

@@ -303,3 +303,15 @@ func TestNextAfterAReservationThatRefused(t *testing.T) {
 		require.NoError(t, err, of)
 	}
 }
+
+// A failure that a shorter Within finds in the past does not shorten the cooldown after a later one.
+func TestARestoredCooldownIsNotShortened(t *testing.T) {
+	b := fleet(t, 0, 0, Bound{Name: "t", Of: Unproven, Max: Count(9), Within: time.Minute, Unjudged: Failed, Cooldown: time.Minute, Quiet: time.Hour})
+	s := Snapshot[string]{Version: SnapshotVersion, Groups: []GroupSnapshot[string]{{
+		Bound: "t", Recent: []RecentSnapshot[string]{{"a", 90 * time.Second, 1}}, Failures: 1, Cooldown: 50 * time.Second,
+	}}}
+	require.NoError(t, b.RestoreAt(s, clockBegin))
+	got := b.SnapshotAt(clockBegin).Groups[0]
+	require.Equal(t, 2, got.Failures)
+	require.Equal(t, 50*time.Second, got.Cooldown)
+}

@@ -153,7 +153,11 @@ func (b *Budget[K, M]) settle(is *bound, a *attempt[K], outcome Outcome, at int6
 	case Failed:
 		t.forget(&is.Bound, at)
 		t.failures++
-		t.proved, t.cools = 0, steady.Add(at, is.cooldown(t.failures))
+		cools := steady.Add(at, is.cooldown(t.failures))
+		if t.failures > 1 { // a Restore with a shorter Within may find failures before the last one
+			cools = max(cools, t.cools)
+		}
+		t.proved, t.cools = 0, cools
 	}
 }
 

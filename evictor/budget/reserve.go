@@ -25,12 +25,13 @@ type Refusal struct {
 	// whether that is the lower limit.
 	Used, Allowed int64
 	Min           bool
-	// Shut: the bound is a breaker that was exceeded earlier and has not opened, or a trial that cools down. Then Used may
-	// be within the limit.
+	// Shut: Used is within the limits, but the bound is a breaker that was exceeded earlier and has not opened, or a trial
+	// that cools down.
 	Shut bool
 	// Failures is how many failed actions a trial remembers.
 	Failures int
-	// Again is when time alone may change the answer. It is zero if only a change of a member can do that.
+	// Again is when time alone may change the answer. Until then it stays a refusal if nothing else changes. It is zero if
+	// time alone cannot change it.
 	Again time.Time
 }
 
@@ -333,8 +334,8 @@ func (b *Budget[K, M]) untake(m *member[K]) {
 }
 
 // Next returns the first instant after now at which time alone may end a refusal of Reserve, or false if there is none.
-// A program that asks again at that instant, whenever a member changes and whenever an action is judged, misses
-// nothing.
+// A program that asks again at that instant, and whenever a member changes, an action ends or is judged, or a
+// reservation is given back, misses nothing.
 func (b *Budget[K, M]) Next() (time.Time, bool) { return b.NextAt(b.now()) }
 
 // NextAt is Next at a reading of the clock.

@@ -203,7 +203,10 @@ func (b *Budget[K, M]) look(d int, g *group[K], now int64) {
 		return
 	}
 	for _, is := range b.dimensions[d].breakers {
-		g.cells[is.cell].look(&is.Bound, g, now)
+		c := &g.cells[is.cell]
+		if c.look(&is.Bound, g, now); c.calm != restless {
+			b.unstick(c, after(c.calm, is.Quiet), now)
+		}
 	}
 }
 
@@ -250,6 +253,15 @@ func (b *Budget[K, M]) hold(is *bound, g *group[K], m *member[K], now int64) {
 	}
 }
 
+// holdAll counts a reservation of the member in all its groups.
+func (b *Budget[K, M]) holdAll(m *member[K], now int64) {
+	for _, bound := range b.acts {
+		if g := m.in[bound.dimension]; g != nil {
+			b.hold(bound, g, m, now)
+		}
+	}
+}
+
 // release undoes hold.
 func (b *Budget[K, M]) release(is *bound, g *group[K], m *member[K]) {
 	if is.Of == Unproven {
@@ -264,6 +276,9 @@ func (b *Budget[K, M]) release(is *bound, g *group[K], m *member[K]) {
 func (b *Budget[K, M]) began(m *member[K], at, now int64) {
 	for _, bound := range b.acts {
 		g := m.in[bound.dimension]
+		if bound.Of == Unproven {
+			b.untried(bound, m.key, now)
+		}
 		if g == nil {
 			continue
 		}
@@ -277,5 +292,6 @@ func (b *Budget[K, M]) began(m *member[K], at, now int64) {
 		case steady.Sub(now, at) < int64(bound.Within):
 			c.begin(m.key, m.weight, at)
 		}
+		b.unstick(c, c.fewer(&bound.Bound), now) // a reservation does not end with time, what it became does
 	}
 }

@@ -41,12 +41,15 @@
 // the others as they would be once the action had begun. Max is the upper limit, Min the lower one: Bad with a Min of 1
 // and a Max of 3 allows actions while one to three members are bad, and leaves larger failures to people.
 //
+// A member that changes its group or its weight counts as it is now. Only Recent and Unproven count an action in the
+// group in which it began, with the weight that the member had then.
+//
 // A limit is a Count, or a Percent of the group's total. A percentage is rounded down, as Kubernetes usually does; Up
 // rounds it up.
 //
 // With Quiet, a bound on Bad, Unavailable or Healthy is a breaker: once it is exceeded, it stays shut until the group
 // has kept its limit for that long without a break. Actions that have begun can shut it, reservations cannot. Breakers
-// start with the first Reserve, so Set all members before that.
+// start with the first Reserve or Exceeded, so Set all members before that.
 //
 // A bound whose dimension puts no member into any group limits nothing. Unmatched names such bounds.
 //
@@ -61,8 +64,9 @@
 // until the replacement is ready, or set a Min on Healthy, as a Count: otherwise the next action begins at once.
 //
 // When a bound refuses, the error is a *Refusal: the bound, its group, what would be counted, what is allowed, and
-// when time alone may change the answer. A change of a member, or the outcome of an action, may change it at any
-// time. So ask again when a member of the group changes or an action is judged, and at Next.
+// when time alone may change the answer. A change of a member, the end or the outcome of an action, and GiveBack may
+// change it at any time. So ask again when a member of the group changes, when an action ends or is judged, when a
+// reservation is given back, and at Next.
 //
 // # Trials
 //

@@ -53,6 +53,7 @@ type cell[K comparable] struct {
 	recent *window[K] // nil while empty
 	trial  *trial[K]  // nil while it is as at the beginning
 	again  int64      // when a refusal may end
+	stuck  bool       // it refused what time could not help, perhaps because of a reservation
 	waits  due.Place  // in core.waiting
 }
 
@@ -151,9 +152,12 @@ type act struct {
 	heldByWeight int64
 }
 
-// counted returns what the bound counts for it, 0 for the zero act.
+// counted returns what the bound counts for it, 0 for the zero act. A reservation may end either way, so both its weight
+// and that of the action before it must have room.
 func (a act) counted() int64 {
 	switch {
+	case a.held && a.at != none:
+		return max(a.weight, a.heldByWeight)
 	case a.held:
 		return a.heldByWeight
 	case a.at != none:

@@ -88,7 +88,7 @@ func (b *Budget[K, M]) set(key K, next standing, to *places, now int64) {
 		}
 	}
 	mem.setBy, next.done = b.name, mem.done
-	same := next == mem.standing
+	same, weighed := next == mem.standing, mem.weight
 	for d, g := range mem.in {
 		switch {
 		case g == nil && to.in[d], g != nil && (!to.in[d] || g.name != to.names[d]):
@@ -100,6 +100,9 @@ func (b *Budget[K, M]) set(key K, next standing, to *places, now int64) {
 		}
 	}
 	mem.standing = next
+	if next.weight != weighed && mem.done == reserved {
+		b.holdAll(mem, now)
+	}
 }
 
 // move takes a member out of its group of the dimension and puts it, now as next, into another. Either may be nil.

@@ -130,7 +130,9 @@ func (m *model) usedBy(b *Bound, group, candidate string, far doing) (used int64
 	}
 	weights := map[string]int64{}
 	for _, a := range m.acts[b.Name+"/"+group] {
-		if a.held || m.now-a.at < b.Within {
+		if a.held {
+			weights[a.key] = max(weights[a.key], m.things[a.key].weight) // that of the last action comes back if it is given back
+		} else if m.now-a.at < b.Within {
 			weights[a.key] = a.weight // the last action of each member
 		}
 	}
@@ -202,7 +204,7 @@ func (m *model) refusal(b *Bound, key string) *Refusal {
 		return nil
 	}
 	r := m.compare(b, group, m.used(b, group, key))
-	if r != nil && !r.Shut && b.Of == Recent && th.weight > r.Allowed {
+	if r != nil && !r.Shut && (b.Of == Recent && th.weight > r.Allowed || b.Of == Unproven && r.Allowed == 0) {
 		r.Again = time.Time{}
 	}
 	return r
@@ -224,7 +226,7 @@ func (m *model) compare(b *Bound, group string, used int64) *Refusal {
 		if b.Of == Recent {
 			r.Again = m.firstEnd(b, group)
 		}
-		if first, some := m.firstOverdue(b, group); b.Of == Unproven && some && most > 0 {
+		if first, some := m.firstOverdue(b, group); b.Of == Unproven && some {
 			if is.shut {
 				first = max(first, is.since)
 			}

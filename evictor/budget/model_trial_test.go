@@ -77,10 +77,10 @@ func (m *model) begun(key string) {
 	for i := range m.bounds {
 		b := &m.bounds[i]
 		m.unhold(b, key)
+		if i := m.tryOf(b.Name, key, false); i >= 0 {
+			m.ended(i, m.now, 0)
+		}
 		if group, ok := m.groupOf(b.Per, m.things[key]); ok && b.Of == Unproven {
-			if i := m.tryOf(b.Name, key, false); i >= 0 {
-				m.ended(i, m.now, 0)
-			}
 			in := b.Name + "/" + group
 			m.tries = append(m.tries, modelTry{in: in, key: key, at: m.now})
 			m.events[in] = append(m.events[in], modelEvent{m.now, true, 0})

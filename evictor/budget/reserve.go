@@ -25,12 +25,13 @@ type Refusal struct {
 	// whether that is the lower limit.
 	Used, Allowed int64
 	Min           bool
-	// Shut: the bound is a breaker that was exceeded earlier and has not opened, or a trial that cools down. Then Used may
-	// be within the limit.
+	// Shut: Used is within the limits, but the bound is a breaker that was exceeded earlier and has not opened, or a trial
+	// that cools down.
 	Shut bool
 	// Failures is how many failed actions a trial remembers.
 	Failures int
-	// Again is when time alone may change the answer. It is zero if only a change of a member can do that.
+	// Again is when time alone may change the answer. Until then it stays a refusal if nothing else changes. It is zero if
+	// time alone cannot change it.
 	Again time.Time
 }
 
@@ -139,11 +140,12 @@ func (b *Budget[K, M]) ask(m *member[K], now int64) (first *Refusal) {
 		if no.kind == agreed {
 			continue
 		}
+		c := &g.cells[bound.cell]
 		if at == none {
-			again = math.MaxInt64
+			again, c.stuck = math.MaxInt64, true
 		}
 		again = max(again, at)
-		if b.later(&g.cells[bound.cell], at, now); first == nil {
+		if b.later(c, at, now); first == nil {
 			first = b.refusal(bound, g, no)
 		}
 	}
@@ -201,8 +203,8 @@ func (b *Budget[K, M]) answer(is *bound, g *group[K], m *member[K], now int64) (
 		}
 	}
 	no := c.compare(&is.Bound, g, used)
-	if no.kind == tooMany && is.Of == Recent && m.weight > no.allowed {
-		return no, none
+	if no.kind == tooMany && (is.Of == Recent && m.weight > no.allowed || is.Of == Unproven && no.allowed == 0) {
+		return no, none // not even as the only one
 	}
 	return no, c.ends(&is.Bound, no)
 }
@@ -214,9 +216,18 @@ func (c *cell[K]) ends(b *Bound, no answer) int64 {
 		return c.trial.opens()
 	case no.kind == shut && c.calm != restless:
 		return after(c.calm, b.Quiet)
-	case no.kind == tooMany && b.Of == Recent:
+	case no.kind == tooMany:
+		return c.fewer(b)
+	}
+	return none
+}
+
+// fewer returns when the bound may count less than now because time has passed; none means never.
+func (c *cell[K]) fewer(b *Bound) int64 {
+	switch b.Of {
+	case Recent:
 		return c.recent.first(b.Within)
-	case no.kind == tooMany && b.Of == Unproven && no.allowed > 0:
+	case Unproven:
 		return c.trial.again(b, c.shut)
 	}
 	return none
@@ -239,11 +250,7 @@ func (c *cell[K]) compare(b *Bound, g *group[K], used int64) answer {
 // take counts the member as acted on. All its bounds are up to date.
 func (b *Budget[K, M]) take(m *member[K], now int64) {
 	b.become(m, reserved, now)
-	for _, bound := range b.acts {
-		if g := m.in[bound.dimension]; g != nil {
-			b.hold(bound, g, m, now)
-		}
-	}
+	b.holdAll(m, now)
 }
 
 // become changes whether the member is acted on.
@@ -327,8 +334,8 @@ func (b *Budget[K, M]) untake(m *member[K]) {
 }
 
 // Next returns the first instant after now at which time alone may end a refusal of Reserve, or false if there is none.
-// A program that asks again at that instant, whenever a member changes and whenever an action is judged, misses
-// nothing.
+// A program that asks again at that instant, and whenever a member changes, an action ends or is judged, or a
+// reservation is given back, misses nothing.
 func (b *Budget[K, M]) Next() (time.Time, bool) { return b.NextAt(b.now()) }
 
 // NextAt is Next at a reading of the clock.
@@ -353,5 +360,13 @@ func (b *Budget[K, M]) later(c *cell[K], at, now int64) {
 	if at != none && (!c.waits.In() || at < c.again || c.again <= now) {
 		c.again = at
 		b.waiting.Set(c, &c.waits, at, 0)
+	}
+}
+
+// unstick notes for Next that time can end a refusal that it could not end before.
+func (b *Budget[K, M]) unstick(c *cell[K], at, now int64) {
+	if c.stuck {
+		c.stuck = false
+		b.later(c, at, now)
 	}
 }

@@ -229,3 +229,89 @@ func TestUnjudgedInAGroupThatItLeft(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, Status{Max: 2, Min: -1}, st)
 }
+
+// A trial whose Max is 0 is exceeded until the last action is judged.
+func TestATrialOfNoneIsExceededForSomeTime(t *testing.T) {
+	b := fleet(t, 2, 0, Bound{Name: "t", Of: Unproven, Max: Percent(20), Within: time.Hour, Unjudged: Inconclusive, Quiet: time.Hour})
+	require.True(t, b.AdoptAt("0", clockBegin, clockBegin))
+	require.Equal(t, clockBegin.Add(time.Hour), b.ExceededAt("0", clockBegin).Again)
+	_, err := b.ReserveAt("1", clockBegin)
+	require.Zero(t, again(t, err))
+}
+
+// A reservation ends either way. There is room for both: for what it will count, and for the action before it.
+func TestAReservationHasRoomForBothOfItsEnds(t *testing.T) {
+	b := fleet(t, 2, 0, Bound{Name: "r", Of: Recent, Max: Count(5), Within: time.Hour})
+	weigh := func(key string, weight int64) { b.Set(key, thing{weight: weight, ok: true}) }
+	weigh("0", 4)
+	require.True(t, b.Adopt("0", time.Now()))
+	require.True(t, b.End("0"))
+	weigh("0", 1)
+	r, err := b.Reserve("0")
+	require.NoError(t, err)
+	weigh("1", 3)
+	_, err = b.Reserve("1")
+	require.EqualError(t, err, `budget "r" allows at most 5: 7 is too many`)
+	require.True(t, r.Commit() && r.End())
+	r, err = b.Reserve("0")
+	require.NoError(t, err)
+	weigh("0", 3)
+	_, err = b.Reserve("1")
+	require.EqualError(t, err, `budget "r" allows at most 5: 6 is too many`, "what Commit will count")
+	require.True(t, r.GiveBack())
+	_, err = b.Reserve("1")
+	require.NoError(t, err)
+}
+
+// The outcome of an action outside all groups says nothing about the one before it, which was in a group.
+func TestAnActionOutsideAllGroupsReplacesTheLast(t *testing.T) {
+	b := fleet(t, 1, 0, Bound{Name: "t", Per: "zone", Of: Unproven, Max: Count(9), Within: time.Hour, Unjudged: Failed, Quiet: time.Hour})
+	require.True(t, b.Adopt("0", time.Now()))
+	require.True(t, b.End("0"))
+	b.Set("0", thing{pool: "p", weight: 1, ok: true})
+	require.True(t, b.Adopt("0", time.Now()))
+	require.False(t, b.Judge("0", Proved))
+	require.Empty(t, b.Snapshot().Groups)
+}
+
+// A reservation that refused others keeps them out for some time once its action has begun, and Next says for how long.
+func TestNextAfterAReservationThatRefused(t *testing.T) {
+	for of, bound := range map[Quantity]Bound{
+		Recent:   {Name: "r", Of: Recent, Max: Count(1), Within: time.Hour},
+		Unproven: {Name: "t", Of: Unproven, Max: Count(9), Within: time.Hour, Unjudged: Inconclusive, Quiet: time.Hour},
+		Healthy:  {Name: "h", Of: Healthy, Max: Count(1), Quiet: time.Hour},
+	} {
+		clock := clocktesting.NewFakeClock(clockBegin)
+		config := things(bound)
+		config.Clock = clock
+		b, err := New(config)
+		require.NoError(t, err)
+		b.Set("a", thing{weight: 1, counts: true, ok: true})
+		r, err := b.Reserve("a")
+		require.NoError(t, err)
+		b.Set("b", thing{weight: 1, counts: true, ok: true})
+		_, err = b.Reserve("b")
+		require.Zero(t, again(t, err), of)
+		_, ok := b.Next()
+		require.False(t, ok, of)
+		require.True(t, r.Commit())
+		next, ok := b.Next()
+		require.True(t, ok, of)
+		require.Equal(t, clockBegin.Add(time.Hour), next, of)
+		clock.SetTime(next)
+		_, err = b.Reserve("b")
+		require.NoError(t, err, of)
+	}
+}
+
+// A failure that a shorter Within finds in the past does not shorten the cooldown after a later one.
+func TestARestoredCooldownIsNotShortened(t *testing.T) {
+	b := fleet(t, 0, 0, Bound{Name: "t", Of: Unproven, Max: Count(9), Within: time.Minute, Unjudged: Failed, Cooldown: time.Minute, Quiet: time.Hour})
+	s := Snapshot[string]{Version: SnapshotVersion, Groups: []GroupSnapshot[string]{{
+		Bound: "t", Recent: []RecentSnapshot[string]{{"a", 90 * time.Second, 1}}, Failures: 1, Cooldown: 50 * time.Second,
+	}}}
+	require.NoError(t, b.RestoreAt(s, clockBegin))
+	got := b.SnapshotAt(clockBegin).Groups[0]
+	require.Equal(t, 2, got.Failures)
+	require.Equal(t, 50*time.Second, got.Cooldown)
+}

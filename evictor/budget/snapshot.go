@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -236,6 +237,8 @@ func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
 		return errors.New("not a trial")
 	case s.Proved < 0 || s.Failures < 0 || s.Idle < 0:
 		return errors.New("a number or a time is negative")
+	case s.Proved > maxWeight || s.Failures > math.MaxInt32/2: // one more might overflow
+		return errors.New("so much cannot have happened")
 	}
 	return nil
 }

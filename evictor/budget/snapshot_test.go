@@ -2,6 +2,7 @@ package budget
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,8 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		`budget: snapshot: bound "storm", group "a": not a trial`:                             {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "a", Failures: 1}}},
 		`budget: snapshot: bound "trial", group "a": not a breaker`:                           {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "trial", Group: "a", Shut: true}}},
 		`budget: snapshot: bound "trial", group "a": a number or a time is negative`:          {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "trial", Group: "a", Proved: -1}}},
+		`budget: snapshot: bound "trial", group "a": so much cannot have happened`:            {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "trial", Group: "a", Proved: math.MaxInt64}}},
+		`budget: snapshot: bound "trial", group "b": so much cannot have happened`:            {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "trial", Group: "b", Failures: math.MaxInt32}}},
 		`budget: snapshot: bound "trial", group "b": x appears twice`: {Version: 1, Groups: []GroupSnapshot[string]{
 			{Bound: "trial", Group: "a", Recent: []RecentSnapshot[string]{{Key: "x", Weight: 1}}}, {Bound: "trial", Group: "b", Recent: []RecentSnapshot[string]{{Key: "x", Weight: 1}}},
 		}},

@@ -49,7 +49,7 @@ func (b *Budget[K, M]) StatusAt(name, group string, now time.Time) (Status, bool
 }
 
 // Groups returns the sorted names of the groups of a dimension, including groups without members that a bound still
-// remembers. It is nil if there is no such dimension.
+// remembers, or did not long ago. It is nil if there is no such dimension.
 func (b *Budget[K, M]) Groups(dimension string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -93,15 +93,27 @@ func (b *Budget[K, M]) try(is *bound, g *group[K], key K) {
 	b.drop(key)
 }
 
-// tried says that an action on the member begins in the group. It takes the place of an unproven one before it,
-// which may be one of another group.
-func (b *Budget[K, M]) tried(is *bound, g *group[K], key K, now int64) {
-	if a := b.attempt(is, key); a.began != nil {
-		b.update(is, a.began, now)
+// untried says that another action on the member begins, whose place may be in another group or in none: nothing will be
+// heard of an unproven one before it.
+func (b *Budget[K, M]) untried(is *bound, key K, now int64) {
+	attempts := b.attempts[key]
+	if attempts == nil || attempts[is.trial].began == nil {
+		return
 	}
-	a := b.attempt(is, key)
+	a := &attempts[is.trial]
+	if b.update(is, a.began, now); a.began == nil { // nobody had judged it in time
+		return
+	}
 	a.count(is, -1)
 	a.leave(is, now)
+	a.count(is, +1)
+	b.drop(key)
+}
+
+// tried says that an action on the member begins in the group, after untried.
+func (b *Budget[K, M]) tried(is *bound, g *group[K], key K, now int64) {
+	a := b.attempt(is, key)
+	a.count(is, -1)
 	a.began, a.at, a.place = g, now, g.trial(is).begun.PushBack(a)
 	a.count(is, +1)
 }
@@ -141,7 +153,11 @@ func (b *Budget[K, M]) settle(is *bound, a *attempt[K], outcome Outcome, at int6
 	case Failed:
 		t.forget(&is.Bound, at)
 		t.failures++
-		t.proved, t.cools = 0, steady.Add(at, is.cooldown(t.failures))
+		cools := steady.Add(at, is.cooldown(t.failures))
+		if t.failures > 1 { // a Restore with a shorter Within may find failures before the last one
+			cools = max(cools, t.cools)
+		}
+		t.proved, t.cools = 0, cools
 	}
 }
 

@@ -244,7 +244,7 @@ func TestAReservationHasRoomForBothOfItsEnds(t *testing.T) {
 	b := fleet(t, 2, 0, Bound{Name: "r", Of: Recent, Max: Count(5), Within: time.Hour})
 	weigh := func(key string, weight int64) { b.Set(key, thing{weight: weight, ok: true}) }
 	weigh("0", 4)
-	require.True(t, b.Adopt("0", time.Now()))
+	require.True(t, b.Adopt("0", b.now()))
 	require.True(t, b.End("0"))
 	weigh("0", 1)
 	r, err := b.Reserve("0")
@@ -266,10 +266,10 @@ func TestAReservationHasRoomForBothOfItsEnds(t *testing.T) {
 // The outcome of an action outside all groups says nothing about the one before it, which was in a group.
 func TestAnActionOutsideAllGroupsReplacesTheLast(t *testing.T) {
 	b := fleet(t, 1, 0, Bound{Name: "t", Per: "zone", Of: Unproven, Max: Count(9), Within: time.Hour, Unjudged: Failed, Quiet: time.Hour})
-	require.True(t, b.Adopt("0", time.Now()))
+	require.True(t, b.Adopt("0", b.now()))
 	require.True(t, b.End("0"))
 	b.Set("0", thing{pool: "p", weight: 1, ok: true})
-	require.True(t, b.Adopt("0", time.Now()))
+	require.True(t, b.Adopt("0", b.now()))
 	require.False(t, b.Judge("0", Proved))
 	require.Empty(t, b.Snapshot().Groups)
 }

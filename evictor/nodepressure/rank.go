@@ -70,20 +70,11 @@ func compareUnknown(a, b *Candidate) int { return compareBool(a.Pod.Usage == nil
 func compareByUsage(starved v1.ResourceName, a, b *Candidate) int {
 	unknown := compareUnknown(a, b)
 	if starved != ResourcePIDs {
-		if unknown != 0 {
-			return unknown
-		}
-		if c := compareBool(a.Exceeds(), b.Exceeds()); c != 0 {
+		if c := cmp.Or(unknown, compareBool(a.Exceeds(), b.Exceeds())); c != 0 {
 			return c
 		}
 	}
-	if a.Priority != b.Priority {
-		return cmp.Compare(a.Priority, b.Priority)
-	}
-	if unknown != 0 {
-		return unknown
-	}
-	return compareOver(a, b)
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), unknown, compareOver(a, b))
 }
 
 // compareOver puts the larger difference first. Pods of unknown usage have none and are equal.
@@ -110,13 +101,7 @@ func (c *Candidate) exactOver() resource.Quantity {
 }
 
 func compareByQOS(_ v1.ResourceName, a, b *Candidate) int {
-	if c := cmp.Compare(qosOrder(a.QOS), qosOrder(b.QOS)); c != 0 {
-		return c
-	}
-	if c := compareUnknown(a, b); c != 0 {
-		return c
-	}
-	return compareOver(a, b)
+	return cmp.Or(cmp.Compare(qosOrder(a.QOS), qosOrder(b.QOS)), compareUnknown(a, b), compareOver(a, b))
 }
 
 // Rank returns the pods, including the protected ones, in the order in which they would go for a shortage of what the
@@ -142,10 +127,7 @@ func Rank(pods []Pod, signal Signal, layout Layout, ranking Ranking) []Candidate
 		order[i] = &candidates[i]
 	}
 	slices.SortFunc(order, func(a, b *Candidate) int {
-		if c := ranking.Compare(starved, a, b); c != 0 {
-			return c
-		}
-		return byName(a.Pod.Pod, b.Pod.Pod)
+		return cmp.Or(ranking.Compare(starved, a, b), byName(a.Pod.Pod, b.Pod.Pod))
 	})
 	ranked := make([]Candidate, len(pods))
 	for i, candidate := range order {

@@ -228,11 +228,5 @@ func priority(pod *v1.Pod) int32 {
 
 // byName orders pods that are otherwise equal.
 func byName(a, b *v1.Pod) int {
-	if a.Namespace != b.Namespace {
-		return cmp.Compare(a.Namespace, b.Namespace)
-	}
-	if a.Name != b.Name {
-		return cmp.Compare(a.Name, b.Name)
-	}
-	return cmp.Compare(a.UID, b.UID)
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }

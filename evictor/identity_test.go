@@ -207,9 +207,7 @@ func newRelisted(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, optio
 // A taint that was seen removed evicts no pod if the store shows it once more, whatever makes the evictor look.
 func TestTaintOfAnOlderVersionEvictsNobody(t *testing.T) {
 	for _, silent := range []bool{false, true} {
-		for _, period := range []time.Duration{0, 5 * time.Second} {
-			cfg := config()
-			cfg.NodeMonitorPeriod = period
+		for _, cfg := range onBothGrids(config()) {
 			c := evictortest.New(t, evictortest.Zone("a", 5))
 			c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 20), v1.Toleration{Key: v1.TaintNodeUnreachable, Operator: v1.TolerationOpExists})
 			r, s := newRelisted(t, c, cfg)
@@ -228,7 +226,7 @@ func TestTaintOfAnOlderVersionEvictsNobody(t *testing.T) {
 				s.e.PodChanged(evictor.PodKey{Namespace: "default", Name: "p"})
 				s.e.NodeChanged("a-0")
 			}
-			require.Empty(t, c.Evicted(), "silent %v, period %s", silent, period)
+			require.Empty(t, c.Evicted(), "silent %v, every %s", silent, cfg.NodeMonitorPeriod)
 		}
 	}
 }

@@ -206,17 +206,21 @@ func TestRestartWaitsForItsOwnGrace(t *testing.T) {
 // After a start, an old node that never reported is watched for a whole start-up grace period before it is Unknown, and
 // its pods are deleted once it has been silent for the timeout since, however old it is.
 func TestANodeThatNeverReportedIsWatchedBeforeItIsEmptied(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		cfg := config()
-		cfg.TaintBasedEviction, cfg.NodeMonitorPeriod, cfg.PodEvictionTimeout = false, period, 100*time.Second
+	for _, cfg := range onBothGrids(withoutTaints(config(), 100*time.Second)) {
 		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 		c.Fail("a-0")
 		c.Advance(time.Hour)
 		clients := c.Clients()
-		store := &withoutConditions{clients.Nodes, "a-0"}
-		clients.Nodes = store
+		written := false
+		clients.Nodes = &shows{clients.Nodes, func(name string, node *v1.Node, ok bool) (*v1.Node, bool) {
+			if name == "a-0" && !written {
+				node = node.DeepCopy()
+				node.Status.Conditions = nil
+			}
+			return node, ok
+		}}
 		c.FailWrites(func(string, string) error {
-			store.name = "" // the conditions are written
+			written = true // the conditions
 			return nil
 		})
 		e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
@@ -274,21 +278,6 @@ func TestVersionsOfARestoredClusterCondemnNobody(t *testing.T) {
 	for _, wrote := range b.wrote {
 		require.Contains(t, wrote, "n4")
 	}
-}
-
-// withoutConditions shows a node without its conditions.
-type withoutConditions struct {
-	evictor.NodeStore
-	name string
-}
-
-func (s *withoutConditions) Node(name string) (*v1.Node, bool) {
-	node, ok := s.NodeStore.Node(name)
-	if ok && name == s.name {
-		node = node.DeepCopy()
-		node.Status.Conditions = nil
-	}
-	return node, ok
 }
 
 // replicas are two evictors of one cluster. The first leads until the other takes over.

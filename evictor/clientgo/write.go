@@ -53,15 +53,10 @@ func failed(what, resource, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if apierrors.IsInvalid(err) && apierrors.HasStatusCause(err, metav1.CauseType("FieldValueInvalid")) && uidRefused(err) {
+	if cause, _ := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid); apierrors.IsInvalid(err) && cause.Field == "metadata.uid" {
 		err = apierrors.NewConflict(v1.Resource(resource), name, err)
 	}
 	return fmt.Errorf("clientgo: %s %s: %w", what, name, err)
-}
-
-func uidRefused(err error) bool {
-	cause, _ := apierrors.StatusCause(err, metav1.CauseType("FieldValueInvalid"))
-	return cause.Field == "metadata.uid"
 }
 
 // nodeWriter implements evictor.NodeWriter.

@@ -2,7 +2,6 @@ package clientgo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -123,16 +122,7 @@ func patchCondition(ctx context.Context, client kubernetes.Interface, now time.T
 		Reason             string              `json:"reason,omitempty"`
 		Message            string              `json:"message,omitempty"`
 	}
-	type status struct {
-		Conditions []condition `json:"conditions"`
-	}
-	body, err := json.Marshal(struct {
-		Metadata patchMeta `json:"metadata"`
-		Status   status    `json:"status"`
-	}{
-		patchMeta{UID: ref.UID, ResourceVersion: version},
-		status{[]condition{{c.Type, c.Status, metav1.NewTime(now), c.Reason, c.Message}}},
-	})
+	body, err := conditionsPatch(patchMeta{UID: ref.UID, ResourceVersion: version}, condition{c.Type, c.Status, metav1.NewTime(now), c.Reason, c.Message})
 	if err != nil {
 		return fmt.Errorf("condition %s: %w", c.Type, err)
 	}

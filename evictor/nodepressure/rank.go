@@ -74,7 +74,10 @@ func compareByUsage(starved v1.ResourceName, a, b *Candidate) int {
 			return c
 		}
 	}
-	return cmp.Or(cmp.Compare(a.Priority, b.Priority), unknown, compareOver(a, b))
+	if c := cmp.Or(cmp.Compare(a.Priority, b.Priority), unknown); c != 0 {
+		return c
+	}
+	return compareOver(a, b)
 }
 
 // compareOver puts the larger difference first. Pods of unknown usage have none and are equal.
@@ -101,7 +104,10 @@ func (c *Candidate) exactOver() resource.Quantity {
 }
 
 func compareByQOS(_ v1.ResourceName, a, b *Candidate) int {
-	return cmp.Or(cmp.Compare(qosOrder(a.QOS), qosOrder(b.QOS)), compareUnknown(a, b), compareOver(a, b))
+	if c := cmp.Or(cmp.Compare(qosOrder(a.QOS), qosOrder(b.QOS)), compareUnknown(a, b)); c != 0 {
+		return c
+	}
+	return compareOver(a, b)
 }
 
 // Rank returns the pods, including the protected ones, in the order in which they would go for a shortage of what the
@@ -127,7 +133,10 @@ func Rank(pods []Pod, signal Signal, layout Layout, ranking Ranking) []Candidate
 		order[i] = &candidates[i]
 	}
 	slices.SortFunc(order, func(a, b *Candidate) int {
-		return cmp.Or(ranking.Compare(starved, a, b), byName(a.Pod.Pod, b.Pod.Pod))
+		if c := ranking.Compare(starved, a, b); c != 0 {
+			return c
+		}
+		return byName(a.Pod.Pod, b.Pod.Pod)
 	})
 	ranked := make([]Candidate, len(pods))
 	for i, candidate := range order {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -80,11 +81,7 @@ func (e *engine) conclude() {
 	slices.Sort(names)
 	others := e.attention // they wait for a pass
 	e.attention = make(map[string]*record)
-	defer func() {
-		for name, rec := range others {
-			e.attention[name] = rec
-		}
-	}()
+	defer func() { maps.Copy(e.attention, others) }()
 	for _, name := range names {
 		s, rec := e.suspects[name], e.records[name]
 		if s == nil || !s.silent || rec == nil {
@@ -99,7 +96,8 @@ func (e *engine) conclude() {
 }
 
 // confirm is the work of Evictor.asks: it asks about one suspect.
-func (e *Evictor) confirm(ctx context.Context, name string) (result timedworker.Result) {
+func (e *Evictor) confirm(ctx context.Context, w nodeWork) (result timedworker.Result) {
+	name := w.Key
 	suspect, s := e.question(name)
 	if s == nil {
 		return timedworker.Done()

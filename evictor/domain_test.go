@@ -282,9 +282,8 @@ func switched(pending *zone.Pending) zone.Policy {
 // A policy that says Wait stops evictions by our own taints, not those by foreign ones. When it says GoOn again, nodes
 // evict their pods one node after the other.
 func TestPolicyThatWaitsKeepsOwnEvictions(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		cfg := config()
-		cfg.NodeMonitorPeriod, cfg.RetryMax = period, time.Hour
+	for _, cfg := range onBothGrids(config()) {
+		cfg.RetryMax = time.Hour
 		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
 		for _, n := range []string{"a-0", "a-1", "a-2"} {
 			c.AddPod("ours-"+n, n, evictortest.TolerateFor(v1.TaintNodeUnreachable, 60), toleratesDrain)
@@ -345,9 +344,7 @@ func TestStrictestAnswerWins(t *testing.T) {
 // A policy that says Cancel cancels evictions by our own taints and lifts the taints. A node that has still failed
 // later starts over.
 func TestPolicyThatCancelsLiftsOurTaints(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		cfg := config()
-		cfg.NodeMonitorPeriod = period
+	for _, cfg := range onBothGrids(config()) {
 		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
 		c.AddPod("ours", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60), toleratesDrain)
 		c.AddPod("theirs", "a-0", evictortest.TolerateFor("drain", 100), evictortest.TolerateFor(v1.TaintNodeUnreachable, 3600))

@@ -227,19 +227,14 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		Clock: e.opts.Clock, OnPanic: e.opts.panicked,
 		Backoff: timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter},
 	}
-	perform := func(lift bool) func(context.Context, timedworker.Work[string, struct{}]) timedworker.Result {
-		return func(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
-			return e.perform(ctx, w.Key, lift)
-		}
+	perform := func(lift bool) func(context.Context, nodeWork) timedworker.Result {
+		return func(ctx context.Context, w nodeWork) timedworker.Result { return e.perform(ctx, w.Key, lift) }
 	}
 	work.Workers = cfg.NodeWorkers
 	if e.writes, err = timedworker.New(perform(false), work); err != nil {
 		return nil, err
 	}
-	ask := func(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
-		return e.confirm(ctx, w.Key)
-	}
-	if e.asks, err = timedworker.New(ask, work); err != nil {
+	if e.asks, err = timedworker.New(e.confirm, work); err != nil {
 		return nil, err
 	}
 	work.Workers = liftWorkers

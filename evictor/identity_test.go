@@ -135,44 +135,41 @@ func TestPodIsEvictedOnceWhateverMakesTheEvictorLook(t *testing.T) {
 // relisted is a store that can go back: it shows some objects as they were earlier, as after a relist from a stale
 // cache.
 type relisted struct {
-	evictor.Clients
+	evictor.NodeStore
+	evictor.PodStore
 	nodes map[string]*v1.Node
 	pods  map[evictor.PodKey]*v1.Pod
 	back  bool
 }
 
 func (r *relisted) keepNode(name string) {
-	n, _ := r.Clients.Nodes.Node(name)
+	n, _ := r.NodeStore.Node(name)
 	r.nodes[name] = n.DeepCopy()
 }
 
 func (r *relisted) keepPod(name string) {
 	key := evictor.PodKey{Namespace: "default", Name: name}
-	p, _ := r.Clients.Pods.Pod(key)
+	p, _ := r.PodStore.Pod(key)
 	r.pods[key] = p.DeepCopy()
 }
-
-func (r *relisted) Synced() bool { return true }
-
-func (r *relisted) Nodes(visit func(*v1.Node) bool) { r.Clients.Nodes.Nodes(visit) }
 
 func (r *relisted) Node(name string) (*v1.Node, bool) {
 	if old, kept := r.nodes[name]; r.back && kept {
 		return old, true
 	}
-	return r.Clients.Nodes.Node(name)
+	return r.NodeStore.Node(name)
 }
 
 func (r *relisted) Pod(key evictor.PodKey) (*v1.Pod, bool) {
 	if old, kept := r.pods[key]; r.back && kept {
 		return old, true
 	}
-	return r.Clients.Pods.Pod(key)
+	return r.PodStore.Pod(key)
 }
 
 func (r *relisted) PodsOnNode(node string, visit func(*v1.Pod) bool) {
 	stop := false
-	r.Clients.Pods.PodsOnNode(node, func(p *v1.Pod) bool {
+	r.PodStore.PodsOnNode(node, func(p *v1.Pod) bool {
 		if _, kept := r.pods[evictor.PodKey{Namespace: p.Namespace, Name: p.Name}]; r.back && kept {
 			return true
 		}
@@ -199,7 +196,7 @@ func (r *relisted) goBack(e *evictor.Evictor, back bool) {
 
 func newRelisted(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, options ...evictor.Options) (*relisted, byHand) {
 	clients := c.Clients()
-	r := &relisted{Clients: c.Clients(), nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}}
+	r := &relisted{NodeStore: clients.Nodes, PodStore: clients.Pods, nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}}
 	clients.Nodes, clients.Pods = r, r
 	return r, stepped(t, c, cfg, clients, options...)
 }
@@ -207,9 +204,7 @@ func newRelisted(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, optio
 // A taint that was seen removed evicts no pod if the store shows it once more, whatever makes the evictor look.
 func TestTaintOfAnOlderVersionEvictsNobody(t *testing.T) {
 	for _, silent := range []bool{false, true} {
-		for _, period := range []time.Duration{0, 5 * time.Second} {
-			cfg := config()
-			cfg.NodeMonitorPeriod = period
+		for _, cfg := range onBothGrids(config()) {
 			c := evictortest.New(t, evictortest.Zone("a", 5))
 			c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 20), v1.Toleration{Key: v1.TaintNodeUnreachable, Operator: v1.TolerationOpExists})
 			r, s := newRelisted(t, c, cfg)
@@ -228,7 +223,7 @@ func TestTaintOfAnOlderVersionEvictsNobody(t *testing.T) {
 				s.e.PodChanged(evictor.PodKey{Namespace: "default", Name: "p"})
 				s.e.NodeChanged("a-0")
 			}
-			require.Empty(t, c.Evicted(), "silent %v, period %s", silent, period)
+			require.Empty(t, c.Evicted(), "silent %v, every %s", silent, cfg.NodeMonitorPeriod)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package evictor_test
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -205,11 +206,11 @@ func (m *livesMind) budgets() {
 			known.pending[0] = zone.GoOn
 		}
 		_, refused := m.refused(known)
-		if known.free = livesOr(known.free, now); known.pending[1] != zone.GoOn || refused && !acts {
+		if known.free = cmp.Or(known.free, now); known.pending[1] != zone.GoOn || refused && !acts {
 			known.free = time.Time{}
 		}
 		for p := zone.Wait; p <= zone.Cancel; p++ {
-			if known.since[p] = livesOr(known.since[p], now); known.pending[0] < p {
+			if known.since[p] = cmp.Or(known.since[p], now); known.pending[0] < p {
 				known.since[p] = time.Time{}
 			}
 		}

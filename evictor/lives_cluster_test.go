@@ -241,13 +241,6 @@ func livesLater(a, b time.Time) time.Time {
 	return b
 }
 
-func livesOr(at, otherwise time.Time) time.Time {
-	if at.IsZero() {
-		return otherwise
-	}
-	return at
-}
-
 func livesPodKey(key string) evictor.PodKey { return evictor.PodKey{Namespace: "lives", Name: key} }
 
 func (w *livesWorld) uid() types.UID {
@@ -377,22 +370,13 @@ func (p *livesProcess) catchUp() {
 		case "pods":
 			p.showPods()
 		default:
-			late := livesSorted(p.lateLeases)
+			late := livesKeys(p.lateLeases)
 			p.lateLeases = map[string]bool{}
 			for _, name := range late {
 				p.renewed(name)
 			}
 		}
 	}
-}
-
-func livesSorted(set map[string]bool) []string {
-	names := make([]string, 0, len(set))
-	for name := range set {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // The store.

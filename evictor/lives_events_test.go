@@ -296,7 +296,7 @@ func (w *livesWorld) shut(domain, reason string, shut bool) {
 	}
 	was := w.closed[domain]
 	if delete(w.closed, domain); len(reasons) > 0 {
-		w.closed[domain] = fmt.Errorf("%s is closed: %v", domain, livesSorted(reasons))
+		w.closed[domain] = fmt.Errorf("%s is closed: %v", domain, livesKeys(reasons))
 	}
 	if was == nil {
 		w.shutSince[domain] = w.now

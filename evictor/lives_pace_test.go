@@ -1,6 +1,7 @@
 package evictor_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,10 +60,10 @@ func (m *livesMind) zones() {
 		partial := good[domain] > 0 && bad[domain] > 2 && float32(bad[domain])/float32(n) >= float32(config.UnhealthyZoneThreshold)
 		m.partly[domain] = partial && n <= config.LargeClusterSizeThreshold
 		if partial {
-			slow[domain] = livesOr(m.slow[domain], m.world.now)
+			slow[domain] = cmp.Or(m.slow[domain], m.world.now)
 		}
 		if out := n - good[domain]; out > 2 && float32(out)/float32(n) >= float32(config.UnhealthyZoneThreshold) {
-			perhaps[domain] = livesOr(m.perhaps[domain], m.world.now)
+			perhaps[domain] = cmp.Or(m.perhaps[domain], m.world.now)
 		}
 	}
 	m.perhaps = perhaps
@@ -74,7 +75,7 @@ func (m *livesMind) zones() {
 		return
 	}
 	m.startAnew()
-	m.downSince = livesOr(m.downSince, m.world.now)
+	m.downSince = cmp.Or(m.downSince, m.world.now)
 	for _, known := range m.nodes {
 		known.emptied = false // it has to be emptied again
 	}
@@ -86,7 +87,7 @@ func (m *livesMind) full(name string) bool {
 	for other, known := range m.nodes {
 		if slices.ContainsFunc(livesOwn, func(key string) bool {
 			taint, carries := known.taints[key]
-			return carries && other != name && taint.late.Before(livesOr(m.turn[name], m.world.now))
+			return carries && other != name && taint.late.Before(cmp.Or(m.turn[name], m.world.now))
 		}) {
 			carry++
 		}

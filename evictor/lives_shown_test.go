@@ -1,6 +1,7 @@
 package evictor_test
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -330,7 +331,7 @@ func (m *livesMind) timesOut(known *livesNode) {
 	ready, _ := livesReady(known.object)
 	since := known.beat // upstream counts from there, from the change to False or, if it never reported, from the creation
 	if ready == v1.ConditionFalse {
-		since = livesOr(known.good, known.first)
+		since = cmp.Or(known.good, known.first)
 	}
 	age, timeout := m.process.wall().Sub(known.object.CreationTimestamp.Time), m.world.config.PodEvictionTimeout
 	if m.failed(known) == "" && known.due.IsZero() && (m.world.now.Sub(since) >= timeout || !known.reported && m.silence(known) >= m.grace() && age >= timeout) {

@@ -242,7 +242,7 @@ func (w *livesWorld) start(p *livesProcess) {
 		p.evictor.Hold(name, "held")
 	}
 	for _, domain := range livesKeys(w.shutBy) {
-		for _, reason := range livesSorted(w.shutBy[domain]) {
+		for _, reason := range livesKeys(w.shutBy[domain]) {
 			if reason != "fence" {
 				p.pause(domain, reason, true)
 			}
@@ -372,7 +372,7 @@ func (w *livesWorld) heal() {
 	w.faults, w.amid, w.ruling, w.shaken = nil, nil, zone.Ruling{Rate: 1}, w.now
 	clear(w.budgets)
 	for _, domain := range livesKeys(w.shutBy) {
-		for _, reason := range livesSorted(w.shutBy[domain]) {
+		for _, reason := range livesKeys(w.shutBy[domain]) {
 			w.pause(domain, reason, false)
 		}
 	}

@@ -22,10 +22,8 @@ func until(c *evictortest.Cluster, d time.Duration) {
 // Whatever waited for the API server is done within one pass after its return, however long it was away: a verdict, a
 // lift, evictions, marks.
 func TestAllIsDoneWithinAPassOfTheReturnOfTheAPI(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
+	for _, cfg := range onBothGrids(config()) {
 		for _, outage := range []time.Duration{time.Second, 20 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour} {
-			cfg := config()
-			cfg.NodeMonitorPeriod = period
 			c := evictortest.New(t, evictortest.Zone("a", 12), evictortest.Zone("b", 12), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60)))
 			c.Start(cfg)
 			until(c, 31*time.Second)

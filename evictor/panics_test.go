@@ -60,7 +60,8 @@ func TestPanicOfAClientIsAFailedTry(t *testing.T) {
 
 // panicky is a store in which one call panics.
 type panicky struct {
-	evictor.Clients
+	evictor.NodeStore
+	evictor.PodStore
 	until int
 }
 
@@ -70,23 +71,19 @@ func (p *panicky) call() {
 	}
 }
 
-func (p *panicky) Synced() bool { return true }
-
-func (p *panicky) Nodes(visit func(*v1.Node) bool) { p.Clients.Nodes.Nodes(visit) }
-
 func (p *panicky) Node(name string) (*v1.Node, bool) {
 	p.call()
-	return p.Clients.Nodes.Node(name)
+	return p.NodeStore.Node(name)
 }
 
 func (p *panicky) Pod(key evictor.PodKey) (*v1.Pod, bool) {
 	p.call()
-	return p.Clients.Pods.Pod(key)
+	return p.PodStore.Pod(key)
 }
 
 func (p *panicky) PodsOnNode(node string, visit func(*v1.Pod) bool) {
 	p.call()
-	p.Clients.Pods.PodsOnNode(node, visit)
+	p.PodStore.PodsOnNode(node, visit)
 }
 
 // After a panic, a caller that recovers and calls Step again has lost neither decisions nor nodes to be looked at, and no
@@ -97,7 +94,7 @@ func TestPanicDuringAStepLosesNothing(t *testing.T) {
 		cfg := inBothModes(config(), 30*time.Second)[nth%2]
 		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(1))
 		clients := c.Clients()
-		store := &panicky{Clients: c.Clients()}
+		store := &panicky{NodeStore: clients.Nodes, PodStore: clients.Pods}
 		clients.Nodes, clients.Pods = store, store
 		e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
 		require.NoError(t, err)

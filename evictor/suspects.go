@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/health"
-	"github.com/evictkit/evictkit/timedworker"
 )
 
 // suspicion is a suspect whose answer is awaited.
@@ -31,7 +30,7 @@ func (e *engine) suspect(rec *record, v health.Verdict) {
 		e.unasked++
 	}
 	s.verdict = v
-	e.asks.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, Due: s.due(), OnDuplicate: timedworker.KeepEarliest})
+	schedule(e.asks, rec, s.due())
 }
 
 func (e *engine) unsuspect(name string) {

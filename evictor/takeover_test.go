@@ -20,9 +20,7 @@ import (
 // A new leader spends no turns on nodes that the previous one has tainted, however many they are, and does not report
 // that they wait.
 func TestTakeOverGoesOnAtThePace(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		cfg := config()
-		cfg.NodeMonitorPeriod = period
+	for _, cfg := range onBothGrids(config()) {
 		c := evictortest.New(t, evictortest.Zone("a", 60))
 		r := newReplicas(t, c, cfg)
 		r.run(30 * time.Second)
@@ -101,9 +99,7 @@ func TestNodeThatIsTaintedByOthersDoesNotWait(t *testing.T) {
 
 // After a start, a node that never reported is watched for its start-up grace, too, before its pods leave.
 func TestStartEvictsNobodyFromANodeThatNeverReported(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		cfg := config()
-		cfg.NodeMonitorPeriod = period
+	for _, cfg := range onBothGrids(config()) {
 		u := newUpstreams(t, cfg)
 		u.node("node0", "", longAgo, "")
 		u.node("node1", "", longAgo, v1.ConditionTrue)
@@ -124,9 +120,8 @@ func TestStartEvictsNobodyFromANodeThatNeverReported(t *testing.T) {
 // the node says, and however long ago it was created if it never said anything. For a node that appears later, the
 // start-up grace counts from its creation, and one that fails later is tainted at once.
 func TestWhoBeginsToWatchWaitsAGrace(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		cfg := config()
-		cfg.NodeMonitorPeriod, cfg.NodeEvictionRate = period, 100
+	for _, cfg := range onBothGrids(config()) {
+		cfg.NodeEvictionRate = 100
 		u := newUpstreams(t, cfg)
 		for i := range 9 {
 			name := fmt.Sprint("well", i)
@@ -162,7 +157,7 @@ func TestWhoBeginsToWatchWaitsAGrace(t *testing.T) {
 			}
 		}
 		want := map[string]int{"never": 60, "unknown": 40, "unready": 41, "well0": 18, "comes": 74}
-		if period > 0 { // at the pass after that
+		if cfg.NodeMonitorPeriod > 0 { // at the pass after that
 			want = map[string]int{"never": 65, "unknown": 45, "unready": 46, "well0": 20, "comes": 75}
 		}
 		require.Equal(t, want, tainted) // unready waits for the next token
@@ -211,17 +206,21 @@ func TestRestartWaitsForItsOwnGrace(t *testing.T) {
 // After a start, an old node that never reported is watched for a whole start-up grace period before it is Unknown, and
 // its pods are deleted once it has been silent for the timeout since, however old it is.
 func TestANodeThatNeverReportedIsWatchedBeforeItIsEmptied(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		cfg := config()
-		cfg.TaintBasedEviction, cfg.NodeMonitorPeriod, cfg.PodEvictionTimeout = false, period, 100*time.Second
+	for _, cfg := range onBothGrids(withoutTaints(config(), 100*time.Second)) {
 		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 		c.Fail("a-0")
 		c.Advance(time.Hour)
 		clients := c.Clients()
-		store := &withoutConditions{clients.Nodes, "a-0"}
-		clients.Nodes = store
+		written := false
+		clients.Nodes = &shows{clients.Nodes, func(name string, node *v1.Node, ok bool) (*v1.Node, bool) {
+			if name == "a-0" && !written {
+				node = node.DeepCopy()
+				node.Status.Conditions = nil
+			}
+			return node, ok
+		}}
 		c.FailWrites(func(string, string) error {
-			store.name = "" // the conditions are written
+			written = true // the conditions
 			return nil
 		})
 		e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
@@ -279,21 +278,6 @@ func TestVersionsOfARestoredClusterCondemnNobody(t *testing.T) {
 	for _, wrote := range b.wrote {
 		require.Contains(t, wrote, "n4")
 	}
-}
-
-// withoutConditions shows a node without its conditions.
-type withoutConditions struct {
-	evictor.NodeStore
-	name string
-}
-
-func (s *withoutConditions) Node(name string) (*v1.Node, bool) {
-	node, ok := s.NodeStore.Node(name)
-	if ok && name == s.name {
-		node = node.DeepCopy()
-		node.Status.Conditions = nil
-	}
-	return node, ok
 }
 
 // replicas are two evictors of one cluster. The first leads until the other takes over.

@@ -82,15 +82,15 @@ func (e *Evictor) company(ctx context.Context, pod *v1.Pod, why Decision) (with 
 			continue
 		}
 		ref := refOf(pods.RefOf(other))
-		if err := e.mayGo(ctx, ref, other, along(why, ref)); err != nil {
-			return nil, err
+		if no = e.mayGo(ctx, other, along(why, ref)); no != nil {
+			return nil, no
 		}
 		with = append(with, ref)
 	}
 	if len(with) == 0 {
 		return nil, nil
 	}
-	if no = e.check(ctx, why.Pod, why); no != nil {
+	if no = e.check(ctx, why); no != nil {
 		return nil, no
 	}
 	return with, nil
@@ -109,27 +109,27 @@ func along(why Decision, pod PodRef) Decision {
 }
 
 // mayGo asks everybody about a pod that goes with another one.
-func (e *Evictor) mayGo(ctx context.Context, ref PodRef, pod *v1.Pod, why Decision) *refusal {
-	if err := e.askHarm(ref.Node); err != nil {
-		return e.of(ref, &refusal{err: err, text: err.Error()})
+func (e *Evictor) mayGo(ctx context.Context, pod *v1.Pod, why Decision) *refusal {
+	if err := e.askHarm(why.Pod.Node); err != nil {
+		return e.of(why.Pod, &refusal{err: err, text: err.Error()})
 	}
 	if no := e.consent(ctx, pod, why); no != nil {
-		return e.of(ref, no)
+		return e.of(why.Pod, no)
 	}
-	return e.check(ctx, ref, why)
+	return e.check(ctx, why)
 }
 
 // check asks for the disruption budgets.
-func (e *Evictor) check(ctx context.Context, ref PodRef, why Decision) *refusal {
+func (e *Evictor) check(ctx context.Context, why Decision) *refusal {
 	checker, ok := e.clients.PodWriter.(EvictionChecker)
 	if !ok {
 		return nil
 	}
-	no := e.refusal(pods.Together, ref, func() error { return checker.CheckEviction(ctx, ref, why) })
+	no := e.refusal(pods.Together, why.Pod, func() error { return checker.CheckEviction(ctx, why.Pod, why) })
 	if no != nil && apierrors.IsNotFound(no.err) {
 		return nil
 	}
-	return e.of(ref, no)
+	return e.of(why.Pod, no)
 }
 
 // of is a refusal on behalf of a pod that goes with another one.

@@ -71,9 +71,12 @@ func (e *engine) sooner(t task, at time.Time) {
 	}
 }
 
-// schedule makes a worker look at the node now; e.mu is held. Work that failed still waits for its
+// nodeWork is a write of a node or a question about it.
+type nodeWork = timedworker.Work[string, struct{}]
+
+// schedule makes a worker look at the node at that time; e.mu is held. Work that failed still waits for its
 // backoff: otherwise the events that each try causes would make it try for ever, and it reads the current node anyway
 // when it runs. Work in flight may have read an older node, so it runs once more.
-func schedule(set *timedworker.Set[string, struct{}], rec *record, now time.Time) {
-	set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, Due: now, OnDuplicate: timedworker.KeepEarliest})
+func schedule(set *timedworker.Set[string, struct{}], rec *record, at time.Time) {
+	set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, Due: at, OnDuplicate: timedworker.KeepEarliest})
 }

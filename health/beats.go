@@ -1,9 +1,10 @@
 package health
 
 import (
-	"math"
+	"time"
 
 	"github.com/evictkit/evictkit/internal/due"
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // beats knows which entry is due next. It is not safe for concurrent use.
@@ -22,7 +23,7 @@ type entry[R any] struct {
 	of    R
 }
 
-func (e *entry[R]) deadline() int64 { return sum(e.beat, e.grace) }
+func (e *entry[R]) deadline() int64 { return steady.Add(e.beat, time.Duration(e.grace)) }
 
 // isOut reports whether the entry was handed out since its last beat.
 func (e *entry[R]) isOut() bool { return !e.place.In() }
@@ -70,12 +71,4 @@ func (b *beats[R]) expire(now int64) *entry[R] {
 	}
 	b.remove(e)
 	return e
-}
-
-// sum adds a grace period without overflow.
-func sum(a, grace int64) int64 {
-	if s := a + grace; s >= a {
-		return s
-	}
-	return math.MaxInt64
 }

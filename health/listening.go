@@ -50,7 +50,7 @@ func (l *listening) read(now time.Time) int64 {
 // so that one such gap ends with no verdict, and then the slack.
 func (l *listening) counts(gap int64) int64 {
 	promised := max(steady.Sub(l.due(), l.heard), 0)
-	if gap <= sum(promised, promised/5) {
+	if gap <= steady.Add(promised, time.Duration(promised/5)) {
 		return gap
 	}
 	l.lost = l.lost || gap > l.grace

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/internal/due"
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // monitored is a node.
@@ -71,13 +72,13 @@ func NewMonitor(config Config) (*Monitor, error) {
 		return nil, fmt.Errorf("health: %w", err)
 	}
 	// On the grid, silence must be strictly longer than the grace, as in kube-controller-manager.
-	strict := int64(0)
+	strict := time.Duration(0)
 	if config.NodeMonitorPeriod > 0 {
 		strict = 1
 	}
 	m := &Monitor{
 		config: config, clock: clockOr(config.Clock),
-		grace: sum(int64(config.NodeMonitorGracePeriod), strict), startup: sum(int64(config.NodeStartupGracePeriod), strict),
+		grace: steady.Add(int64(config.NodeMonitorGracePeriod), strict), startup: steady.Add(int64(config.NodeStartupGracePeriod), strict),
 		lossAt: math.MinInt64,
 	}
 	m.listening = newListening(config, m.due)

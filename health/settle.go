@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // Settled reports whether the monitor has watched a failed node for long enough that you can act on its verdict. That
@@ -35,7 +37,7 @@ func (m *Monitor) settles(e *monitored) (at int64, ok bool) {
 	case ready == readyFalse && n.watched > m.anew && n.since > n.watched:
 		return n.since, true // we saw it change
 	case ready == readyFalse, ready == readyUnknown && e.isOut() && !n.doubted:
-		return sum(max(n.watched, m.anew), e.grace), true
+		return steady.Add(max(n.watched, m.anew), time.Duration(e.grace)), true
 	}
 	return 0, false
 }

@@ -3,7 +3,6 @@
 package clientgo_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +19,6 @@ import (
 func TestMaintenanceThatIsAnnouncedIsSeen(t *testing.T) {
 	for _, kind := range []v1.NodeConditionType{"MaintenancePlanned", "MaintenanceInProgress", "DrainInProgress", "Drained", "GracefulNodeShutdownInProgress"} {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
 			spared := node("a-0")
 			spared.Status.Conditions = append(spared.Status.Conditions, v1.NodeCondition{Type: kind, Status: v1.ConditionTrue})
 			client := clientgotest.NewClientset(spared, node("a-1"), node("a-2"))
@@ -28,15 +26,10 @@ func TestMaintenanceThatIsAnnouncedIsSeen(t *testing.T) {
 			require.NoError(t, err)
 			config := evictor.DefaultConfig()
 			config.MaxAnnounced = time.Hour
-			e, err := evictor.New(config, cluster.Clients(), evictor.Options{})
-			require.NoError(t, err)
-			ran := make(chan error)
-			go func() { ran <- e.Run(ctx) }()
+			e := runOn(t, cluster, config, evictor.Options{})
 			kubelets(t, client, time.Minute, "a-0", "a-1", "a-2")
 			status, _ := e.Node("a-0")
 			require.Equal(t, string(kind), status.Held)
-			cancel()
-			<-ran
 		})
 	}
 }

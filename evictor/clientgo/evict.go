@@ -2,7 +2,6 @@ package clientgo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -68,20 +67,16 @@ func (w *podWriter) CheckEviction(ctx context.Context, ref evictor.PodRef, _ evi
 	defer cancel()
 	began := w.clock.Now()
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}, DryRun: []string{metav1.DryRunAll}}
-	err := failed("checking the eviction of pod", "pods", ref.String(), w.evict(ctx, evictionOf(ref, &options)))
+	err := failed("checking the eviction of pod", "pods", ref.String(), w.evict(ctx, ref, &options))
 	w.writes.note(began, ref.String(), err)
 	return err
-}
-
-func evictionOf(ref evictor.PodRef, options *metav1.DeleteOptions) *policyv1.Eviction {
-	return &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, DeleteOptions: options}
 }
 
 // remove creates an Eviction or deletes the pod; with mark, it writes the condition first.
 func (w *podWriter) remove(ctx context.Context, ref evictor.PodRef, mark bool) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}}
 	if w.evictionAPI {
-		return failed("evicting pod", "pods", ref.String(), w.evict(ctx, evictionOf(ref, &options)))
+		return failed("evicting pod", "pods", ref.String(), w.evict(ctx, ref, &options))
 	}
 	if mark {
 		condition := v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: disruptionReason, Message: disruptionMessage}
@@ -94,7 +89,8 @@ func (w *podWriter) remove(ctx context.Context, ref evictor.PodRef, mark bool) e
 
 // evict creates an Eviction, without the client's own retries: after a 429 a client would wait and retry up to ten times,
 // and hold one of the evictor's workers. The evictor retries without holding a worker.
-func (w *podWriter) evict(ctx context.Context, eviction *policyv1.Eviction) error {
+func (w *podWriter) evict(ctx context.Context, ref evictor.PodRef, options *metav1.DeleteOptions) error {
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, DeleteOptions: options}
 	if c, ok := w.evictions.CoreV1().RESTClient().(*rest.RESTClient); ok && c != nil {
 		return c.Post().MaxRetries(0).Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).SubResource("eviction").
 			Body(eviction).Do(ctx).Error()
@@ -126,16 +122,7 @@ func patchCondition(ctx context.Context, client kubernetes.Interface, now time.T
 		Reason             string              `json:"reason,omitempty"`
 		Message            string              `json:"message,omitempty"`
 	}
-	type status struct {
-		Conditions []condition `json:"conditions"`
-	}
-	body, err := json.Marshal(struct {
-		Metadata patchMeta `json:"metadata"`
-		Status   status    `json:"status"`
-	}{
-		patchMeta{UID: ref.UID, ResourceVersion: version},
-		status{[]condition{{c.Type, c.Status, metav1.NewTime(now), c.Reason, c.Message}}},
-	})
+	body, err := conditionsPatch(patchMeta{UID: ref.UID, ResourceVersion: version}, condition{c.Type, c.Status, metav1.NewTime(now), c.Reason, c.Message})
 	if err != nil {
 		return fmt.Errorf("condition %s: %w", c.Type, err)
 	}

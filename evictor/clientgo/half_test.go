@@ -38,6 +38,13 @@ func runWith(t *testing.T, client *fake.Clientset, how clientgo.Options, config 
 	t.Helper()
 	cluster, err := clientgo.New(client, how)
 	require.NoError(t, err)
+	runOn(t, cluster, config, options)
+	return cluster
+}
+
+// runOn is runEvictor on that cluster.
+func runOn(t *testing.T, cluster *clientgo.Cluster, config evictor.Config, options evictor.Options) *evictor.Evictor {
+	t.Helper()
 	e, err := evictor.New(config, cluster.Clients(), options)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -47,7 +54,7 @@ func runWith(t *testing.T, client *fake.Clientset, how clientgo.Options, config 
 		cancel()
 		require.ErrorIs(t, <-ran, context.Canceled)
 	})
-	return cluster
+	return e
 }
 
 func permissions(o clientgo.Options) (all []string) {
@@ -214,20 +221,14 @@ func TestADomainOfTheProgramsOwn(t *testing.T) {
 		client := fake.NewClientset(first, second)
 		cluster, err := clientgo.New(client, clientgo.Options{})
 		require.NoError(t, err)
-		e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{
+		e := runOn(t, cluster, evictor.DefaultConfig(), evictor.Options{
 			Domain:   func(n *v1.Node) zone.Key { return zone.Key{Zone: n.Labels[pool]} },
 			Excluded: func(n *v1.Node) bool { return n.Labels[spare] != "" },
 		})
-		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
-		ran := make(chan error)
-		go func() { ran <- e.Run(ctx) }()
 		time.Sleep(time.Minute)
 		zones := e.Zones()
 		require.Len(t, zones, 1)
 		require.Equal(t, zone.Key{Zone: "blue"}, zones[0].Zone)
 		require.Equal(t, zone.Counts{Total: 1, Bad: 1}, zones[0].Counts, "one of them is spare")
-		cancel()
-		require.ErrorIs(t, <-ran, context.Canceled)
 	})
 }

@@ -57,7 +57,11 @@ func (l *listerWatcher) ListWithContext(ctx context.Context, o metav1.ListOption
 	o.ResourceVersion, o.ResourceVersionMatch, o.Continue, o.Limit = "", "", "", pageSize
 	all := &metainternalversion.List{}
 	for {
-		about, items, err := l.page(ctx, o)
+		var about *metav1.ListMeta
+		items, err := reconnect(ctx, l.lists, func() (page []runtime.Object, err error) {
+			about, page, err = l.listed(ctx, o)
+			return page, err
+		})
 		if o.Continue != "" && apierrors.IsResourceExpired(err) { // the list took so long that etcd has compacted its version
 			o.Continue, o.Limit, all.Items = "", 0, nil
 			continue
@@ -78,15 +82,6 @@ func (l *listerWatcher) takeTurn(ctx context.Context) {
 	if l.has() > pageSize {
 		wait(ctx, rand.N(max(l.spread(), 1)))
 	}
-}
-
-// page reads one page.
-func (l *listerWatcher) page(ctx context.Context, o metav1.ListOptions) (about *metav1.ListMeta, items []runtime.Object, err error) {
-	items, err = reconnect(ctx, l.lists, func() (page []runtime.Object, err error) {
-		about, page, err = l.listed(ctx, o)
-		return page, err
-	})
-	return about, items, err
 }
 
 // WatchWithContext begins a watch. A watch-list costs the API server as much as a list, so it is put off in the same way;

@@ -6,22 +6,17 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/evictkit/evictkit/evictor"
 )
 
 // slow is a Target to which something else happens while it is told for the first time.
 type slow struct {
+	fed
 	meanwhile func()
 	told      []error
 }
 
-func (*slow) NodeChanged(string)                      {}
-func (*slow) PodChanged(evictor.PodKey)               {}
-func (*slow) LeaseObserved(string, time.Time, string) {}
 func (s *slow) SetObserverHealth(err error) {
 	if do := s.meanwhile; do != nil {
 		s.meanwhile = nil

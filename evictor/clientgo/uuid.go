@@ -2,7 +2,6 @@ package clientgo
 
 import (
 	"encoding/hex"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -10,43 +9,30 @@ import (
 // uuid is a UID as API servers make them, in less than half of the bytes.
 type uuid [16]byte
 
+// uuidParts are the parts between the hyphens of a UID: which bytes they are, and where in the text.
+var uuidParts = [...]struct{ from, to, at int }{{0, 4, 0}, {4, 6, 9}, {6, 8, 14}, {8, 10, 19}, {10, 16, 24}}
+
+const uuidLength = 36
+
 // uuidOf parses a UID. ok is false unless String would return exactly the same text.
 func uuidOf(uid types.UID) (u uuid, ok bool) {
 	if len(uid) != uuidLength {
 		return u, false
 	}
-	digits := 0
-	for i := range len(uid) {
-		c := uid[i]
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			if c != '-' {
-				return u, false
-			}
-			continue
-		}
-		digit := strings.IndexByte("0123456789abcdef", c)
-		if digit < 0 {
-			return u, false
-		}
-		u[digits/2] |= byte(digit) << (4 * (1 - digits%2)) //nolint:gosec // below 16
-		digits++
+	for _, p := range uuidParts {
+		_, _ = hex.Decode(u[p.from:p.to], []byte(uid[p.at:p.at+2*(p.to-p.from)])) // what is wrong differs below
 	}
-	return u, true
+	return u, u.String() == string(uid)
 }
-
-const uuidLength = 36
 
 // String returns the UID.
 func (u uuid) String() string {
 	var text [uuidLength]byte
-	at := 0
-	for i, end := range [...]int{4, 6, 8, 10, 16} {
-		from := [...]int{0, 4, 6, 8, 10}[i]
+	for i, p := range uuidParts {
 		if i > 0 {
-			text[at] = '-'
-			at++
+			text[p.at-1] = '-'
 		}
-		at += hex.Encode(text[at:], u[from:end])
+		hex.Encode(text[p.at:], u[p.from:p.to])
 	}
 	return string(text[:])
 }

@@ -47,21 +47,27 @@ type patchMeta struct {
 	Labels          map[string]string `json:"labels,omitempty"`
 }
 
+// conditionsPatch is the body of a patch that writes conditions.
+func conditionsPatch[C any](meta patchMeta, conditions ...C) ([]byte, error) {
+	type status struct {
+		Conditions []C `json:"conditions"`
+	}
+	return json.Marshal(struct {
+		Metadata patchMeta `json:"metadata"`
+		Status   status    `json:"status"`
+	}{meta, status{conditions}})
+}
+
 // failed wraps err with what was tried. If a patch carries the UID of another object, the API server takes that as an
 // attempt to change the UID and answers Invalid; for the evictor this is a Conflict.
 func failed(what, resource, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if apierrors.IsInvalid(err) && apierrors.HasStatusCause(err, metav1.CauseType("FieldValueInvalid")) && uidRefused(err) {
+	if cause, _ := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid); apierrors.IsInvalid(err) && cause.Field == "metadata.uid" {
 		err = apierrors.NewConflict(v1.Resource(resource), name, err)
 	}
 	return fmt.Errorf("clientgo: %s %s: %w", what, name, err)
-}
-
-func uidRefused(err error) bool {
-	cause, _ := apierrors.StatusCause(err, metav1.CauseType("FieldValueInvalid"))
-	return cause.Field == "metadata.uid"
 }
 
 // nodeWriter implements evictor.NodeWriter.
@@ -75,14 +81,7 @@ type nodeWriter struct {
 
 // UpdateConditions implements evictor.NodeWriter.
 func (w *nodeWriter) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
-	body, err := json.Marshal(struct {
-		Metadata patchMeta `json:"metadata"`
-		Status   struct {
-			Conditions []v1.NodeCondition `json:"conditions"`
-		} `json:"status"`
-	}{patchMeta{UID: node.UID, ResourceVersion: node.ResourceVersion}, struct {
-		Conditions []v1.NodeCondition `json:"conditions"`
-	}{conditions}})
+	body, err := conditionsPatch(patchMeta{UID: node.UID, ResourceVersion: node.ResourceVersion}, conditions...)
 	if err != nil {
 		return fmt.Errorf("clientgo: conditions of node %s: %w", node.Name, err)
 	}

@@ -6,120 +6,83 @@ import (
 	"slices"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
+	"github.com/evictkit/evictkit/internal/clockcases"
 )
-
-// setClock is a clock whose wall clock is set now and then. Its readings have a monotonic part, like the real clock's,
-// unless it shows only the wall clock.
-type setClock struct {
-	began    time.Time
-	wallOnly bool
-	passed   time.Duration // since the start
-	set      time.Duration // by how much the wall clock is off
-}
-
-func newSetClock(wallOnly bool) *setClock { return &setClock{began: time.Now(), wallOnly: wallOnly} }
-
-func (c *setClock) Now() time.Time {
-	reading := c.began.Add(c.passed)
-	if c.wallOnly {
-		return reading.Round(0).Add(c.set)
-	}
-	// The wall clock's seconds are above the 30 bits of its nanoseconds.
-	wall := (*uint64)(unsafe.Pointer(&reading))
-	*wall += uint64(int64(c.set/time.Second)) << 30
-	return reading
-}
-
-func (c *setClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
-
-// jumps are how far the wall clock is set: an hour for the end of summer time, and a day by mistake.
-var jumps = []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
-
-func TestSetClock(t *testing.T) {
-	c := newSetClock(false)
-	before := c.Now()
-	c.passed, c.set = time.Minute, -time.Hour
-	require.Equal(t, time.Minute, c.Now().Sub(before))
-	require.Equal(t, time.Minute-time.Hour, c.Now().Round(0).Sub(before.Round(0)))
-}
 
 // TestWallIsSetDuringAGracePeriod: the period ends when its time has passed, whatever the wall clock shows.
 func TestWallIsSetDuringAGracePeriod(t *testing.T) {
-	for _, wallOnly := range []bool{false, true} {
-		for _, jump := range jumps {
-			if wallOnly && jump > 0 {
-				continue // forward counts as time passed
-			}
-			t.Run(fmt.Sprint(jump, wallOnly), func(t *testing.T) {
-				clock := newSetClock(wallOnly)
-				config := thresholds(softly(MemoryAvailable, "1Gi", 2*time.Minute))
-				config.Clock = clock
-				machine, err := New(config)
-				require.NoError(t, err)
-				short := Stats{Signals: map[Signal]Sample{MemoryAvailable: {}}, Pods: []Pod{build("a", low)}}
-				require.Equal(t, Nothing, machine.Observe(short).Action)
-				clock.passed = 30 * time.Second
-				require.Equal(t, Nothing, machine.Observe(short).Action)
-
-				clock.passed, clock.set = 45*time.Second, jump
-				lost := time.Duration(0)
-				if wallOnly {
-					lost = 15 * time.Second // time before the step back is lost
-				}
-				d := machine.Observe(short)
-				require.Equal(t, Nothing, d.Action)
-				require.Equal(t, 45*time.Second-lost, d.Time.Sub(d.Met[0].Since))
-				require.Equal(t, clock.Now().Round(0), d.Time.Round(0), "instants are as the clock shows them now")
-				next, ok := machine.Next()
-				require.True(t, ok)
-				require.Equal(t, 75*time.Second+lost, next.Round(0).Sub(clock.Now().Round(0)))
-
-				clock.passed = 2*time.Minute + lost - 1
-				require.Equal(t, Nothing, machine.Observe(short).Action)
-				clock.passed++
-				require.Equal(t, EvictPods, machine.Observe(short).Action)
-			})
+	for _, one := range clockcases.Cases() {
+		if !one.Monotonic && one.Set > 0 {
+			continue // forward counts as time passed
 		}
+		t.Run(one.String(), func(t *testing.T) {
+			clock := one.Clock()
+			config := thresholds(softly(MemoryAvailable, "1Gi", 2*time.Minute))
+			config.Clock = clock
+			machine, err := New(config)
+			require.NoError(t, err)
+			short := Stats{Signals: map[Signal]Sample{MemoryAvailable: {}}, Pods: []Pod{build("a", low)}}
+			require.Equal(t, Nothing, machine.Observe(short).Action)
+			clock.Pass(30 * time.Second)
+			require.Equal(t, Nothing, machine.Observe(short).Action)
+
+			clock.Pass(15 * time.Second)
+			clock.Set(one.Set)
+			lost := time.Duration(0)
+			if !one.Monotonic {
+				lost = 15 * time.Second // time before the step back is lost
+			}
+			d := machine.Observe(short)
+			require.Equal(t, Nothing, d.Action)
+			require.Equal(t, 45*time.Second-lost, d.Time.Sub(d.Met[0].Since))
+			require.Equal(t, clock.Now().Round(0), d.Time.Round(0), "instants are as the clock shows them now")
+			next, ok := machine.Next()
+			require.True(t, ok)
+			require.Equal(t, 75*time.Second+lost, next.Round(0).Sub(clock.Now().Round(0)))
+
+			clock.Pass(75*time.Second + lost - 1)
+			require.Equal(t, Nothing, machine.Observe(short).Action)
+			clock.Pass(1)
+			require.Equal(t, EvictPods, machine.Observe(short).Action)
+		})
 	}
 }
 
 // TestWallIsSetDuringATransitionPeriod: a condition outlasts its shortage for exactly the transition period.
 func TestWallIsSetDuringATransitionPeriod(t *testing.T) {
-	for _, wallOnly := range []bool{false, true} {
-		for _, jump := range jumps {
-			if wallOnly && jump > 0 {
-				continue
-			}
-			t.Run(fmt.Sprint(jump, wallOnly), func(t *testing.T) {
-				clock := newSetClock(wallOnly)
-				config := thresholds(hardly(MemoryAvailable, "1Gi"))
-				config.Clock = clock
-				machine, err := New(config)
-				require.NoError(t, err)
-				under := []v1.NodeConditionType{v1.NodeMemoryPressure}
-				require.Equal(t, under, machine.Observe(sample(MemoryAvailable, "0")).Conditions)
-				clock.passed, clock.set = time.Second, jump
-				require.Equal(t, under, machine.Observe(sample(MemoryAvailable, "2Gi")).Conditions)
-				lost := time.Duration(0)
-				if wallOnly {
-					lost = time.Second
-				}
-				next, ok := machine.Next()
-				require.True(t, ok)
-				require.Equal(t, config.PressureTransitionPeriod-time.Second+lost, next.Round(0).Sub(clock.Now().Round(0)))
-				clock.passed = config.PressureTransitionPeriod + lost - 1
-				require.Equal(t, under, machine.Observe(sample(MemoryAvailable, "2Gi")).Conditions)
-				clock.passed++
-				require.Empty(t, machine.Observe(sample(MemoryAvailable, "2Gi")).Conditions)
-				require.False(t, pending(machine))
-			})
+	for _, one := range clockcases.Cases() {
+		if !one.Monotonic && one.Set > 0 {
+			continue
 		}
+		t.Run(one.String(), func(t *testing.T) {
+			clock := one.Clock()
+			config := thresholds(hardly(MemoryAvailable, "1Gi"))
+			config.Clock = clock
+			machine, err := New(config)
+			require.NoError(t, err)
+			under := []v1.NodeConditionType{v1.NodeMemoryPressure}
+			require.Equal(t, under, machine.Observe(sample(MemoryAvailable, "0")).Conditions)
+			clock.Pass(time.Second)
+			clock.Set(one.Set)
+			require.Equal(t, under, machine.Observe(sample(MemoryAvailable, "2Gi")).Conditions)
+			lost := time.Duration(0)
+			if !one.Monotonic {
+				lost = time.Second
+			}
+			next, ok := machine.Next()
+			require.True(t, ok)
+			require.Equal(t, config.PressureTransitionPeriod-time.Second+lost, next.Round(0).Sub(clock.Now().Round(0)))
+			clock.Pass(config.PressureTransitionPeriod - time.Second + lost - 1)
+			require.Equal(t, under, machine.Observe(sample(MemoryAvailable, "2Gi")).Conditions)
+			clock.Pass(1)
+			require.Empty(t, machine.Observe(sample(MemoryAvailable, "2Gi")).Conditions)
+			require.False(t, pending(machine))
+		})
 	}
 }
 
@@ -130,26 +93,26 @@ func pending(machine *Machine) bool {
 
 // TestWallAloneThatGoesForwardIsTime: without monotonic readings, forward counts as time passed.
 func TestWallAloneThatGoesForwardIsTime(t *testing.T) {
-	clock := newSetClock(true)
+	clock := clockcases.New(false)
 	config := thresholds(softly(MemoryAvailable, "1Gi", time.Minute))
 	config.Clock = clock
 	machine, err := New(config)
 	require.NoError(t, err)
 	short := Stats{Signals: map[Signal]Sample{MemoryAvailable: {}}, Pods: []Pod{build("a", low)}}
 	require.Equal(t, Nothing, machine.Observe(short).Action)
-	clock.set = time.Hour
+	clock.Set(time.Hour)
 	require.Equal(t, EvictPods, machine.Observe(short).Action)
 }
 
 // TestJumpsDecideNothing: two machines see the same samples at the same instants, one with a wall clock that is set at
 // random. Both decide the same.
 func TestJumpsDecideNothing(t *testing.T) {
-	acted := 0
+	acted, jumps := 0, clockcases.Cases()
 	for seed := int64(0); seed < 100; seed++ {
 		r := rand.New(rand.NewSource(seed))
 		config := randomConfig(r)
 		pods := randomPods(r)
-		clocks := []*setClock{newSetClock(false), newSetClock(false)}
+		clocks := []*clockcases.Clock{clockcases.New(true), clockcases.New(true)}
 		machines := make([]*Machine, len(clocks))
 		for i, clock := range clocks {
 			config.Clock = clock
@@ -161,11 +124,11 @@ func TestJumpsDecideNothing(t *testing.T) {
 			passed := time.Duration(r.Intn(40)) * time.Second
 			stats := randomStats(r, epoch.Add(time.Duration(step*20)*time.Second), pods)
 			if r.Intn(3) == 0 {
-				clocks[1].set = jumps[r.Intn(len(jumps))]
+				clocks[1].Set(jumps[r.Intn(len(jumps))].Set)
 			}
 			var decisions [2]Decision
 			for i, machine := range machines {
-				clocks[i].passed += passed
+				clocks[i].Pass(passed)
 				decisions[i] = machine.Observe(stats)
 			}
 			where := fmt.Sprintf("seed %d step %d", seed, step)

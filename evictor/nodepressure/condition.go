@@ -1,6 +1,10 @@
 package nodepressure
 
-import v1 "k8s.io/api/core/v1"
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
 
 // pressure numbers the node conditions.
 type pressure uint8
@@ -26,19 +30,10 @@ func NodeConditions(under []v1.NodeConditionType) []v1.NodeCondition {
 	result := make([]v1.NodeCondition, pressureCount)
 	for i, conditionType := range conditionTypes {
 		text, status := conditionTexts[i][0], v1.ConditionFalse
-		if has(under, conditionType) {
+		if slices.Contains(under, conditionType) {
 			text, status = conditionTexts[i][1], v1.ConditionTrue
 		}
 		result[i] = v1.NodeCondition{Type: conditionType, Status: status, Reason: text[0], Message: text[1]}
 	}
 	return result
-}
-
-func has(conditions []v1.NodeConditionType, conditionType v1.NodeConditionType) bool {
-	for _, c := range conditions {
-		if c == conditionType {
-			return true
-		}
-	}
-	return false
 }

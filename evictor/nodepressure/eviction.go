@@ -152,14 +152,11 @@ func (c *ContainerUsage) uses(starved v1.ResourceName) int64 {
 // requestedBy returns what a container or init container requests, and false if the pod has none of that name.
 // Ephemeral containers are not looked at: they cannot request anything, and upstream does not name them.
 func requestedBy(pod *v1.Pod, name string, what v1.ResourceName) (resource.Quantity, bool) {
-	for i := range pod.Spec.Containers {
-		if c := &pod.Spec.Containers[i]; c.Name == name {
-			return c.Resources.Requests[what], true
-		}
-	}
-	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; c.Name == name {
-			return c.Resources.Requests[what], true
+	for _, containers := range [...][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range containers {
+			if c := &containers[i]; c.Name == name {
+				return c.Resources.Requests[what], true
+			}
 		}
 	}
 	return resource.Quantity{}, false

@@ -118,7 +118,7 @@ func exceeds(used int64, limit resource.Quantity) bool { return limit.CmpInt64(u
 
 // storageLimit returns how much ephemeral storage the pod may use, its overhead included.
 func storageLimit(pod *v1.Pod) (resource.Quantity, bool) {
-	limit, ok := aggregate(pod, limitOf(v1.ResourceEphemeralStorage))
+	limit, ok := aggregate(pod, v1.ResourceEphemeralStorage, func(r *v1.ResourceRequirements) v1.ResourceList { return r.Limits })
 	if overhead, has := pod.Spec.Overhead[v1.ResourceEphemeralStorage]; has && !limit.IsZero() {
 		limit.Add(overhead)
 	}

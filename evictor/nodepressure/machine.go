@@ -19,7 +19,6 @@ import (
 // use.
 type Machine struct {
 	config Config
-	clock  clock.PassiveClock
 
 	mu      sync.Mutex  // guards what follows
 	time    steady.Time // by Config.Clock; all instants except those of samples
@@ -51,9 +50,9 @@ func New(config Config) (*Machine, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("nodepressure: %w", err)
 	}
-	m := &Machine{config: config, clock: config.Clock}
-	if m.clock == nil {
-		m.clock = clock.RealClock{}
+	m := &Machine{config: config}
+	if m.config.Clock == nil {
+		m.config.Clock = clock.RealClock{}
 	}
 	thresholds, _ := DeriveContainerFs(config.Thresholds, config.Layout)
 	m.watched = make([]watched, len(thresholds))
@@ -143,10 +142,10 @@ func (w *watched) amount(capacity int64, withReclaim bool) int64 {
 
 // observe updates the state and returns the decision so far, with the index in Met of the threshold to act on, or -1.
 func (m *Machine) observe(stats Stats) (d Decision, first int) {
-	if m.clock == nil {
+	if m.config.Clock == nil {
 		panic("nodepressure: a zero Machine was used: make one with New") //nolint:forbidigo // a bug of the caller's
 	}
-	reading := m.clock.Now()
+	reading := m.config.Clock.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.time.Read(reading)

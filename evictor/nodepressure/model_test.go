@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
+	"github.com/evictkit/evictkit/internal/clockcases"
 )
 
 // model decides from the whole history, with exact quantities. It caches what it found for each step.
@@ -215,18 +216,20 @@ func TestRandomSeries(t *testing.T) {
 
 // randomSeries is a machine and its model on a random clock.
 type randomSeries struct {
-	r       *rand.Rand
-	clock   *setClock
-	passed  time.Duration // by the rule of package steady
-	machine *Machine
-	model   *model
-	pods    []Pod
-	where   string
+	r         *rand.Rand
+	clock     *clockcases.Clock
+	monotonic bool          // the clock
+	passed    time.Duration // by the rule of package steady
+	machine   *Machine
+	model     *model
+	pods      []Pod
+	where     string
 }
 
 func newRandomSeries(t *testing.T, seed int64) *randomSeries {
 	r := rand.New(rand.NewSource(seed))
-	s := &randomSeries{r: r, clock: newSetClock(r.Intn(2) == 0)}
+	s := &randomSeries{r: r, monotonic: r.Intn(2) > 0}
+	s.clock = clockcases.New(s.monotonic)
 	config := randomConfig(r)
 	s.pods = randomPods(r)
 	config.Clock = s.clock
@@ -240,15 +243,16 @@ func newRandomSeries(t *testing.T, seed int64) *randomSeries {
 // advance moves the clock on, and sometimes sets its wall clock.
 func (s *randomSeries) advance() {
 	d := time.Duration(s.r.Intn(40)) * time.Second
-	s.clock.passed += d
+	s.clock.Pass(d)
 	if s.r.Intn(10) > 0 {
 		s.passed += d
 		return
 	}
-	jump := jumps[s.r.Intn(len(jumps))]
-	s.clock.set += jump
+	jumps := clockcases.Cases()
+	jump := jumps[s.r.Intn(len(jumps))].Set
+	s.clock.Set(jump)
 	switch {
-	case !s.clock.wallOnly: // only the monotonic part counts
+	case s.monotonic: // only that part of a reading counts
 		s.passed += d
 	case jump > 0:
 		s.passed += d + jump

@@ -13,9 +13,7 @@ import (
 // unless a hard shortage replaces a soft eviction. The next pass comes a period after this one ends.
 func (m *Manager) pass(ctx context.Context) {
 	var evictions []Eviction
-	var err error
-	guard(&err, func() error { evictions = m.decide(ctx); return nil })
-	if err != nil {
+	if err := guard(func() error { evictions = m.decide(ctx); return nil }); err != nil {
 		m.report(fmt.Errorf("nodepressure: in a pass: %w", err))
 	}
 	m.nextPass = steady.Add(m.now(), m.config.MonitoringPeriod)
@@ -77,16 +75,12 @@ func (m *Manager) reclaim(ctx context.Context, what []Reclaim) Stats {
 		if ctx.Err() != nil {
 			return Stats{}
 		}
-		var err error
-		guard(&err, func() error { return m.clients.Reclaimer.Reclaim(ctx, r) })
-		if err != nil {
+		if err := guard(func() error { return m.clients.Reclaimer.Reclaim(ctx, r) }); err != nil {
 			m.report(fmt.Errorf("nodepressure: reclaiming %s: %w", r, err))
 		}
 	}
 	var stats Stats
-	var err error
-	guard(&err, func() (err error) { stats, err = m.clients.StatsProvider.Stats(ctx); return err })
-	if err != nil {
+	if err := guard(func() (err error) { stats, err = m.clients.StatsProvider.Stats(ctx); return err }); err != nil {
 		m.report(fmt.Errorf("nodepressure: measuring the node after reclaiming: %w", err))
 		return Stats{}
 	}
@@ -98,32 +92,23 @@ func (m *Manager) show(d Decision) {
 	if m.config.OnDecision == nil {
 		return
 	}
-	var err error
-	guard(&err, func() error { m.config.OnDecision(d); return nil })
-	if err != nil {
+	if err := guard(func() error { m.config.OnDecision(d); return nil }); err != nil {
 		m.report(fmt.Errorf("nodepressure: OnDecision: %w", err))
 	}
 }
 
 func (m *Manager) report(err error) {
 	if m.config.OnError != nil {
-		var panicked error // ignored: there is nowhere left to report it
-		guard(&panicked, func() error { m.config.OnError(err); return nil })
+		_ = guard(func() error { m.config.OnError(err); return nil }) // there is nowhere left to report a panic
 	}
 }
 
-// guard calls f. It turns a panic into an error. It reports runtime.Goexit as one too, but does not stop it.
-func guard(err *error, f func() error) {
-	returned := false
+// guard calls f and turns a panic into an error.
+func guard(f func() error) (err error) {
 	defer func() {
-		if returned {
-			return
-		}
-		*err = fmt.Errorf("runtime.Goexit was called")
 		if value := recover(); value != nil {
-			*err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
 		}
 	}()
-	*err = f()
-	returned = true
+	return f()
 }

@@ -2,6 +2,7 @@ package nodepressure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -129,9 +130,12 @@ func (m *Manager) startKill(ctx context.Context, e Eviction, start func(kill fun
 			default: // a signal is pending already
 			}
 		}()
-		guard(&k.err, func() error { return m.clients.Killer.Kill(killing, e) })
+		k.err = errGoexit // and stays so if Kill ends the goroutine
+		k.err = guard(func() error { return m.clients.Killer.Kill(killing, e) })
 	})
 }
+
+var errGoexit = errors.New("runtime.Goexit was called")
 
 // killing returns the Kill of the pod that has not returned, or nil.
 func (m *Manager) killing(pod *v1.Pod) *kill {
@@ -168,8 +172,7 @@ func (m *Manager) stopKills() {
 
 func (m *Manager) cleanedUp(evictions []Eviction) bool {
 	var clean bool
-	var err error
-	guard(&err, func() error {
+	err := guard(func() error {
 		clean = !slices.ContainsFunc(evictions, func(e Eviction) bool { return !m.clients.Killer.CleanedUp(e.Pod) })
 		return nil
 	})

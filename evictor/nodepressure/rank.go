@@ -70,18 +70,12 @@ func compareUnknown(a, b *Candidate) int { return compareBool(a.Pod.Usage == nil
 func compareByUsage(starved v1.ResourceName, a, b *Candidate) int {
 	unknown := compareUnknown(a, b)
 	if starved != ResourcePIDs {
-		if unknown != 0 {
-			return unknown
-		}
-		if c := compareBool(a.Exceeds(), b.Exceeds()); c != 0 {
+		if c := cmp.Or(unknown, compareBool(a.Exceeds(), b.Exceeds())); c != 0 {
 			return c
 		}
 	}
-	if a.Priority != b.Priority {
-		return cmp.Compare(a.Priority, b.Priority)
-	}
-	if unknown != 0 {
-		return unknown
+	if c := cmp.Or(cmp.Compare(a.Priority, b.Priority), unknown); c != 0 {
+		return c
 	}
 	return compareOver(a, b)
 }
@@ -110,10 +104,7 @@ func (c *Candidate) exactOver() resource.Quantity {
 }
 
 func compareByQOS(_ v1.ResourceName, a, b *Candidate) int {
-	if c := cmp.Compare(qosOrder(a.QOS), qosOrder(b.QOS)); c != 0 {
-		return c
-	}
-	if c := compareUnknown(a, b); c != 0 {
+	if c := cmp.Or(cmp.Compare(qosOrder(a.QOS), qosOrder(b.QOS)), compareUnknown(a, b)); c != 0 {
 		return c
 	}
 	return compareOver(a, b)

@@ -10,17 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// amount returns a container's request or limit of one resource, and whether it is set.
-type amount func(*v1.ResourceRequirements) (resource.Quantity, bool)
-
-func requestOf(name v1.ResourceName) amount {
-	return func(r *v1.ResourceRequirements) (resource.Quantity, bool) { q, ok := r.Requests[name]; return q, ok }
-}
-
-func limitOf(name v1.ResourceName) amount {
-	return func(r *v1.ResourceRequirements) (resource.Quantity, bool) { q, ok := r.Limits[name]; return q, ok }
-}
-
 // request returns how much the pod requests of a resource. The pod's overhead is added if it requests any. The result
 // is in whole units, rounded down: a pod exceeds the result if and only if it exceeds the exact request.
 // Requests of the pod as a whole replace those of its containers. If the request does not fit an int64, the result is
@@ -35,7 +24,7 @@ func request(pod *v1.Pod, name v1.ResourceName) (n int64, exact *resource.Quanti
 	if r := pod.Spec.Resources; r != nil && podLevel(name) && (anyPodLevel(r.Requests) || anyPodLevel(r.Limits)) {
 		total = r.Requests[name].DeepCopy()
 	} else {
-		total, _ = aggregate(pod, requestOf(name))
+		total, _ = aggregate(pod, name, func(r *v1.ResourceRequirements) v1.ResourceList { return r.Requests })
 	}
 	if overhead, ok := pod.Spec.Overhead[name]; ok && !total.IsZero() {
 		total.Add(overhead)
@@ -82,12 +71,12 @@ func anyPodLevel(list v1.ResourceList) bool {
 	return false
 }
 
-// aggregate returns what the containers of a pod need together, and whether any of them sets it. It is the larger of
-// two amounts: the sum over containers and sidecars, and the most that an init container needs together with the
-// sidecars started before it.
-func aggregate(pod *v1.Pod, of amount) (total resource.Quantity, found bool) {
+// aggregate returns what the containers of a pod need together of a resource, by their requests or limits, and whether
+// any of them sets it. It is the larger of two amounts: the sum over containers and sidecars, and the most that an init
+// container needs together with the sidecars started before it.
+func aggregate(pod *v1.Pod, name v1.ResourceName, of func(*v1.ResourceRequirements) v1.ResourceList) (total resource.Quantity, found bool) {
 	for i := range pod.Spec.Containers {
-		if q, ok := of(&pod.Spec.Containers[i].Resources); ok {
+		if q, ok := of(&pod.Spec.Containers[i].Resources)[name]; ok {
 			total.Add(q)
 			found = true
 		}
@@ -98,7 +87,7 @@ func aggregate(pod *v1.Pod, of amount) (total resource.Quantity, found bool) {
 	var sidecars, most resource.Quantity
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		q, ok := of(&c.Resources)
+		q, ok := of(&c.Resources)[name]
 		found = found || ok
 		if isSidecar(c) {
 			total.Add(q)
@@ -228,11 +217,5 @@ func priority(pod *v1.Pod) int32 {
 
 // byName orders pods that are otherwise equal.
 func byName(a, b *v1.Pod) int {
-	if a.Namespace != b.Namespace {
-		return cmp.Compare(a.Namespace, b.Namespace)
-	}
-	if a.Name != b.Name {
-		return cmp.Compare(a.Name, b.Name)
-	}
-	return cmp.Compare(a.UID, b.UID)
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }

@@ -3,16 +3,15 @@ package nodepressure_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
+	"github.com/evictkit/evictkit/internal/clockcases"
 )
 
 // stepped is a manager that is stepped on a world, with a clock that the test moves.
@@ -194,56 +193,48 @@ func TestSteppedKillThatTakesLongIsWaitedFor(t *testing.T) {
 
 // TestWallIsSetUnderAManager: its passes and cleanups come when their time has passed.
 func TestWallIsSetUnderAManager(t *testing.T) {
-	for _, wallOnly := range []bool{false, true} {
-		for _, jump := range jumps {
-			if wallOnly && jump > 0 {
-				continue // forward counts as time passed
-			}
-			t.Run(fmt.Sprint(jump, wallOnly), func(t *testing.T) {
-				now := newSetClock(wallOnly)
-				s := newStepped(t, hardMemory, func(w *world, c *Clients, m *ManagerConfig) {
-					w.clock, w.cleanup = now, 25*time.Hour
-					c.StatsProvider = statsFunc(func(context.Context) (Stats, error) {
-						return Stats{Pods: w.pods, Signals: map[Signal]Sample{MemoryAvailable: {Available: w.left}}}, nil
-					})
-					m.Clock = struct {
-						clock.PassiveClock
-						unusedTimers
-					}{PassiveClock: now}
-				})
-				// step says when the next one is due.
-				step := func(after time.Duration) time.Duration {
-					now.passed += after
-					next, err := s.manager.Step(context.Background())
-					require.NoError(t, err)
-					return next.Round(0).Sub(now.Now().Round(0))
-				}
-				// set sets the wall clock after that much time, which is lost on a clock without monotonic readings.
-				set := func(after time.Duration) time.Duration {
-					now.set += jump
-					left := step(after)
-					if wallOnly {
-						left -= after
-					}
-					return left
-				}
-				require.Equal(t, 10*time.Second, step(0))
-				require.Equal(t, 6*time.Second, set(4*time.Second))
-				s.world.left = 0
-				left := step(0)
-				require.Equal(t, time.Duration(1), step(left-1))
-				require.Empty(t, s.world.log)
-				require.Equal(t, time.Second, step(1), "its clean-up is looked for after a second")
-				require.Len(t, s.world.log, 1)
-				require.Equal(t, time.Second/4, set(3*time.Second/4))
-				for range 100 { // the cleanup is given up after 30s
-					step(time.Second)
-				}
-				require.Len(t, s.world.log, 4, s.world.log)
-			})
+	for _, one := range clockcases.Cases() {
+		if !one.Monotonic && one.Set > 0 {
+			continue // forward counts as time passed
 		}
+		t.Run(one.String(), func(t *testing.T) {
+			now := one.Clock()
+			s := newStepped(t, hardMemory, func(w *world, c *Clients, m *ManagerConfig) {
+				w.clock, w.cleanup = now, 25*time.Hour
+				c.StatsProvider = statsFunc(func(context.Context) (Stats, error) {
+					return Stats{Pods: w.pods, Signals: map[Signal]Sample{MemoryAvailable: {Available: w.left}}}, nil
+				})
+				m.Clock = now
+			})
+			// step says when the next one is due.
+			step := func(after time.Duration) time.Duration {
+				now.Pass(after)
+				next, err := s.manager.Step(context.Background())
+				require.NoError(t, err)
+				return next.Round(0).Sub(now.Now().Round(0))
+			}
+			// set sets the wall clock after that much time, which is lost on a clock without monotonic readings.
+			set := func(after time.Duration) time.Duration {
+				now.Set(one.Set)
+				left := step(after)
+				if !one.Monotonic {
+					left -= after
+				}
+				return left
+			}
+			require.Equal(t, 10*time.Second, step(0))
+			require.Equal(t, 6*time.Second, set(4*time.Second))
+			s.world.left = 0
+			left := step(0)
+			require.Equal(t, time.Duration(1), step(left-1))
+			require.Empty(t, s.world.log)
+			require.Equal(t, time.Second, step(1), "its clean-up is looked for after a second")
+			require.Len(t, s.world.log, 1)
+			require.Equal(t, time.Second/4, set(3*time.Second/4))
+			for range 100 { // the cleanup is given up after 30s
+				step(time.Second)
+			}
+			require.Len(t, s.world.log, 4, s.world.log)
+		})
 	}
 }
-
-// unusedTimers is the rest of a clock: Step uses no timers.
-type unusedTimers struct{ clock.Clock }

@@ -33,13 +33,7 @@ func (t Threshold) String() string {
 // compareThresholds puts first what is acted on first: hard thresholds before soft ones, memory before everything else,
 // then by the order of the signals.
 func compareThresholds(a, b Threshold) int {
-	soft := func(t Threshold) int {
-		if t.Hard() {
-			return 0
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Signal.index(), b.Signal.index()))
+	return cmp.Or(compareBool(a.Hard(), b.Hard()), cmp.Compare(a.Signal.index(), b.Signal.index()))
 }
 
 // base returns the signal from which the thresholds of a container file system signal are derived.

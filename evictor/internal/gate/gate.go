@@ -60,7 +60,6 @@ func (s *state) err() error { return cmp.Or(s.refused[:]...) }
 // Gates are the answers in force. Make them with New.
 type Gates struct {
 	interval time.Duration
-	observer error
 	pauses   []string        // oldest first
 	known    map[Gate]*state // only those that somebody refuses, or that Changes has yet to tell open
 	touched  map[Gate]bool   // since Changes
@@ -113,7 +112,7 @@ func (g *Gates) Paused() []string { return slices.Clone(g.pauses) }
 // SetObserver records why the observer cannot see the cluster, nil if it can, and returns the value before. Harm is
 // refused meanwhile. To put err into words is the owner's, which holds a lock: see Blind.
 func (g *Gates) SetObserver(err error) (was error) {
-	was, g.observer = g.observer, err
+	was = g.Observer()
 	g.touch(harm).refused[byObserver] = err
 	return was
 }
@@ -136,7 +135,7 @@ func (at Gate) Named(err error) error {
 }
 
 // Observer returns why the observer cannot see the cluster; nil if it can.
-func (g *Gates) Observer() error { return g.observer }
+func (g *Gates) Observer() error { return g.at(harm).refused[byObserver] }
 
 // Rule records what the zone policy says of evictions by our own taints in a domain.
 func (g *Gates) Rule(domain zone.Key, pending zone.Pending) {

@@ -3,6 +3,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand"
 	"slices"
 	"testing"
@@ -301,15 +302,7 @@ func TestFreedAgainstAModel(t *testing.T) {
 					delete(model, w)
 				}
 			}
-			require.Equal(t, sortedNames(want), p.Freed())
+			require.Equal(t, slices.Sorted(maps.Keys(want)), p.Freed())
 		}
 	}
-}
-
-func sortedNames(set map[string]bool) (names []string) {
-	for name := range set {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

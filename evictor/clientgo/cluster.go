@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/absent"
 )
 
 // Cluster is a cluster as an evictor sees and changes it. Most callers want [Cluster.Clients] first, for evictor.New;
@@ -168,7 +167,7 @@ func (c *Cluster) Health() error {
 // Call it for any number of targets, at any time before Run ends. It returns an error if the options do not fit the
 // configuration, or an informer has stopped.
 func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
-	if absent.Value(to) {
+	if absent(to) {
 		return errors.New("clientgo: Feed needs a target, such as an evictor, not nil")
 	}
 	if err := c.opts.serves(config); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/absent"
 )
 
 // Options say how a Cluster watches and writes. The zero Options are valid and do what upstream does.
@@ -72,11 +72,11 @@ const defaultLeaseSilence = 20 * time.Second
 // validate reports every fault at once.
 func (o Options) validate(client kubernetes.Interface) error {
 	var errs field.ErrorList
-	if absent.Value(client) {
+	if absent(client) {
 		errs = append(errs, field.Required(field.NewPath("client"), "such as kubernetes.NewForConfig makes one"))
 	}
 	for name, value := range map[string]any{"eventClient": o.EventClient, "evictionClient": o.EvictionClient, "factory": o.Factory, "clock": o.Clock} {
-		if value != nil && absent.Value(value) {
+		if value != nil && absent(value) {
 			errs = append(errs, field.Invalid(field.NewPath(name), fmt.Sprintf("%T(nil)", value), "is a nil pointer within an interface; leave the field unset for the default"))
 		}
 	}
@@ -98,6 +98,15 @@ func (o Options) validate(client kubernetes.Interface) error {
 
 // shared says whether somebody else provides the informers.
 func (o Options) shared() bool { return o.Factory != nil || o.Informers != nil }
+
+// absent says whether a value is nil or holds a nil pointer.
+func absent(value any) bool {
+	if value == nil {
+		return true
+	}
+	v := reflect.ValueOf(value)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}
 
 func (o Options) withDefaults(client kubernetes.Interface) Options {
 	if o.EventClient == nil {

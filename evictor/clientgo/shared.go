@@ -9,8 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/evictkit/evictkit/internal/absent"
 )
 
 // Informers returns an informer that somebody else runs, for an example of its objects: a *v1.Node, a *v1.Pod or a
@@ -115,7 +113,7 @@ func (l *late) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if absent.Value(informer) {
+	if absent(informer) {
 		return errors.New("the cache returned a nil informer")
 	}
 	indexer, mirror, err := l.indexed(informer)

@@ -26,11 +26,8 @@ type learner struct {
 // 1.05 of the other half, because halves differ.
 const mayLose = 1.04
 
-// Rare status reports save time and change no outcome: leases tell the same.
-var learnt = set("heartbeat.statusInterval", "24h")
-
 // Choosing takes half the time if nodes renew half as often.
-var coarse = slices.Concat(learnt, set("heartbeat.interval", "20s"), set("config.nodeMonitorPeriod", "10s"))
+var coarse = slices.Concat(set("heartbeat.interval", "20s"), set("config.nodeMonitorPeriod", "10s"))
 
 func (l *learner) learn(ctx context.Context, records []outages.Record, w io.Writer) error {
 	var all []*outcome.Outcome
@@ -146,7 +143,7 @@ func (l *learner) best(played []playedPolicy, defaults playedPolicy) playedPolic
 
 // judge plays policies on the second half, and in each false alarm.
 func (l *learner) judge(ctx context.Context, r outages.Record, all []policy) ([]*outcome.Outcome, error) {
-	jobs, err := l.jobs(ctx, alarmed(r), all, l.engines, append(slices.Clone(learnt), l.sets...))
+	jobs, err := l.jobs(ctx, alarmed(r), all, l.engines, l.sets)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string,
 	finish(p.pods, tolerationSeconds)
 	var text strings.Builder
 	text.WriteString("cluster: {files: [nodes.json, pods.json]}\nreschedule: {after: 10s}\n")
-	fmt.Fprintf(&text, "until: %s\n", p.until)
+	fmt.Fprintf(&text, "until: %s\nheartbeat: {statusInterval: %s}\n", p.until, r.reports())
 	err = errors.Join(
 		write(to, "nodes.json", v1.NodeList{TypeMeta: list, Items: p.nodes}),
 		write(to, "pods.json", v1.PodList{TypeMeta: list, Items: p.pods}),
@@ -126,6 +126,18 @@ func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string,
 	}
 	scenario = filepath.Join(to, r.Name+".yaml")
 	return scenario, errors.Join(err, os.WriteFile(scenario, []byte(text.String()), 0o600))
+}
+
+// reports is the time between a node's status reports. Rare ones save time and change no outcome: leases tell the same, and a node
+// that is back reports at once. But a real kubelet reports within seconds, too, once the API is back and shows a wrong status.
+func (r Record) reports() time.Duration {
+	switch {
+	case r.Alarm != nil:
+		return 20 * time.Second
+	case r.Half > 0:
+		return day
+	}
+	return 5 * time.Minute
 }
 
 func write(dir, name string, value any) error {

@@ -187,13 +187,13 @@ type hurtTold struct {
 
 // scoreTold is what settings cost. EvictedWhileRunning is an expected number; see drill.Score.
 type scoreTold struct {
-	NodeEvictionRate        float64 `json:"nodeEvictionRate"`
-	UnhealthyZoneThreshold  float64 `json:"unhealthyZoneThreshold"`
-	NodeMonitorGracePeriod  string  `json:"nodeMonitorGracePeriod"`
-	TolerationSeconds       int     `json:"tolerationSeconds"`
-	PodHoursLost            float64 `json:"podHoursLost"`
-	PodHoursBeforeEvictions float64 `json:"podHoursBeforeEvictions"`
-	EvictedWhileRunning     float64 `json:"evictedWhileRunning"`
+	NodeEvictionRate       float64 `json:"nodeEvictionRate"`
+	UnhealthyZoneThreshold float64 `json:"unhealthyZoneThreshold"`
+	NodeMonitorGracePeriod string  `json:"nodeMonitorGracePeriod"`
+	TolerationSeconds      int     `json:"tolerationSeconds"`
+	PodHoursLost           float64 `json:"podHoursLost"`
+	PodHoursBeforeEviction float64 `json:"podHoursBeforeEviction"`
+	EvictedWhileRunning    float64 `json:"evictedWhileRunning"`
 }
 
 func scoreOf(s *drill.Score) scoreTold {

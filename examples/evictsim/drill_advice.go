@@ -82,7 +82,7 @@ func (a *assessment) command() string {
 // advise puts what a search found into a sentence.
 func advise(a *drill.Advice) string {
 	if a.Best.Settings == a.Today.Settings {
-		return fmt.Sprintf("Keep today's settings: of the %s played, none lowers the pod-hours before evictions or the pods evicted while running by 1 %% without raising the other.",
+		return fmt.Sprintf("Keep today's settings: of the %s played, none lowers the pod-hours before eviction or the pods evicted while running by 1 %% without raising the other.",
 			some(a.Played, "setting"))
 	}
 	var changes []string
@@ -93,7 +93,7 @@ func advise(a *drill.Advice) string {
 		}
 	}
 	return fmt.Sprintf("Set %s: %s, and %s.", strings.Join(changes, ", "),
-		fewer("pod-hours before evictions", precise, a.Best.BeforeEviction, a.Today.BeforeEviction),
+		fewer("pod-hours before eviction", precise, a.Best.BeforeEviction, a.Today.BeforeEviction),
 		fewer("pods evicted while running", evictions, a.Best.EvictedWhileRunning, a.Today.EvictedWhileRunning))
 }
 

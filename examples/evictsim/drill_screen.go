@@ -139,7 +139,7 @@ func (a *assessment) settingTable() (table *columns, title, note string) {
 	rows, unbeaten := slices.Clone(a.Front), slices.Contains(a.Front, a.Today)
 	if !unbeaten {
 		at, _ := slices.BinarySearchFunc(rows, a.Today, func(s, today scoreTold) int {
-			return cmp.Compare(s.PodHoursBeforeEvictions, today.PodHoursBeforeEvictions)
+			return cmp.Compare(s.PodHoursBeforeEviction, today.PodHoursBeforeEviction)
 		})
 		rows = slices.Insert(rows, at, a.Today)
 	}
@@ -159,7 +159,7 @@ func (a *assessment) settingTable() (table *columns, title, note string) {
 		}
 		grace, _ := time.ParseDuration(s.NodeMonitorGracePeriod) // it was formatted by us
 		table.add(number(s.NodeEvictionRate)+"/s", number(s.UnhealthyZoneThreshold), short(grace), short(time.Duration(s.TolerationSeconds)*time.Second),
-			precise(s.PodHoursLost), precise(s.PodHoursBeforeEvictions), evictions(s.EvictedWhileRunning), note)
+			precise(s.PodHoursLost), precise(s.PodHoursBeforeEviction), evictions(s.EvictedWhileRunning), note)
 	}
 	losses := "loss"
 	if a.SearchedOver > 1 {

@@ -102,9 +102,9 @@ func TestADrillAsJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(quiet), &a))
 	require.InDelta(t, 0.001, a.Today.NodeEvictionRate, 0)
 	require.LessOrEqual(t, a.Best.PodHoursLost, a.Today.PodHoursLost)
-	require.LessOrEqual(t, a.Best.PodHoursBeforeEvictions, a.Today.PodHoursBeforeEvictions)
+	require.LessOrEqual(t, a.Best.PodHoursBeforeEviction, a.Today.PodHoursBeforeEviction)
 	require.LessOrEqual(t, a.Best.EvictedWhileRunning, a.Today.EvictedWhileRunning)
-	require.LessOrEqual(t, a.Today.PodHoursBeforeEvictions, a.Today.PodHoursLost, "they are a part of these")
+	require.LessOrEqual(t, a.Today.PodHoursBeforeEviction, a.Today.PodHoursLost, "they are a part of these")
 	require.Contains(t, a.Advice, "Set nodeEvictionRate ")
 	require.Equal(t, "zone a", a.Worst[0].Name)
 	require.Equal(t, 3, a.Losses[0].Stuck)
@@ -135,7 +135,7 @@ func TestADrillRefusesWhatItCannotPlay(t *testing.T) {
 // the advice beats it.
 func TestTheTableOfSettings(t *testing.T) {
 	row := func(before, running float64) scoreTold {
-		return scoreTold{NodeMonitorGracePeriod: "50s", PodHoursLost: 2 * before, PodHoursBeforeEvictions: before, EvictedWhileRunning: running}
+		return scoreTold{NodeMonitorGracePeriod: "50s", PodHoursLost: 2 * before, PodHoursBeforeEviction: before, EvictedWhileRunning: running}
 	}
 	a := &assessment{Searched: 96, SearchedOver: 4}
 	for i := range 47 {

@@ -29,7 +29,7 @@ func (p *player) template(key zone.Key, fields *NodeFields, pods *PodFields, sec
 	c := p.cluster
 	return template{
 		labels: nodeLabels(key, fields.Labels), fields: fields,
-		pods:    c.podSpec(pods, Owner("ReplicaSet/"+key.Zone), seconds),
+		pods:    c.podSpec(pods, Owner("ReplicaSet/"+key.Zone), cmp.Or(seconds, p.scenario.DefaultTolerationSeconds)),
 		daemons: c.spec(podSpec{OwnerKind: "DaemonSet", OwnerName: key.Zone, Tolerations: everything}),
 	}
 }
@@ -237,7 +237,7 @@ func (p *player) addPod(a *AddPod) error {
 	if err := c.untaken(a.Name); err != nil {
 		return err
 	}
-	if err := p.addFresh(a.Name, a.Node, c.podSpec(&a.PodFields, NoOwner, a.TolerationSeconds)); err != nil {
+	if err := p.addFresh(a.Name, a.Node, c.podSpec(&a.PodFields, NoOwner, cmp.Or(a.TolerationSeconds, p.scenario.DefaultTolerationSeconds))); err != nil {
 		return err
 	}
 	c.tellAdded(a.Node, evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: a.Name})

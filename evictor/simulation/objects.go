@@ -26,8 +26,9 @@ var (
 // filler puts objects into a cluster.
 type filler struct {
 	cluster   *cluster
-	unbound   bool      // pods without a node wait for one
-	early     []*v1.Pod // pods that came before their node
+	unbound   bool               // pods without a node wait for one
+	seconds   *TolerationSeconds // see Scenario.DefaultTolerationSeconds
+	early     []*v1.Pod          // pods that came before their node
 	workloads []workloadObject
 
 	owned map[workloadKey]int // pods that are neither deleted nor completed
@@ -35,7 +36,7 @@ type filler struct {
 
 // fill puts the scenario's objects into the cluster.
 func (s *Scenario) fill(c *cluster) error {
-	f := filler{cluster: c, unbound: s.ReplaceAfter >= 0, owned: make(map[workloadKey]int)}
+	f := filler{cluster: c, unbound: s.ReplaceAfter >= 0, seconds: s.DefaultTolerationSeconds, owned: make(map[workloadKey]int)}
 	c.Reserve(len(s.Nodes), len(s.Pods))
 	for i, node := range s.Nodes {
 		if err := f.add(node); err != nil {
@@ -130,6 +131,9 @@ func (f *filler) pod(pod *v1.Pod) error {
 		copied := *pod
 		copied.Namespace = v1.NamespaceDefault
 		pod = &copied
+	}
+	if f.seconds != nil {
+		pod = f.seconds.readmitted(pod)
 	}
 	f.note(pod)
 	if pod.Spec.NodeName == "" {

@@ -55,9 +55,18 @@ func TestThePendingSayWhy(t *testing.T) {
 		{At: time.Minute, Cordon: named("c-001")},
 		{At: time.Minute, Fail: named("a-000")},
 	}
+	var refused []Refusal
+	s.Refused = func(r Refusal) { refused = append(refused, r) }
 	lines, _, r := told(t, newCluster(clockOf(nil)), s)
 	pending := of(lines, timeline.KindPending)
 	require.Len(t, pending, 2)
+	require.Len(t, refused, 2)
+	for i := range refused {
+		require.Equal(t, fmt.Sprintf("default/a-000-p%d", 1-i), refused[i].Pod.String())
+		require.Equal(t, pending[i].T, refused[i].At)
+		require.Equal(t, "0/12 nodes: 4 selector, 3 cpu, 3 memory, 3 taint, 1 cordoned, 1 not Ready", refused[i].Why.String())
+		require.Equal(t, map[string]int{"selector": 4, "cpu": 3, "memory": 3, "taint": 3}, refused[i].Alone, "the cordoned node has no room either, and the silent one is full")
+	}
 	for _, l := range pending {
 		require.Equal(t, because("0/12 nodes: 4 selector, 3 cpu, 3 memory, 3 taint, 1 cordoned, 1 not Ready"), l.More)
 	}

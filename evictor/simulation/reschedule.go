@@ -162,15 +162,21 @@ func (p *player) comeBack(at time.Duration) {
 	c.stats.mostPending = max(c.stats.mostPending, w.count)
 }
 
-// tellPending writes to the timeline that a pod found no node, and why. Finding the reason takes a look at every node, so
-// it is reused for one second for all pods that are alike.
+// tellPending tells that a pod found no node, and why. Finding the reason takes a look at every node, so it is reused for
+// one second for all pods that are alike.
 func (p *player) tellPending(at time.Duration, q *queue, b *comeback) {
-	if p.scenario.Timeline == nil {
+	s := p.scenario
+	if s.Timeline == nil && s.Refused == nil {
 		return
 	}
-	if q.why == "" || at-q.asked >= time.Second {
-		u := p.cluster.unplaced(b.spec, b.key.Namespace)
-		q.why, q.asked = because(u.String()), at
+	if q.refusal == nil || at-q.refusal.At >= time.Second {
+		q.refusal = p.cluster.refusedBy(at, b)
+		q.why = because(q.refusal.Why.String())
+	}
+	if s.Refused != nil {
+		r := *q.refusal
+		r.At, r.Pod = at, b.key
+		s.Refused(r)
 	}
 	p.line(timeline.Line{T: at, Kind: timeline.KindPending, Pod: joinPodName(b.key.Namespace, b.key.Name), More: q.why})
 }

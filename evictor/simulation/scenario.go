@@ -54,6 +54,10 @@ type Scenario struct {
 	// may be replaced until the scheduler first looks for a node. 0 means 10 seconds. If it is negative, no pod is replaced
 	// and pods without a node are left out.
 	ReplaceAfter time.Duration
+	// DefaultTolerationSeconds is what the API server adds to pods that do not say how long they tolerate that their node is
+	// not ready or unreachable; nil means 300. If it is not nil, it also replaces exactly 300 seconds in the objects' pods,
+	// because their cluster's API server has added these.
+	DefaultTolerationSeconds *TolerationSeconds
 	// AskBudgets makes PodWriter.Evict call the eviction API, which refuses evictions that would violate a
 	// PodDisruptionBudget. Otherwise evictions are deletions, as in kube-controller-manager, and budgets matter only for
 	// the Report.
@@ -64,6 +68,9 @@ type Scenario struct {
 	Timeline func(timeline.Line) error
 	// Happened, if not nil, gets what happens to nodes and pods without the controllers.
 	Happened func(Happening)
+	// Refused, if not nil, gets each pod that finds no node when it could come back, once, and not each time it is tried
+	// again.
+	Refused func(Refusal)
 	// Progress, if not nil, gets the virtual time from time to time.
 	Progress func(at time.Duration)
 	// Points is about how many steps the Report's Series has; 0 means no Series.
@@ -81,7 +88,7 @@ type Clock interface {
 
 // Zone generates the nodes <name>-000, <name>-001, … with the labels of that zone and region. Each node has pods of a
 // ReplicaSet with the zone's name, default/<node>-p0, …, and pods of a DaemonSet, default/<node>-ds0, …. ReplicaSet pods
-// tolerate not-ready and unreachable for 300 seconds; DaemonSet pods tolerate every NoExecute taint.
+// tolerate not-ready and unreachable for Scenario.DefaultTolerationSeconds; DaemonSet pods tolerate every NoExecute taint.
 type Zone struct {
 	Name                 string `yaml:"name,omitempty"`
 	Region               string `yaml:"region,omitempty"` // may be empty
@@ -90,7 +97,7 @@ type Zone struct {
 	DaemonSetPodsPerNode int    `yaml:"daemonSetPodsPerNode,omitempty"`
 	NodeFields           `yaml:",inline"`
 	Pod                  PodFields `yaml:"pod,omitempty"` // of all its pods but those of the DaemonSet
-	// TolerationSeconds replaces the 300 seconds if it is not nil.
+	// TolerationSeconds replaces Scenario.DefaultTolerationSeconds if it is not nil.
 	TolerationSeconds *TolerationSeconds `yaml:"tolerationSeconds,omitempty"`
 }
 
@@ -111,7 +118,7 @@ const (
 	leaseInterval  = 10 * time.Second
 	statusInterval = 5 * time.Minute
 	replaceAfter   = 10 * time.Second
-	usualTolerance = TolerationSeconds(300) // of generated pods
+	usualTolerance = TolerationSeconds(300)
 )
 
 // WithDefaults returns the scenario with the defaults of fields that are zero.
@@ -141,6 +148,13 @@ func (s *Scenario) settings() timeline.Fields {
 		"taintBasedEviction": c.TaintBasedEviction, "useEvictionAPI": s.AskBudgets,
 		"heartbeatInterval": s.LeaseInterval, "statusInterval": s.StatusInterval, "spread": "even",
 		"tolerationSeconds": int(usualTolerance), "rescheduleAfter": "never", "until": s.Until,
+	}
+	switch seconds := s.DefaultTolerationSeconds; {
+	case seconds == nil:
+	case *seconds == NoToleration:
+		fields["tolerationSeconds"] = "none"
+	default:
+		fields["tolerationSeconds"] = int(*seconds)
 	}
 	if s.LeasesTogether {
 		fields["spread"] = "none"

@@ -3,8 +3,11 @@ package simulation
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	v1 "k8s.io/api/core/v1"
 )
 
 // TolerationSeconds is how long a pod tolerates that its node is not ready or unreachable. As in Kubernetes, 0 and
@@ -41,4 +44,28 @@ func (t TolerationSeconds) MarshalText() ([]byte, error) {
 		return []byte("none"), nil
 	}
 	return strconv.AppendInt(nil, int64(t), 10), nil
+}
+
+// readmitted returns the pod as if the API server's admission had added these seconds, and not the usual ones.
+func (t TolerationSeconds) readmitted(pod *v1.Pod) *v1.Pod {
+	added := func(of v1.Toleration) bool {
+		return (of.Key == v1.TaintNodeNotReady || of.Key == v1.TaintNodeUnreachable) && of.Effect == v1.TaintEffectNoExecute &&
+			of.TolerationSeconds != nil && *of.TolerationSeconds == int64(usualTolerance)
+	}
+	if t == usualTolerance || !slices.ContainsFunc(pod.Spec.Tolerations, added) {
+		return pod
+	}
+	changed := *pod
+	changed.Spec.Tolerations = slices.Clone(pod.Spec.Tolerations)
+	if t == NoToleration {
+		changed.Spec.Tolerations = slices.DeleteFunc(changed.Spec.Tolerations, added)
+		return &changed
+	}
+	seconds := int64(t)
+	for i := range changed.Spec.Tolerations {
+		if added(changed.Spec.Tolerations[i]) {
+			changed.Spec.Tolerations[i].TolerationSeconds = &seconds
+		}
+	}
+	return &changed
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
-	"time"
 
 	"github.com/evictkit/evictkit/evictor"
 )
@@ -44,9 +43,10 @@ type queue struct {
 	alike
 	pods  []comeback
 	minds bool
-	state int    // see stateOf; when they were last tried
-	why   string // why no node fits, as found at asked
-	asked time.Duration
+	state int // see stateOf; when they were last tried
+	// refusal is why no node fits, as it was last found out, and why its text in the timeline.
+	refusal *Refusal
+	why     string
 }
 
 func (w *waiting) len() int { return len(w.coming) + w.count }

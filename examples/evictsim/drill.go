@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/drill"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/scenariofile"
@@ -47,8 +46,8 @@ DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml prints, or a file
 zone, the nodes with each value of a label of --by, and the fullest node of each class of machines. It also plays each loss as
 a false alarm: the nodes run on, but are silent for 1, 3, 10 and 30 minutes. Then it searches for settings that are better over
 the worst losses and over their false alarms, of 1 to 30 minutes: one of 1 to 2 minutes counts as likely as one of 2 to 4.
-Today's settings are those of kube-controller-manager unless --set config.… says otherwise. The page of --report shows the
-worst loss with today's settings and with the best.`,
+Today's settings are those of kube-controller-manager unless --set config.… says otherwise. The page of --report
+shows all of this, and the worst loss with today's settings and with the best.`,
 		Example: "  evictsim drill dump.yaml\n  evictsim drill dump.yaml --by example.com/rack --set config.nodeMonitorGracePeriod=40s",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -99,7 +98,8 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 	if err != nil {
 		return err
 	}
-	a.Files, a.sets = files, sets
+	a.Files, a.sets = files, f.sets
+	a.Play = a.command()
 	if f.report != "" {
 		if err := f.drillReport(ctx, cluster, a); err != nil {
 			return err
@@ -145,11 +145,14 @@ type assessment struct {
 	Best         scoreTold      `json:"best"`
 	Front        []scoreTold    `json:"front"`
 	Searched     int            `json:"settingsPlayed"`
+	SearchedOver int            `json:"lossesSearchedOver"`
 	Advice       string         `json:"advice"`
+	Apply        []appliedTold  `json:"apply"`
+	Play         string         `json:"play"` // the command that plays the worst loss with the best settings
 	NotSimulated map[string]int `json:"notSimulated"`
 
 	advice *drill.Advice
-	sets   []scenariofile.Set
+	sets   []string
 	worst  *drill.Result
 }
 
@@ -159,7 +162,7 @@ type lossTold struct {
 	Nodes      int                `json:"nodes"`
 	ForSeconds float64            `json:"forSeconds"`
 	FalseAlarm bool               `json:"falseAlarm"`
-	Stuck      int                `json:"stuckPods"` // pods of StatefulSets that cannot come back before the nodes do
+	Stuck      int                `json:"stuckPods"` // deleted, and not replaceable before the nodes are back
 	Figures    map[string]float64 `json:"figures"`
 }
 
@@ -167,8 +170,11 @@ type worstTold struct {
 	Name      string     `json:"name"`
 	Workloads []hurtTold `json:"workloads"`
 	More      int        `json:"moreWorkloadsBelow"`
-	// WithTaint is podHoursLost if the nodes are tainted out of service after five minutes; nil if no pod is stuck.
+	// WithTaint is podHoursLost if the nodes are tainted out of service after five minutes, until they are back; nil if no pod
+	// is stuck.
 	WithTaint *float64 `json:"podHoursLostWithOutOfServiceTaint,omitempty"`
+
+	lost float64
 }
 
 type hurtTold struct {
@@ -176,19 +182,24 @@ type hurtTold struct {
 	Figures map[string]float64 `json:"figures"`
 	Because string             `json:"because"`
 	Remedy  string             `json:"remedy"`
+	Refused string             `json:"refused,omitempty"` // what refused its pods at how many nodes, if that is why
 }
 
+// scoreTold is what settings cost. EvictedWhileRunning is an expected number; see drill.Score.
 type scoreTold struct {
 	NodeEvictionRate       float64 `json:"nodeEvictionRate"`
 	UnhealthyZoneThreshold float64 `json:"unhealthyZoneThreshold"`
 	NodeMonitorGracePeriod string  `json:"nodeMonitorGracePeriod"`
 	TolerationSeconds      int     `json:"tolerationSeconds"`
 	PodHoursLost           float64 `json:"podHoursLost"`
-	NeedlessEvictions      float64 `json:"needlessEvictions"`
+	PodHoursBeforeEviction float64 `json:"podHoursBeforeEviction"`
+	EvictedWhileRunning    float64 `json:"evictedWhileRunning"`
 }
 
 func scoreOf(s *drill.Score) scoreTold {
-	return scoreTold{s.Rate, s.Threshold, s.Grace.String(), int(s.Tolerance / time.Second), s.PodHoursLost, math.Round(10*s.Needless) / 10}
+	return scoreTold{
+		s.Rate, s.Threshold, s.Grace.String(), int(s.Tolerance / time.Second), s.PodHoursLost, s.BeforeEviction, math.Round(10*s.EvictedWhileRunning) / 10,
+	}
 }
 
 // assess plays all losses with today's settings, finds out whom the worst ones hurt, and searches settings over those.
@@ -207,8 +218,7 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, loss := range losses {
 		group.Go(func() (err error) {
-			results[i].Loss = loss
-			results[i].Report, err = cluster.Play(playing, loss, cluster.Today(), 0, 0)
+			results[i], err = cluster.Play(playing, loss, false)
 			tick()
 			return err
 		})
@@ -217,7 +227,7 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 		return nil, err
 	}
 	for i := range results {
-		a.Losses = append(a.Losses, lossOf(cluster, &results[i]))
+		a.Losses = append(a.Losses, lossOf(&results[i]))
 	}
 	a.Nodes, a.Pods, a.NotSimulated = results[0].Report.Nodes, results[0].Pods, results[0].NotSimulated
 	worst := slices.DeleteFunc(slices.Clone(results), func(r drill.Result) bool { return r.FalseAlarm })
@@ -244,104 +254,42 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 	for i := range a.advice.Front {
 		a.Front = append(a.Front, scoreOf(&a.advice.Front[i]))
 	}
-	a.Advice = advise(a.advice)
+	a.SearchedOver = searched
+	a.Advice, a.Apply = advise(a.advice), apply(&a.advice.Best)
 	return a, nil
 }
 
-func lossOf(cluster *drill.Cluster, r *drill.Result) lossTold {
+func lossOf(r *drill.Result) lossTold {
 	figures := make(map[string]float64)
 	for _, figure := range r.Figures() {
 		figures[figure.Name] = figure.Value
 	}
-	return lossTold{r.Name, len(r.Loss.Nodes), r.For.Seconds(), r.FalseAlarm, cluster.Stuck(*r), figures}
+	return lossTold{r.Name, len(r.Loss.Nodes), r.For.Seconds(), r.FalseAlarm, r.Stuck(), figures}
 }
 
 // look finds out whom a loss hurts.
 func (a *assessment) look(ctx context.Context, cluster *drill.Cluster, r drill.Result) error {
-	hurts, withTaint, err := cluster.Hurts(ctx, r, mostWorkloads)
+	hurts, outOfService, err := cluster.Hurts(ctx, r, mostWorkloads)
 	if err != nil {
 		return err
 	}
-	w := worstTold{Name: r.Name, Workloads: []hurtTold{}}
+	w := worstTold{Name: r.Name, Workloads: []hurtTold{}, lost: r.PodHoursLost}
 	for i := range hurts {
 		h := &hurts[i]
 		figures := make(map[string]float64)
 		for _, figure := range h.Figures() {
 			figures[figure.Name] = figure.Value
 		}
-		w.Workloads = append(w.Workloads, hurtTold{h.String(), figures, h.Because, h.Remedy})
+		w.Workloads = append(w.Workloads, hurtTold{h.String(), figures, h.Because, h.Remedy, h.Refused})
 	}
 	for i := range r.Workloads {
 		if r.Workloads[i].Below > 0 {
 			w.More++
 		}
 	}
-	if w.More -= len(hurts); withTaint > 0 {
-		w.WithTaint = &withTaint
+	if w.More -= len(hurts); outOfService != nil {
+		w.WithTaint = &outOfService.PodHoursLost
 	}
 	a.Worst = append(a.Worst, w)
 	return nil
-}
-
-// advise puts what a search found into a sentence.
-func advise(a *drill.Advice) string {
-	if a.Best.Settings == a.Today.Settings {
-		return fmt.Sprintf("Keep today's settings: of the %s played, none lowers pod-hours lost or needless evictions without raising the other.", some(a.Played, "setting"))
-	}
-	var changes []string
-	for _, of := range []struct{ name, today, best string }{
-		{"nodeEvictionRate", number(a.Today.Rate), number(a.Best.Rate)},
-		{"unhealthyZoneThreshold", number(a.Today.Threshold), number(a.Best.Threshold)},
-		{"nodeMonitorGracePeriod", short(a.Today.Grace), short(a.Best.Grace)},
-		{"tolerationSeconds", number(a.Today.Tolerance.Seconds()), number(a.Best.Tolerance.Seconds())},
-	} {
-		if of.today != of.best {
-			changes = append(changes, fmt.Sprintf("%s %s (now %s)", of.name, of.best, of.today))
-		}
-	}
-	return fmt.Sprintf("Set %s: %s, and %s.", strings.Join(changes, ", "),
-		fewer("pod-hours lost", precise(a.Best.PodHoursLost), precise(a.Today.PodHoursLost), a.Best.PodHoursLost/max(a.Today.PodHoursLost, 1e-9)),
-		fewer("needless evictions", evictions(a.Best.Needless), evictions(a.Today.Needless), a.Best.Needless/max(a.Today.Needless, 1e-9)))
-}
-
-// fewer says how far a figure falls, if it does.
-func fewer(what, now, before string, share float64) string {
-	if now == before {
-		return fmt.Sprintf("as many %s (%s)", what, now)
-	}
-	return fmt.Sprintf("%s %s instead of %s (%s %% fewer)", now, what, before, number(math.Round(100*(1-share))))
-}
-
-// evictions formats an expected number of evictions.
-func evictions(n float64) string {
-	if n < 10 {
-		return number(math.Round(10*n) / 10)
-	}
-	return count(int(math.Round(n)))
-}
-
-func precise(h float64) string { return hours(time.Duration(h * float64(time.Hour))) }
-
-// drillReport writes a page about the worst loss, with today's settings and with the best.
-func (f *flags) drillReport(ctx context.Context, cluster *drill.Cluster, a *assessment) error {
-	file, err := create("report", under(f.report), nil)
-	if err != nil {
-		return err
-	}
-	var outcomes []*outcome.Outcome
-	var scenarios []*simulation.Scenario
-	for _, score := range []drill.Score{a.advice.Today, a.advice.Best} {
-		r, playErr := cluster.Play(ctx, a.worst.Loss, score.Settings, 0, points)
-		if playErr != nil {
-			return file.keep(playErr)
-		}
-		set := []scenariofile.Set{
-			{Path: "config.nodeEvictionRate", Value: number(score.Rate)}, {Path: "config.unhealthyZoneThreshold", Value: number(score.Threshold)},
-			{Path: "config.nodeMonitorGracePeriod", Value: short(score.Grace)}, {Path: "tolerationSeconds", Value: number(score.Tolerance.Seconds())},
-		}
-		played := cluster.Scenario(a.worst.Loss, score.Settings, 0)
-		outcomes = append(outcomes, outcome.New(ours, strings.Join(a.Files, ", "), set, played, r, scenariofile.Left{}, nil))
-		scenarios = append(scenarios, &played)
-	}
-	return file.keep(writeReport(file, outcomes, scenarios, nil))
 }

@@ -1,52 +1,88 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/evictkit/evictkit/examples/evictsim/drill"
 )
 
 // tell prints a drill.
 func (a *assessment) tell(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s and %s\n\n", strings.Join(a.Files, ", "), some(a.Nodes, "node"), some(a.Pods, "pod"))
-	a.tellLosses(w)
-	a.tellFalseAlarms(w)
+	fmt.Fprintf(w, "%s\n\n", a.title())
+	a.lossTable().write(w, "")
+	if alarms := a.alarmTable(); len(alarms.rows) == 0 {
+		fmt.Fprintln(w, "\n"+noAlarm)
+	} else {
+		fmt.Fprintln(w)
+		alarms.write(w, "")
+	}
 	for i := range a.Worst {
 		a.Worst[i].tell(w, i == 0)
 	}
-	fmt.Fprintf(w, "\nSettings that no other of the %d played beats\n", a.Searched)
-	table := columns{titles: []string{">RATE", ">THRESHOLD", ">GRACE", ">TOLERATION", ">POD-HOURS LOST", ">NEEDLESS", ""}}
-	row := func(s *scoreTold, note string) {
-		grace, _ := time.ParseDuration(s.NodeMonitorGracePeriod) // it was formatted by us
-		table.add(number(s.NodeEvictionRate)+"/s", number(s.UnhealthyZoneThreshold), short(grace), short(time.Duration(s.TolerationSeconds)*time.Second),
-			precise(s.PodHoursLost), evictions(s.NeedlessEvictions), note)
-	}
-	row(&a.Today, "today")
-	for i := range a.Front {
-		// Of many, show some at equal distances.
-		if k := i * mostFront / len(a.Front); len(a.Front) > mostFront && i > 0 && (i-1)*mostFront/len(a.Front) == k && i < len(a.Front)-1 {
-			continue
-		}
-		note := ""
-		if a.Front[i] == a.Best {
-			note = "best"
-		}
-		row(&a.Front[i], note)
-	}
+	table, title, note := a.settingTable()
+	fmt.Fprintf(w, "\n%s\n", title)
 	table.write(w, "  ")
-	fmt.Fprintf(w, "\n%s\n", a.Advice)
-	if len(a.NotSimulated) > 0 {
-		var parts []string
-		for _, what := range byCount(a.NotSimulated) {
-			parts = append(parts, fmt.Sprintf("%s of %s", what, some(a.NotSimulated[what], "pod")))
+	for _, line := range brokenAt(note, 96) {
+		fmt.Fprintln(w, "  "+line)
+	}
+	fmt.Fprintf(w, "\n%s\n\n%s\n", a.Advice, howToApply)
+	for i := range a.Apply {
+		to := &a.Apply[i]
+		for _, flag := range to.Flags {
+			fmt.Fprintln(w, "  "+flag)
 		}
-		fmt.Fprintf(w, "not simulated: %s\n", strings.Join(parts, "; "))
+		for _, line := range brokenAt(to.Note, 94) {
+			fmt.Fprintln(w, "    "+line)
+		}
+	}
+	fmt.Fprintf(w, "\n%s\n  %s\n", howToPlay, a.Play)
+	if text := a.notSimulated(); text != "" {
+		fmt.Fprintln(w, text)
 	}
 }
 
-func (a *assessment) tellLosses(w io.Writer) {
-	table := columns{titles: []string{"LOST", ">NODES", ">EVICTED", ">LAST", ">POD-HOURS LOST", ">BELOW HALF", ">BUDGETS", ">PENDING", ">STUCK"}}
+// Titles that the screen and the page share.
+const (
+	noAlarm    = "No false alarm of up to half an hour evicts a pod"
+	howToApply = "How to apply these settings in a cluster:"
+	howToPlay  = "To play the worst loss with them:"
+)
+
+func (a *assessment) title() string {
+	return fmt.Sprintf("%s: %s and %s", strings.Join(a.Files, ", "), some(a.Nodes, "node"), some(a.Pods, "pod"))
+}
+
+func (a *assessment) notSimulated() string {
+	var parts []string
+	for _, what := range byCount(a.NotSimulated) {
+		parts = append(parts, fmt.Sprintf("%s of %s", what, some(a.NotSimulated[what], "pod")))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "not simulated: " + strings.Join(parts, "; ")
+}
+
+// brokenAt breaks a text into lines of at most so many characters, if its words allow it.
+func brokenAt(text string, width int) (lines []string) {
+	for _, word := range strings.Fields(text) {
+		if n := len(lines) - 1; n >= 0 && len(lines[n])+1+len(word) <= width {
+			lines[n] += " " + word
+			continue
+		}
+		lines = append(lines, word)
+	}
+	return lines
+}
+
+func (a *assessment) lossTable() *columns {
+	table := &columns{titles: []string{"LOST", ">NODES", ">EVICTED", ">LAST", ">POD-HOURS LOST", ">BELOW HALF", ">BUDGETS", ">PENDING", ">STUCK"}}
 	for i := range a.Losses {
 		l := &a.Losses[i]
 		if l.FalseAlarm {
@@ -55,30 +91,86 @@ func (a *assessment) tellLosses(w io.Writer) {
 		figure := func(name string) string { return count(int(l.Figures[name])) }
 		last := "-"
 		if l.Figures["evicted"] > 0 {
-			last = short(time.Duration(l.Figures["lastEvictionSeconds"]*float64(time.Second)) - tenMinutes)
+			last = short(time.Duration(l.Figures["lastEvictionSeconds"]*float64(time.Second)) - drill.Begins)
 		}
 		table.add(l.Name, count(l.Nodes), figure("evicted"), last, precise(l.Figures["podHoursLost"]), figure("workloadsBelowHalf"),
 			figure("budgetsBroken"), figure("mostPending"), count(l.Stuck))
 	}
-	table.write(w, "")
+	return table
 }
 
-// tenMinutes is when the loss of a drill begins; printed times count from there.
-const tenMinutes = 10 * time.Minute
-
-func (a *assessment) tellFalseAlarms(w io.Writer) {
-	table := columns{titles: []string{"FALSE ALARM", ">NODES", ">FOR", ">EVICTED NEEDLESSLY"}}
+// alarmTable has a row for each loss, and how many pods are evicted while they run if it is a false alarm of each length. It has no
+// row if nothing is.
+func (a *assessment) alarmTable() *columns {
+	table := &columns{titles: []string{"EVICTED WHILE RUNNING, IN A FALSE ALARM OF", ">NODES"}}
+	lengths, evicted, nodes, names := make(map[float64]bool), make(map[string]map[float64]float64), make(map[string]int), []string(nil)
+	hasty := false
 	for i := range a.Losses {
-		if l := &a.Losses[i]; l.FalseAlarm && l.Figures["evicted"] > 0 {
-			table.add(l.Name, count(l.Nodes), short(time.Duration(l.ForSeconds*float64(time.Second))), count(int(l.Figures["evicted"])))
+		l := &a.Losses[i]
+		if !l.FalseAlarm {
+			continue
 		}
+		if evicted[l.Name] == nil {
+			evicted[l.Name], nodes[l.Name], names = make(map[float64]float64), l.Nodes, append(names, l.Name)
+		}
+		n := l.Figures["evictedWhileRunning"]
+		lengths[l.ForSeconds], evicted[l.Name][l.ForSeconds], hasty = true, n, hasty || n > 0
 	}
-	if len(table.rows) == 0 {
-		fmt.Fprintln(w, "\nNo false alarm of up to half an hour evicts a pod")
-		return
+	if !hasty {
+		return table
 	}
-	fmt.Fprintln(w)
-	table.write(w, "")
+	sorted := slices.Sorted(maps.Keys(lengths))
+	for _, length := range sorted {
+		table.titles = append(table.titles, ">"+strings.ToUpper(seconds(length)))
+	}
+	for _, name := range names {
+		cells := []string{name, count(nodes[name])}
+		for _, length := range sorted {
+			cells = append(cells, count(int(evicted[name][length])))
+		}
+		table.add(cells...)
+	}
+	return table
+}
+
+// settingTable has today's settings, the best, and of those that none beats some at equal distances.
+func (a *assessment) settingTable() (table *columns, title, note string) {
+	table = &columns{titles: []string{">RATE", ">THRESHOLD", ">GRACE", ">TOLERATION", ">POD-HOURS LOST", ">BEFORE EVICTION", ">WHILE RUNNING", ""}}
+	rows, unbeaten := slices.Clone(a.Front), slices.Contains(a.Front, a.Today)
+	if !unbeaten {
+		at, _ := slices.BinarySearchFunc(rows, a.Today, func(s, today scoreTold) int {
+			return cmp.Compare(s.PodHoursBeforeEviction, today.PodHoursBeforeEviction)
+		})
+		rows = slices.Insert(rows, at, a.Today)
+	}
+	shown := 0
+	for i := range rows {
+		s, note := &rows[i], ""
+		switch {
+		case *s == a.Today:
+			note = "today"
+		case *s == a.Best:
+			note = "advised"
+		case i > 0 && i < len(rows)-1 && len(rows) > mostFront && i*mostFront/len(rows) == (i-1)*mostFront/len(rows):
+			continue
+		}
+		if *s != a.Today || unbeaten {
+			shown++
+		}
+		grace, _ := time.ParseDuration(s.NodeMonitorGracePeriod) // it was formatted by us
+		table.add(number(s.NodeEvictionRate)+"/s", number(s.UnhealthyZoneThreshold), short(grace), short(time.Duration(s.TolerationSeconds)*time.Second),
+			precise(s.PodHoursLost), precise(s.PodHoursBeforeEviction), evictions(s.EvictedWhileRunning), note)
+	}
+	losses := "loss"
+	if a.SearchedOver > 1 {
+		losses = count(a.SearchedOver) + " losses"
+	}
+	title = fmt.Sprintf("Settings: %d of the %d that none of the %d played beats", shown, len(a.Front), a.Searched)
+	if !unbeaten {
+		title += ", and today's"
+	}
+	return table, title, fmt.Sprintf("POD-HOURS LOST in the worst %s; BEFORE EVICTION is the part of them that settings decide. WHILE RUNNING counts the pods that a false alarm "+
+		"of 1 to 30 minutes in each place evicts while they run, if every doubling of its length is equally likely.", losses)
 }
 
 func (l *worstTold) tell(w io.Writer, first bool) {
@@ -89,21 +181,41 @@ func (l *worstTold) tell(w io.Writer, first bool) {
 	fmt.Fprintf(w, "\n%s: %s\n", title, l.Name)
 	for i := range l.Workloads {
 		h := &l.Workloads[i]
-		state := fmt.Sprintf("%s of %s live, below that for %s", count(int(h.Figures["lowestReady"])), count(int(h.Figures["desired"])), seconds(h.Figures["belowSeconds"]))
-		if half := h.Figures["belowHalfSeconds"]; half > 0 {
-			state = fmt.Sprintf("%s of %s live, below half for %s", count(int(h.Figures["lowestReady"])), count(int(h.Figures["desired"])), seconds(half))
+		fmt.Fprintf(w, "  %s: %s\n    %s\n", h.Name, h.state(), h.Because)
+		if h.Refused != "" {
+			fmt.Fprintf(w, "    %s\n", h.Refused)
 		}
-		if budget := h.Figures["belowBudgetSeconds"]; budget > 0 {
-			state += ", below its budget for " + seconds(budget)
-		}
-		fmt.Fprintf(w, "  %s: %s\n    %s\n    -> %s\n", h.Name, state, h.Because, h.Remedy)
+		fmt.Fprintf(w, "    -> %s\n", h.Remedy)
 	}
 	if l.More > 0 {
 		fmt.Fprintf(w, "  … and %s\n", some(l.More, "more workload"))
 	}
-	if l.WithTaint != nil {
-		fmt.Fprintf(w, "  If its nodes are tainted out of service after 5m, this loss costs %s.\n", podHours(*l.WithTaint))
+	for _, line := range brokenAt(l.outOfService(), 96) {
+		fmt.Fprintln(w, "  "+line)
 	}
+}
+
+// state says how many pods of the workload were missing, and for how long.
+func (h *hurtTold) state() string {
+	state := fmt.Sprintf("%s of %s live, ", count(int(h.Figures["lowestReady"])), count(int(h.Figures["desired"])))
+	if half := h.Figures["belowHalfSeconds"]; half > 0 {
+		state += "below half for " + seconds(half)
+	} else {
+		state += "below that for " + seconds(h.Figures["belowSeconds"])
+	}
+	if budget := h.Figures["belowBudgetSeconds"]; budget > 0 {
+		state += ", below its budget for " + seconds(budget)
+	}
+	return state
+}
+
+// outOfService prices the remedy for stuck pods; empty if none is stuck.
+func (l *worstTold) outOfService() string {
+	if l.WithTaint == nil {
+		return ""
+	}
+	return fmt.Sprintf("If its nodes are tainted out of service after 5m, and the taint is removed when they are back, this loss costs %s instead of %s.",
+		podHours(*l.WithTaint), precise(l.lost))
 }
 
 func seconds(s float64) string { return short(time.Duration(s * float64(time.Second))) }

@@ -86,8 +86,9 @@ type playedPolicy struct {
 // lost is how many pod-hours the record cost. A false alarm loses nothing by itself.
 func (p *playedPolicy) lost() float64 { return p.outcomes[0].Report.PodHoursLost }
 
-// needless counts the needless evictions: in the record and, in each false alarm, all from nodes that were well.
-func (p *playedPolicy) needless() (n int) {
+// forNothing counts the evictions that helped nobody: the needless ones in the record and, in each false alarm, all from nodes that
+// were well.
+func (p *playedPolicy) forNothing() (n int) {
 	n = p.outcomes[0].Report.NeedlessEvictions
 	for _, o := range p.outcomes[1:] {
 		n += inAlarm(o)
@@ -115,7 +116,7 @@ func (l *learner) play(ctx context.Context, r outages.Record, all []policy) (pla
 			is.outcomes = append(is.outcomes, outcomes[k])
 		}
 		if !l.flags.quiet {
-			fmt.Fprintf(l.stderr, "%s: %s: %s needless, %s pod-hours lost\n", outcomes[0].Scenario, p.name, count(is.needless()), precise(is.lost()))
+			fmt.Fprintf(l.stderr, "%s: %s: %s evicted for nothing, %s pod-hours lost\n", outcomes[0].Scenario, p.name, count(is.forNothing()), precise(is.lost()))
 		}
 		played = append(played, is)
 	}
@@ -132,12 +133,12 @@ func alarmed(r outages.Record) []outages.Record {
 	return records
 }
 
-// best returns the policy with the fewest needless evictions, those in false alarms among them. It leaves out what loses much
+// best returns the policy with the fewest evictions for nothing. It leaves out what loses much
 // more than the defaults do, unless all policies do: then it returns the one that loses least.
 func (l *learner) best(played []playedPolicy, defaults playedPolicy) playedPolicy {
 	most := mayLose * defaults.lost()
 	return slices.MinFunc(played, func(a, b playedPolicy) int {
-		return cmp.Or(cmp.Compare(max(a.lost(), most), max(b.lost(), most)), cmp.Compare(a.needless(), b.needless()), cmp.Compare(a.lost(), b.lost()))
+		return cmp.Or(cmp.Compare(max(a.lost(), most), max(b.lost(), most)), cmp.Compare(a.forNothing(), b.forNothing()), cmp.Compare(a.lost(), b.lost()))
 	})
 }
 
@@ -157,12 +158,12 @@ func (l *learner) judge(ctx context.Context, r outages.Record, all []policy) ([]
 }
 
 // printLearnt prints a table of a record: a row for each policy and engine, with what it came to, how many pods it evicted in each
-// false alarm from nodes that were well, and all needless evictions.
+// false alarm from nodes that were well, and the sum of these and the needless ones.
 func printLearnt(w io.Writer, outcomes []*outcome.Outcome) {
 	rows := len(outcomes) / (1 + len(outages.Alarms()))
 	r := outcomes[0].Report
 	fmt.Fprintf(w, "%s: %s, %s, %s\n", outcomes[0].Scenario, some(r.Nodes, "node"), some(r.Pods, "pod"), short(r.Until))
-	table := columns{titles: []string{"POLICY", "ENGINE", ">EVICTED", ">NEEDLESS", ">POD-HOURS LOST", ">BLIND", ">PARTITION", ">LEASES", ">ALL NEEDLESS"}}
+	table := columns{titles: []string{"POLICY", "ENGINE", ">EVICTED", ">NEEDLESS", ">POD-HOURS LOST", ">BLIND", ">PARTITION", ">LEASES", ">FOR NOTHING"}}
 	for i, o := range outcomes[:rows] {
 		cells := []string{o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.NeedlessEvictions), precise(o.Report.PodHoursLost)}
 		all := o.Report.NeedlessEvictions

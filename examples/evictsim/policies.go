@@ -39,7 +39,7 @@ var policies = []policy{
 	{name: "threshold 0.3", sets: set("config.unhealthyZoneThreshold", "0.3")},
 	{name: "threshold 0.8", sets: set("config.unhealthyZoneThreshold", "0.8")},
 	// Two of the settings that drill names beside today's for the recorded cluster, where it advises neither: less time lost for more
-	// needless evictions, and the reverse.
+	// evictions of pods that run, and the reverse.
 	{name: "drill: rate 0.5/s, tolerations of 15 min", tolerance: 15 * time.Minute, sets: set("config.nodeEvictionRate", "0.5")},
 	{name: "drill: tolerations of 15 min", tolerance: 15 * time.Minute},
 	{name: "one zone", tune: oneZone},

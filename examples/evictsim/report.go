@@ -23,9 +23,10 @@ const (
 	storyBytes    = 1 << 20
 )
 
-// writeReport writes outcomes and their scenarios as a page. The stories, unless nil, are those of the first.
-func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*simulation.Scenario, stories *stories) error {
-	d := &page.Data{Version: outcome.Version}
+// writeReport writes outcomes and their scenarios as a page, below a drill unless that is nil. The stories, unless nil, are those of
+// the first.
+func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*simulation.Scenario, stories *stories, drill *page.Drill) error {
+	d := &page.Data{Version: outcome.Version, Drill: drill}
 	names := outcome.Differing(outcomes)
 	if len(outcomes) > 1 {
 		d.Verdict = bestOf(outcomes, names)

@@ -189,7 +189,7 @@ func (f *flags) playReported(ctx context.Context, jobs []*job, stderr io.Writer)
 			for i, j := range jobs {
 				scenarios[i] = &j.played
 			}
-			err = writeReport(file, outcomes, scenarios, told)
+			err = writeReport(file, outcomes, scenarios, told, nil)
 		}
 		err = file.keep(err)
 	}

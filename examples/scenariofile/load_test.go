@@ -43,7 +43,8 @@ func TestLoadEverything(t *testing.T) {
 		},
 		Heartbeat: scenariofile.Heartbeat{Interval: 10 * time.Second, StatusInterval: 5 * time.Minute, Spread: scenariofile.SpreadEven},
 		Cluster: scenariofile.Cluster{
-			Files: []string{filepath.Join(dir, "scenarios/nodes.yaml"), "/clusters/pods.json"},
+			Files:                    []string{filepath.Join(dir, "scenarios/nodes.yaml"), "/clusters/pods.json"},
+			DefaultTolerationSeconds: ptr(simulation.TolerationSeconds(60)),
 			Zones: []simulation.Zone{
 				{
 					Name: "a", Region: "r1", Nodes: 100, PodsPerNode: 10, TolerationSeconds: ptr(simulation.TolerationSeconds(300)), DaemonSetPodsPerNode: 1,

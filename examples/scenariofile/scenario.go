@@ -55,6 +55,8 @@ const (
 type Cluster struct {
 	Files []string          `yaml:"files"` // have real objects; once loaded, paths that can be opened from here
 	Zones []simulation.Zone `yaml:"zones"`
+	// DefaultTolerationSeconds is what the API server adds to pods; nil means 300. It replaces exactly 300 in the files.
+	DefaultTolerationSeconds *simulation.TolerationSeconds `yaml:"defaultTolerationSeconds"`
 }
 
 // Availability lets a recorded trace drive a zone: it says how many of its nodes are alive.
@@ -103,7 +105,7 @@ const atOnce = time.Millisecond
 // simulation returns what a simulation plays, without the objects of files.
 func (s *Scenario) simulation() simulation.Scenario {
 	played := simulation.Scenario{
-		Zones: s.Cluster.Zones, Events: s.Events, Until: s.Until, Config: s.Config.Evictor(), AskBudgets: s.Config.UseEvictionAPI,
+		Zones: s.Cluster.Zones, DefaultTolerationSeconds: s.Cluster.DefaultTolerationSeconds, Events: s.Events, Until: s.Until, Config: s.Config.Evictor(), AskBudgets: s.Config.UseEvictionAPI,
 		LeaseInterval: s.Heartbeat.Interval, StatusInterval: s.Heartbeat.StatusInterval, LeasesTogether: s.Heartbeat.Spread == SpreadNone,
 		ReplaceAfter: -1,
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -21,11 +22,15 @@ import (
 type Cluster struct {
 	Config evictor.Config // of today
 
-	objects   simulation.Scenario // and nothing else
-	nodes     []node
-	zones     map[zone.Key][]string // nodes
-	workloads map[string]map[string]int
+	objects simulation.Scenario // and nothing else
+	nodes   []node
+	zones   map[zone.Key][]string     // nodes
+	pods    map[evictor.PodKey]placed // neither finished nor of DaemonSets
+	limits  map[string]int            // of Jobs, by workload: how many pods may fail
 }
+
+// placed is where a pod is, and to which workload it belongs; none if it is bare.
+type placed struct{ workload, node string }
 
 type node struct {
 	name  string
@@ -40,7 +45,7 @@ func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster,
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Config: config, objects: objects, zones: make(map[zone.Key][]string), workloads: make(map[string]map[string]int)}
+	c := &Cluster{Config: config, objects: objects, zones: make(map[zone.Key][]string), pods: make(map[evictor.PodKey]placed), limits: make(map[string]int)}
 	pods := make(map[string]int)
 	for _, pod := range objects.Pods {
 		kind, name := simulation.ControllerOf(&pod.ObjectMeta)
@@ -49,12 +54,17 @@ func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster,
 			continue
 		}
 		pods[pod.Spec.NodeName]++
+		p := placed{node: pod.Spec.NodeName}
 		if kind != "" {
-			key := pod.Namespace + "/" + kind + "/" + name
-			if c.workloads[key] == nil {
-				c.workloads[key] = make(map[string]int)
-			}
-			c.workloads[key][pod.Spec.NodeName]++
+			p.workload = cmp.Or(pod.Namespace, v1.NamespaceDefault) + "/" + kind + "/" + name
+		}
+		c.pods[evictor.PodKey{Namespace: cmp.Or(pod.Namespace, v1.NamespaceDefault), Name: pod.Name}] = p
+	}
+	for _, object := range objects.Objects {
+		if job, ok := object.(*batchv1.Job); ok && job.Spec.BackoffLimit != nil {
+			c.limits[cmp.Or(job.Namespace, v1.NamespaceDefault)+"/Job/"+job.Name] = int(*job.Spec.BackoffLimit)
+		} else if ok {
+			c.limits[cmp.Or(job.Namespace, v1.NamespaceDefault)+"/Job/"+job.Name] = usualBackoffLimit
 		}
 	}
 	for _, object := range objects.Nodes {
@@ -68,6 +78,9 @@ func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster,
 	slices.SortFunc(c.nodes, func(a, b node) int { return cmp.Compare(a.name, b.name) })
 	return c, nil
 }
+
+// usualBackoffLimit is the API server's default.
+const usualBackoffLimit = 6
 
 // classes are labels by which machines differ, the most telling first.
 var classes = []string{
@@ -89,7 +102,10 @@ func class(labels map[string]string) string {
 type Loss struct {
 	Name  string
 	Nodes []string
+	Where string        // the nodes as a scenario file chooses them, such as zone: a
 	For   time.Duration // until they are back
+	// Label is by which label the nodes are chosen, so that spreading over it would take less of a workload with them.
+	Label string
 	// FalseAlarm means that they run on, but the API does not hear from them.
 	FalseAlarm bool
 }
@@ -107,10 +123,13 @@ const shortest, longest = time.Minute, 30 * time.Minute
 // the most pods of each class. The same follow as false alarms.
 func (c *Cluster) Losses(labels []string, lostFor time.Duration) ([]Loss, error) {
 	var all []Loss
-	add := func(name string, nodes []string) { all = append(all, Loss{Name: name, Nodes: nodes, For: lostFor}) }
+	add := func(name, label, where string, nodes []string) {
+		all = append(all, Loss{Name: name, Nodes: nodes, Where: where, For: lostFor, Label: label})
+	}
 	if len(c.zones) > 1 {
 		for _, key := range slices.SortedFunc(maps.Keys(c.zones), func(a, b zone.Key) int { return cmp.Compare(a.String(), b.String()) }) {
-			add("zone "+strings.TrimPrefix(key.String(), ":"), c.zones[key])
+			name := strings.TrimPrefix(key.String(), ":")
+			add("zone "+name, v1.LabelTopologyZone, fmt.Sprintf("zone: %q", name), c.zones[key])
 		}
 	}
 	for _, label := range labels {
@@ -119,7 +138,7 @@ func (c *Cluster) Losses(labels []string, lostFor time.Duration) ([]Loss, error)
 			return nil, fmt.Errorf("no node has the label %s", label)
 		}
 		for _, value := range slices.Sorted(maps.Keys(values)) {
-			add(label+"="+value, values[value])
+			add(label+"="+value, label, fmt.Sprintf("selector: {%q: %q}", label, value), values[value])
 		}
 	}
 	fullest := make(map[string]*node)
@@ -133,7 +152,7 @@ func (c *Cluster) Losses(labels []string, lostFor time.Duration) ([]Loss, error)
 		if class != "" {
 			name += " of " + class
 		}
-		add(name, []string{fullest[class].name})
+		add(name, v1.LabelHostname, fmt.Sprintf("node: %q", fullest[class].name), []string{fullest[class].name})
 	}
 	for _, loss := range slices.Clone(all) {
 		for _, silent := range falseAlarms {
@@ -172,63 +191,41 @@ func (c *Cluster) Today() Settings {
 	return Settings{c.Config.NodeEvictionRate, c.Config.UnhealthyZoneThreshold, c.Config.NodeMonitorGracePeriod, usual}
 }
 
-// Times of a play.
+// Begins is when a loss begins.
+const Begins = 10 * time.Minute
+
 const (
-	begins = 10 * time.Minute
-	after  = 30 * time.Minute // from the nodes' return to the end
+	after = 30 * time.Minute // from the nodes' return to the end
+	// remedyAfter is how long people take to see that lost nodes are off and to taint them.
+	remedyAfter = 5 * time.Minute
 )
 
-// Play plays the Scenario of a loss. The report has a series of about so many points.
-func (c *Cluster) Play(ctx context.Context, loss Loss, s Settings, remedy time.Duration, points int) (*simulation.Report, error) {
-	played := c.Scenario(loss, s, remedy)
-	played.Points = points
-	return simulation.Play(ctx, played)
-}
+// Until is when the play of a loss ends.
+func (l *Loss) Until() time.Duration { return Begins + l.For + after }
 
-// Scenario is a loss with these settings. If remedy is not 0, lost nodes get the out-of-service taint so long after
-// they fell silent.
-func (c *Cluster) Scenario(loss Loss, s Settings, remedy time.Duration) simulation.Scenario {
+// Scenario is a loss with these settings. If outOfService is set, people see after five minutes that the lost nodes are off and
+// taint them out of service, and remove that taint when the nodes are back.
+func (c *Cluster) Scenario(loss Loss, s Settings, outOfService bool) simulation.Scenario {
 	nodes, played := simulation.Nodes{Names: loss.Nodes}, c.objects
-	played.Config, played.Until = c.Config, begins+loss.For+after
+	played.Config, played.Until = c.Config, loss.Until()
 	played.Config.ExplainSize = 0 // nobody asks
 	played.Config.NodeEvictionRate, played.Config.UnhealthyZoneThreshold, played.Config.NodeMonitorGracePeriod = s.Rate, s.Threshold, s.Grace
-	begin := simulation.Event{At: begins, Fail: &nodes}
+	if s.Tolerance != usual {
+		seconds := simulation.TolerationSeconds(s.Tolerance / time.Second)
+		played.DefaultTolerationSeconds = &seconds
+	}
+	begin := simulation.Event{At: Begins, Fail: &nodes}
 	if loss.FalseAlarm {
-		begin = simulation.Event{At: begins, Partition: &simulation.Partition{Nodes: nodes}}
+		begin = simulation.Event{At: Begins, Partition: &simulation.Partition{Nodes: nodes}}
 	}
 	played.Events = append(played.Events, begin)
-	if remedy > 0 {
-		played.Events = append(played.Events, simulation.Event{At: begins + remedy, OutOfService: &nodes})
+	if outOfService {
+		played.Events = append(played.Events, simulation.Event{At: Begins + remedyAfter, OutOfService: &nodes})
 	}
-	played.Events = append(played.Events, simulation.Event{At: begins + loss.For, Recover: &nodes})
-	played.Pods = make([]*v1.Pod, len(c.objects.Pods))
-	for i, pod := range c.objects.Pods {
-		played.Pods[i] = s.tolerated(pod)
+	played.Events = append(played.Events, simulation.Event{At: Begins + loss.For, Recover: &nodes})
+	if outOfService {
+		lift := simulation.Untaint{Nodes: nodes, Key: v1.TaintNodeOutOfService, Effect: v1.TaintEffectNoExecute}
+		played.Events = append(played.Events, simulation.Event{At: Begins + loss.For, Untaint: &lift})
 	}
 	return played
-}
-
-// tolerated returns the pod with Tolerance in place of the API server's toleration, if it has that.
-func (s *Settings) tolerated(pod *v1.Pod) *v1.Pod {
-	if s.Tolerance == usual {
-		return pod
-	}
-	var own []v1.Toleration
-	seconds := int64(s.Tolerance / time.Second)
-	for i, t := range pod.Spec.Tolerations {
-		added := t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable
-		if !added || t.Effect != v1.TaintEffectNoExecute || t.TolerationSeconds == nil || *t.TolerationSeconds != int64(usual/time.Second) {
-			continue
-		}
-		if own == nil {
-			own = slices.Clone(pod.Spec.Tolerations)
-		}
-		own[i].TolerationSeconds = &seconds
-	}
-	if own == nil {
-		return pod
-	}
-	changed := *pod
-	changed.Spec.Tolerations = own
-	return &changed
 }

@@ -18,26 +18,34 @@ import (
 type Score struct {
 	Settings
 	PodHoursLost float64 // over the losses
-	// Needless is the expected number of evictions in the false alarms, if each lasts from one to thirty minutes and every
-	// doubling of its length is equally likely: settings that wait a little longer are a little better, not perfect.
-	Needless float64
+	// BeforeEviction are the pod-hours on lost nodes until the pods are evicted. It is what settings decide. Settings are not
+	// compared by PodHoursLost, because what keeps a pod from coming back would make it seem harmless to evict it late.
+	BeforeEviction float64
+	// EvictedWhileRunning is the expected number of evictions in the false alarms, if each lasts from one to thirty minutes and
+	// every doubling of its length is equally likely: settings that wait a little longer are a little better, not perfect.
+	EvictedWhileRunning float64
 }
 
-// beats says whether a score is better in one figure, and not worse in the other.
+// worth is the least share by which a figure must fall for a change of settings to be worth it.
+const worth = 0.01
+
+// beats says whether a score is better than another in one figure, at least by what a change is worth, and not worse in the other,
+// or in the pod-hours lost.
 func (s *Score) beats(other *Score) bool {
-	return s.PodHoursLost <= other.PodHoursLost && s.Needless <= other.Needless && (s.PodHoursLost < other.PodHoursLost || s.Needless < other.Needless)
+	notWorse := s.BeforeEviction <= other.BeforeEviction && s.EvictedWhileRunning <= other.EvictedWhileRunning && s.PodHoursLost <= other.PodHoursLost*(1+worth)
+	return notWorse && (s.BeforeEviction < other.BeforeEviction*(1-worth) || s.EvictedWhileRunning < other.EvictedWhileRunning*(1-worth))
 }
 
 // cost is the sum of both figures, each as a share of today's.
 func (s *Score) cost(today *Score) float64 {
-	return s.PodHoursLost/max(today.PodHoursLost, 0.01) + s.Needless/max(today.Needless, 0.01)
+	return s.BeforeEviction/max(today.BeforeEviction, 0.01) + s.EvictedWhileRunning/max(today.EvictedWhileRunning, 0.01)
 }
 
 // Advice is what a search of settings found.
 type Advice struct {
 	Today Score
-	Best  Score // Today if no other lowers one figure without raising the other
-	// Front are the settings that none beats, by pod-hours.
+	Best  Score // Today if no other beats it
+	// Front are the settings than which none is better in one figure and not worse in the other, by BeforeEviction.
 	Front  []Score
 	Played int // settings
 }
@@ -74,8 +82,8 @@ func (s *Search) played() (all []Loss) {
 	return all
 }
 
-// needless is how likely an eviction so long after the silence began is needless, that is, the false alarm lasts longer.
-func needless(after time.Duration) float64 {
+// stillSilent is how likely a false alarm lasts longer than so long, so that an eviction then comes while the pod runs.
+func stillSilent(after time.Duration) float64 {
 	if after < shortest {
 		return 1
 	}
@@ -157,23 +165,57 @@ func (s *Search) play(ctx context.Context, all []Settings) error {
 // score plays the losses with the settings of a score.
 func (s *Search) score(ctx context.Context, score *Score) error {
 	for _, loss := range s.played() {
+		evicted := make(map[evictor.PodKey]time.Duration) // when, since the loss began
 		observed := func(w *simulation.World) (simulation.Controller, error) {
 			return w.NewEvictor(evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-				if loss.FalseAlarm && d.Kind == evictor.PodEvicted {
-					score.Needless += needless(d.Time.Sub(simulation.Epoch) - begins)
+				at := d.Time.Sub(simulation.Epoch) - Begins
+				switch _, again := evicted[d.Pod.PodKey]; {
+				case d.Kind != evictor.PodEvicted:
+				case loss.FalseAlarm:
+					score.EvictedWhileRunning += stillSilent(at)
+				case !again:
+					evicted[d.Pod.PodKey] = at
 				}
 			})})
 		}
-		r, err := simulation.Play(ctx, s.Cluster.Scenario(loss, score.Settings, 0), observed)
+		r, err := simulation.Play(ctx, s.Cluster.Scenario(loss, score.Settings, false), observed)
 		if err != nil {
 			return err
 		}
 		if !loss.FalseAlarm {
 			score.PodHoursLost += r.PodHoursLost
+			score.BeforeEviction += s.Cluster.beforeEviction(&loss, evicted, r).Hours()
 		}
 		s.tick()
 	}
 	return nil
+}
+
+// beforeEviction sums up how long the pods on the lost nodes were there until they were evicted, their Job failed, or the nodes were
+// back.
+func (c *Cluster) beforeEviction(loss *Loss, evicted map[evictor.PodKey]time.Duration, r *simulation.Report) (sum time.Duration) {
+	failed := make(map[string]time.Duration)
+	for i := range r.FailedJobs {
+		failed[workloadOf(&r.FailedJobs[i])] = r.FailedJobs[i].At - Begins
+	}
+	lost := make(map[string]bool, len(loss.Nodes))
+	for _, name := range loss.Nodes {
+		lost[name] = true
+	}
+	for key, pod := range c.pods {
+		if !lost[pod.node] {
+			continue
+		}
+		until := loss.For
+		if at, did := failed[pod.workload]; did {
+			until = min(until, at)
+		}
+		if at, was := evicted[key]; was {
+			until = min(until, at)
+		}
+		sum += until
+	}
+	return sum
 }
 
 func (s *Search) tick() {
@@ -182,7 +224,7 @@ func (s *Search) tick() {
 	}
 }
 
-// best returns the cheapest settings of those that are worse than today's in neither figure.
+// best returns the cheapest settings of those that beat today's; if there are none, today's.
 func (s *Search) best(today Settings) *Score {
 	now := s.scores[today]
 	best := now
@@ -201,7 +243,7 @@ func (s *Search) all() (all []*Score) {
 	}
 	today := s.Cluster.Today()
 	slices.SortFunc(all, func(a, b *Score) int {
-		return cmp.Or(cmp.Compare(a.PodHoursLost, b.PodHoursLost), cmp.Compare(a.Needless, b.Needless), cmp.Compare(a.distance(today), b.distance(today)),
+		return cmp.Or(cmp.Compare(a.BeforeEviction, b.BeforeEviction), cmp.Compare(a.EvictedWhileRunning, b.EvictedWhileRunning), cmp.Compare(a.distance(today), b.distance(today)),
 			cmp.Compare(a.Rate, b.Rate), cmp.Compare(a.Threshold, b.Threshold), cmp.Compare(a.Grace, b.Grace), cmp.Compare(a.Tolerance, b.Tolerance))
 	})
 	return all
@@ -214,10 +256,10 @@ func (s *Settings) distance(today Settings) float64 {
 		apart(s.Tolerance.Seconds(), today.Tolerance.Seconds())
 }
 
-// front returns the scores that none beats; of equal ones, the first.
+// front returns the scores than which none is better in one figure and not worse in the other; of equal ones, the first.
 func (s *Search) front() (front []Score) {
 	for _, score := range s.all() {
-		if n := len(front); n == 0 || score.Needless < front[n-1].Needless {
+		if n := len(front); n == 0 || score.EvictedWhileRunning < front[n-1].EvictedWhileRunning {
 			front = append(front, *score)
 		}
 	}

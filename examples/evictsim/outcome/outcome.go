@@ -177,7 +177,11 @@ func values(figures []simulation.Figure) map[string]float64 {
 // settings returns all settings in effect.
 func settings(s *simulation.Scenario) []Field {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	c, spread, after := &s.Config, scenariofile.SpreadEven, "never"
+	c, spread, after, seconds := &s.Config, scenariofile.SpreadEven, "never", "300"
+	if s.DefaultTolerationSeconds != nil {
+		text, _ := s.DefaultTolerationSeconds.MarshalText() // it never fails
+		seconds = string(text)
+	}
 	if s.LeasesTogether {
 		spread = scenariofile.SpreadNone
 	}
@@ -198,7 +202,7 @@ func settings(s *simulation.Scenario) []Field {
 		{"heartbeatInterval", s.LeaseInterval.String()},
 		{"statusInterval", s.StatusInterval.String()},
 		{"spread", spread},
-		{"tolerationSeconds", "300"}, // of generated pods that say nothing else
+		{"tolerationSeconds", seconds}, // of pods that say nothing else
 		{"rescheduleAfter", after},
 		{"until", s.Until.String()},
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed page.html page.css page.js uplot
+//go:embed page.html page.css page.js drill.html uplot
 var files embed.FS
 
 // Data is the content of a page.
@@ -19,6 +19,7 @@ type Data struct {
 	Verdict string   `json:"verdict,omitempty"` // on several runs
 	Varied  []string `json:"varied,omitempty"`  // what differs between several runs
 	Runs    []Run    `json:"runs"`
+	Drill   *Drill   `json:"-"` // above the runs; nil if they are not of a drill
 }
 
 // Run is one simulation. The page shows the stories of the first run that has any.
@@ -100,7 +101,11 @@ func Write(w io.Writer, d *Data) error {
 	if err != nil {
 		return err
 	}
-	parts := []string{"%%DATA%%", string(data)}
+	above, err := d.Drill.html()
+	if err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	parts := []string{"%%DATA%%", string(data), "%%DRILL%%", above}
 	for mark, file := range map[string]string{
 		"%%UPLOT.CSS%%": "uplot/uPlot.min.css", "%%UPLOT.JS%%": "uplot/uPlot.iife.min.js", "%%UPLOT.LICENSE%%": "uplot/LICENSE",
 		"%%PAGE.CSS%%": "page.css", "%%PAGE.JS%%": "page.js",

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/evictkit/evictkit/examples/evictsim/page"
+)
+
+// page is the drill as its page shows it, which is what the screen shows.
+func (a *assessment) page() *page.Drill {
+	tableOf := func(c *columns) page.Table { return page.Table{Titles: c.titles, Rows: c.rows} }
+	d := &page.Drill{
+		Title: a.title(), Advice: a.Advice, Losses: tableOf(a.lossTable()), NoAlarm: noAlarm + ".", ApplyTitle: strings.TrimSuffix(howToApply, ":"),
+		PlayTitle: howToPlay, Play: a.Play, NotSimulated: a.notSimulated(), Charts: "The worst loss: " + a.worst.Name,
+	}
+	if alarms := a.alarmTable(); len(alarms.rows) > 0 {
+		of := tableOf(alarms)
+		d.Alarms = &of
+	}
+	settings, title, note := a.settingTable()
+	d.Settings = tableOf(settings)
+	d.Settings.Title, d.Settings.Note = title, note
+	for i := range a.Worst {
+		w := &a.Worst[i]
+		told := page.Worst{Title: w.Name, OutOfService: w.outOfService()}
+		for k := range w.Workloads {
+			h := &w.Workloads[k]
+			told.Workloads = append(told.Workloads, page.Hurt{Name: h.Name, State: h.state(), Because: h.Because, Refused: h.Refused, Remedy: h.Remedy})
+		}
+		if w.More > 0 {
+			told.More = "… and " + some(w.More, "more workload")
+		}
+		d.Worst = append(d.Worst, told)
+	}
+	for _, to := range a.Apply {
+		d.Apply = append(d.Apply, page.Apply(to))
+	}
+	return d
+}

@@ -1,0 +1,63 @@
+package page
+
+import (
+	"html/template"
+	"strings"
+)
+
+// Drill is what a drill found. The page shows it as text and tables, which need no script.
+type Drill struct {
+	Title, Advice string
+	Losses        Table
+	Alarms        *Table // nil if no false alarm evicts a pod; then NoAlarm says so
+	NoAlarm       string
+	Worst         []Worst
+	Settings      Table
+	ApplyTitle    string
+	Apply         []Apply
+	PlayTitle     string
+	Play          string // a command
+	NotSimulated  string // may be empty
+	Charts        string // what the charts below show
+}
+
+// Table has a title, a note below, which may be empty, and cells of text.
+type Table struct {
+	Title, Note string
+	Titles      []string
+	Rows        [][]string
+}
+
+// Worst is one of the worst losses, and whom it hurts.
+type Worst struct {
+	Title     string
+	Workloads []Hurt
+	More      string // may be empty, as may OutOfService
+	// OutOfService is what the loss costs if its nodes are tainted out of service.
+	OutOfService string
+}
+
+// Hurt is a workload, and what helps.
+type Hurt struct{ Name, State, Because, Refused, Remedy string }
+
+// Apply is how a setting is applied.
+type Apply struct {
+	Setting string
+	Flags   []string
+	Note    string
+}
+
+// html returns the drill as HTML; nothing for nil.
+func (d *Drill) html() (string, error) {
+	if d == nil {
+		return "", nil
+	}
+	small := template.FuncMap{"title": func(text string) string { return strings.ToLower(strings.TrimPrefix(text, ">")) }}
+	parsed, err := template.New("drill.html").Funcs(small).ParseFS(files, "drill.html")
+	if err != nil {
+		return "", err
+	}
+	text := &strings.Builder{}
+	err = parsed.Execute(text, d)
+	return text.String(), err
+}

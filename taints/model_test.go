@@ -232,3 +232,30 @@ func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Tolerati
 	}
 	return m.Tolerate(NoExecute(taints), tolerations)
 }
+
+// TestOnlyThePodsOwnListIsRight: Tolerate and DeadlineOf agree on the pod's own tolerations. On the list of those used, as
+// upstream's GetMatchingTolerations returns it, another one may come first.
+func TestOnlyThePodsOwnListIsRight(t *testing.T) {
+	program := make([]byte, 200)
+	wrong := 0
+	for seed := int64(0); seed < 4000; seed++ {
+		rand.New(rand.NewSource(seed)).Read(program)
+		taints, tolerations := decode(program)
+		var begun []Begun
+		var used []v1.Toleration
+		for i := range taints {
+			begun = append(begun, Begun{taints[i], now})
+			if j := Using(&taints[i], tolerations); j >= 0 && taints[i].Effect == v1.TaintEffectNoExecute {
+				used = append(used, tolerations[j])
+			}
+		}
+		stay, deadline := Tolerate(NoExecute(taints), tolerations), DeadlineOf(begun, now, tolerations, nil)
+		require.Equal(t, stay.Forever, deadline.Forever)
+		require.Equal(t, stay.For, deadline.For)
+		if other := DeadlineOf(begun, now, used, nil); other.Forever != deadline.Forever || !other.At.Equal(deadline.At) {
+			wrong++
+		}
+	}
+	require.Positive(t, wrong, "the two lists are not the same")
+	t.Log(wrong, "of 4,000 wrong on the list of those used")
+}

@@ -48,6 +48,26 @@ func TestMigratingHasEachNameOfUpstreams(t *testing.T) {
 	require.Equal(t, want, names)
 }
 
+// Whoever comes from an article finds each of its names in a row.
+func TestMigratingHasEachNameOfTheArticles(t *testing.T) {
+	firsts := "" // cells of upstream's names
+	for _, line := range strings.Split(page(t, "MIGRATING.md"), "\n") {
+		if cell, _, row := strings.Cut(strings.TrimPrefix(line, "| "), " | "); row && strings.HasPrefix(line, "| ") {
+			firsts += cell
+		}
+	}
+	names := 0
+	for _, line := range strings.Split(page(t, "internal/fences/testdata/articles.txt"), "\n") {
+		if !strings.HasPrefix(line, "#") {
+			for _, name := range strings.Fields(line) {
+				require.Contains(t, firsts, "`"+name+"`")
+				names++
+			}
+		}
+	}
+	require.Greater(t, names, 150)
+}
+
 // Each name of ours on these pages is exported by our packages, and each row of the map names tests or examples that exist.
 func TestMigratingNamesWhatThereIs(t *testing.T) {
 	exported, tests := ours(t)

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 
@@ -82,23 +81,23 @@ func (q *RateLimitedTimedQueue) Try(logger klog.Logger, fn ActionFunc) {
 			logger.V(10).Info("Rate limited")
 			return
 		}
-		q.clock.read()
+		began := q.clock.read()
 		item, ok := q.queue.Take()
 		if !ok {
 			return
 		}
-		value := item.Value
-		value.ProcessAt = item.Due
-		try(item, value, fn)
+		q.try(item, began, fn)
 	}
 }
 
-func try(item ratelimitqueue.Item[string, TimedValue], value TimedValue, fn ActionFunc) {
+func (q *RateLimitedTimedQueue) try(item ratelimitqueue.Item[string, TimedValue], began time.Time, fn ActionFunc) {
 	defer item.Blocked(0) // takes effect only if fn panics
+	value := item.Value
+	value.ProcessAt = item.Due
 	if done, wait := fn(value); done {
 		item.Done()
 	} else {
-		item.RetryAfter(wait + 1)
+		item.RetryAfter(wait + 1 - q.clock.Since(began)) // Add may have read the clock meanwhile
 	}
 }
 
@@ -151,21 +150,21 @@ type TimedValue struct {
 // with [UniqueQueue.Remove]. The zero UniqueQueue is empty and ready to use. All methods are safe for concurrent use.
 type UniqueQueue struct {
 	mu    sync.Mutex
-	queue []TimedValue     // sorted
-	known sets.Set[string] // the values in queue, and those that RemoveFromQueue took out
+	queue []TimedValue    // sorted
+	known map[string]bool // the values in queue, and those that RemoveFromQueue took out
 }
 
 // Add adds a value. It returns false, and changes nothing, if the value is known.
 func (q *UniqueQueue) Add(value TimedValue) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.known.Has(value.Value) {
+	if q.known[value.Value] {
 		return false
 	}
 	if q.known == nil {
-		q.known = sets.New[string]()
+		q.known = map[string]bool{}
 	}
-	q.known.Insert(value.Value)
+	q.known[value.Value] = true
 	q.put(value)
 	return true
 }
@@ -193,8 +192,8 @@ func (q *UniqueQueue) RemoveFromQueue(value string) bool {
 func (q *UniqueQueue) Remove(value string) (known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	known = q.known.Has(value)
-	q.known.Delete(value)
+	known = q.known[value]
+	delete(q.known, value)
 	q.take(value)
 	return known
 }
@@ -208,7 +207,7 @@ func (q *UniqueQueue) Get() (first TimedValue, some bool) {
 	}
 	first = q.queue[0]
 	q.queue = slices.Delete(q.queue, 0, 1)
-	q.known.Delete(first.Value)
+	delete(q.known, first.Value)
 	return first, true
 }
 

@@ -100,6 +100,28 @@ func TestEqualTimesFirstComeFirstServed(t *testing.T) {
 	require.True(t, q.Add("0", 0))
 }
 
+// TestAgainAfterThatTime, counted from the beginning of the try, though Add reads the clock during it.
+func TestAgainAfterThatTime(t *testing.T) {
+	defer func() { now = time.Now }()
+	at := time.Unix(100, 0)
+	now = func() time.Time { return at }
+	q := always()
+	q.Add("a", 1)
+	slow := func(TimedValue) (bool, time.Duration) {
+		at = at.Add(3 * time.Second) // an API call
+		q.Add("a", 1)
+		return false, 5 * time.Second
+	}
+	require.Equal(t, []any{"a 1"}, tried(q, slow))
+	at = time.Unix(105, 0)
+	require.Empty(t, tried(q, yes), "a nanosecond early")
+	at = at.Add(1)
+	require.Equal(t, []any{"a 1"}, tried(q, func(v TimedValue) (bool, time.Duration) {
+		require.Equal(t, at, v.ProcessAt)
+		return true, 0
+	}))
+}
+
 // A function that panics leaves its value where it was, and nothing locked.
 func TestPanicWithinTry(t *testing.T) {
 	q := always()

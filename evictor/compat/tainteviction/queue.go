@@ -3,7 +3,9 @@ package tainteviction
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -59,14 +61,15 @@ type TimedWorker struct {
 	WorkItem          *WorkArgs
 	CreatedAt, FireAt time.Time
 
-	ctx   context.Context //nolint:containedctx // AddWork's context, which upstream passes to the work
-	queue *TimedWorkerQueue
+	ctx       context.Context //nolint:containedctx // AddWork's context, which upstream passes to the work
+	cancelled atomic.Bool
 }
 
-// Cancel cancels the work, unless it has started. On a nil TimedWorker it does nothing.
+// Cancel cancels the work, unless it has started. Its key stays known until CancelWork. On a nil TimedWorker it does
+// nothing.
 func (w *TimedWorker) Cancel() {
 	if w != nil {
-		w.queue.cancel(w.WorkItem.KeyFromWorkArgs(), w)
+		w.cancelled.Store(true)
 	}
 }
 
@@ -99,9 +102,8 @@ func (q *TimedWorkerQueue) AddWork(ctx context.Context, args *WorkArgs, createdA
 	q.add(ctx, args, createdAt, fireAt, timedworker.KeepFirst)
 }
 
-// UpdateWork is AddWork, but replaces work of the same key that waits for another time. It does nothing if the known
-// work has the same fireAt, or is running and was due at once. Behind other running work, the new work waits for its
-// end.
+// UpdateWork is AddWork, but replaces work of the same key. It does nothing if the known work was due at once, or has the
+// same fireAt. Behind other running work, the new work waits for its end.
 func (q *TimedWorkerQueue) UpdateWork(ctx context.Context, args *WorkArgs, createdAt, fireAt time.Time) {
 	q.add(ctx, args, createdAt, fireAt, timedworker.Replace)
 }
@@ -113,16 +115,13 @@ func (q *TimedWorkerQueue) add(ctx context.Context, args *WorkArgs, createdAt, f
 		q.run()
 	}
 	key := args.KeyFromWorkArgs()
-	e := timedworker.Entry[string, *TimedWorker]{
-		Key: key, Value: &TimedWorker{args, createdAt, fireAt, ctx, q}, OnDuplicate: policy,
+	if st, known := q.get(key); known && policy == timedworker.Replace && (!st.Value.timed() || st.Value.FireAt.Equal(fireAt)) {
+		return
 	}
-	if st, known := q.get(key); known && policy == timedworker.Replace {
-		if st.State == timedworker.InFlight && !st.Value.timed() || st.Value.FireAt.Equal(fireAt) {
-			return
-		}
-	}
-	e.Due = q.clock.Now().Add(fireAt.Sub(createdAt))
-	q.set.ScheduleEntry(e)
+	q.set.ScheduleEntry(timedworker.Entry[string, *TimedWorker]{
+		Key: key, Value: &TimedWorker{WorkItem: args, CreatedAt: createdAt, FireAt: fireAt, ctx: ctx},
+		Due: q.clock.Now().Add(fireAt.Sub(createdAt)), OnDuplicate: policy,
+	})
 }
 
 // run starts the workers; q is locked.
@@ -143,6 +142,9 @@ func panicked(key, value any, stack []byte) {
 }
 
 func (q *TimedWorkerQueue) work(_ context.Context, w timedworker.Work[string, *TimedWorker]) timedworker.Result {
+	if w.Value.cancelled.Load() {
+		return timedworker.Blocked(math.MaxInt64) // until CancelWork
+	}
 	if err := q.workFunc(w.Value.ctx, w.Value.FireAt, w.Value.WorkItem); err != nil {
 		klog.FromContext(w.Value.ctx).Error(err, "Timed work failed", "item", w.Key)
 	}
@@ -151,14 +153,11 @@ func (q *TimedWorkerQueue) work(_ context.Context, w timedworker.Work[string, *T
 
 // CancelWork cancels the work of that key, unless the work has started, and forgets it. It returns true if the key was
 // known and its work had to wait when it was added.
-func (q *TimedWorkerQueue) CancelWork(_ klog.Logger, key string) bool { return q.cancel(key, nil) }
-
-// cancel cancels the work of a key if it is w; a nil w stands for any.
-func (q *TimedWorkerQueue) cancel(key string, w *TimedWorker) (timed bool) {
+func (q *TimedWorkerQueue) CancelWork(_ klog.Logger, key string) bool {
 	q.Lock()
 	defer q.Unlock()
 	st, known := q.get(key)
-	if known = known && (w == nil || st.Value == w); known {
+	if known {
 		q.set.Cancel(key)
 	}
 	return known && st.Value.timed()

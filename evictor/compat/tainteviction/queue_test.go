@@ -99,27 +99,33 @@ func TestNoMoreThanWorkers(t *testing.T) {
 	q.CancelAndWait()
 }
 
-// Of what is not there nothing is cancelled, and a worker cancels itself alone.
-func TestAWorkerCancelsItselfAlone(t *testing.T) {
+// TestWhatIsNotThere cannot be cancelled.
+func TestWhatIsNotThere(t *testing.T) {
 	var none *TimedWorker
 	none.Cancel()
 	q, _, _, _ := blocked()
 	require.False(t, q.CancelWork(klog.Background(), "default/a"))
 	require.Nil(t, q.GetWorkerUnsafe("default/a"))
 	q.CancelAndWait()
+}
+
+// TestWorkThatIsDueAtOnceIsNotMoved, even if it waits for a worker.
+func TestWorkThatIsDueAtOnceIsNotMoved(t *testing.T) {
+	q, _, began, end := blocked()
 	start := time.Unix(0, 0)
-	args := NewWorkArgs("a", "default")
-	q.AddWork(context.Background(), args, start, start.Add(time.Second))
-	first := q.GetWorkerUnsafe("default/a")
-	q.UpdateWork(context.Background(), args, start, start.Add(time.Second))
-	require.Same(t, first, q.GetWorkerUnsafe("default/a"))
-	q.UpdateWork(context.Background(), args, start, start.Add(2*time.Second))
-	first.Cancel()
-	second := q.GetWorkerUnsafe("default/a")
-	require.NotNil(t, second, "it is another")
-	second.Cancel()
-	require.Nil(t, q.GetWorkerUnsafe("default/a"))
+	for i := range Workers {
+		q.AddWork(context.Background(), NewWorkArgs(fmt.Sprint(i), "default"), start, start)
+		<-began
+	}
+	q.AddWork(context.Background(), NewWorkArgs("last", "default"), start, start)
+	q.UpdateWork(context.Background(), NewWorkArgs("last", "default"), start, start.Add(time.Hour))
+	close(end)
+	require.Equal(t, "default/last", <-began)
 	q.CancelAndWait()
+}
+
+func TestLogsShowTheObject(t *testing.T) {
+	args := NewWorkArgs("a", "default")
 	require.Equal(t, struct {
 		Name      string `json:"name"`
 		Namespace string `json:"namespace,omitempty"`

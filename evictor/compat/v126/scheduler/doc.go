@@ -6,8 +6,11 @@
 //	of upstream                              here, beyond what those packages say
 //	RateLimitedTimedQueue, UniqueQueue       the same; Try takes only a function
 //	NewRateLimitedTimedQueue, TimedValue     the same
-//	CreateWorkerQueue, TimedWorkerQueue      work that succeeded is forgotten; upstream keeps its key until CancelWork
+//	CreateWorkerQueue, TimedWorkerQueue      the same: a key whose work succeeded is known until CancelWork
 //	(nothing)                                TimedWorkerQueue.CancelAndWait ends the goroutines
 //	WorkArgs, NewWorkArgs                    the same, with a NamespacedName
 //	TimedWorker                              no Timer
+//
+// If work is cancelled while it runs, and other work is added under its key, the end of the first leaves the second
+// alone; upstream then no longer knows the second, and cannot cancel it.
 package scheduler

@@ -3,10 +3,8 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/util/flowcontrol"
 )
 
@@ -40,20 +38,4 @@ func ExampleTimedWorkerQueue() {
 	// Output:
 	// default/pod-1
 	// default/pod-2 true
-}
-
-// A worker cancels itself alone.
-func TestAWorkerCancelsItself(t *testing.T) {
-	var none *TimedWorker
-	none.Cancel()
-	q := CreateWorkerQueue(func(context.Context, *WorkArgs) error { return nil })
-	require.Nil(t, q.GetWorkerUnsafe("default/a"))
-	start := time.Now()
-	q.AddWork(context.Background(), NewWorkArgs("a", "default"), start, start.Add(time.Hour))
-	w := q.GetWorkerUnsafe("default/a")
-	require.Equal(t, start.Add(time.Hour), w.FireAt)
-	w.Cancel()
-	require.Nil(t, q.GetWorkerUnsafe("default/a"))
-	require.False(t, q.CancelWork("default/a"))
-	q.CancelAndWait()
 }

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -31,7 +32,8 @@ type TimedWorker struct {
 	worker *tainteviction.TimedWorker
 }
 
-// Cancel cancels the work, unless it has started. On a nil TimedWorker it does nothing.
+// Cancel cancels the work, unless it has started. Its key stays known until CancelWork. On a nil TimedWorker it does
+// nothing.
 func (w *TimedWorker) Cancel() {
 	if w != nil {
 		w.worker.Cancel()
@@ -41,9 +43,19 @@ func (w *TimedWorker) Cancel() {
 // TimedWorkerQueue runs work at its time: its callers want [TimedWorkerQueue.AddWork], [TimedWorkerQueue.CancelWork]
 // and, at the end, [TimedWorkerQueue.CancelAndWait]. Make one with CreateWorkerQueue. It has goroutines from its first
 // work until CancelAndWait. All methods are safe for concurrent use; all but CancelAndWait may be called from the
-// work.
+// work. A key whose work succeeded is known, and takes memory, until CancelWork.
 type TimedWorkerQueue struct {
-	queue *tainteviction.TimedWorkerQueue
+	workFunc func(ctx context.Context, args *WorkArgs) error
+	queue    *tainteviction.TimedWorkerQueue
+
+	sync.Mutex                  // guards known
+	known      map[string]*work // what waits or runs, and what has succeeded
+}
+
+// work is what is known by one key.
+type work struct {
+	args   *tainteviction.WorkArgs // tells it from other work of the same key; nil if it has succeeded
+	worker *TimedWorker            // nil if it did not have to wait when it was added, or has succeeded
 }
 
 // CreateWorkerQueue returns a queue whose work is f.
@@ -51,30 +63,71 @@ func CreateWorkerQueue(f func(ctx context.Context, args *WorkArgs) error) *Timed
 	if f == nil {
 		panic("scheduler: CreateWorkerQueue needs a function that does the work, not nil") //nolint:forbidigo // upstream has no error to return
 	}
-	return &TimedWorkerQueue{tainteviction.CreateWorkerQueue(func(ctx context.Context, _ time.Time, args *tainteviction.WorkArgs) error {
-		return f(ctx, &WorkArgs{args.Object.NamespacedName})
-	})}
+	q := &TimedWorkerQueue{workFunc: f, known: map[string]*work{}}
+	q.queue = tainteviction.CreateWorkerQueue(q.work)
+	return q
 }
 
 // AddWork runs the work after fireAt-createdAt, or at once if that is not positive. If the key is known, it does nothing.
 func (q *TimedWorkerQueue) AddWork(ctx context.Context, args *WorkArgs, createdAt, fireAt time.Time) {
-	q.queue.AddWork(ctx, tainteviction.NewWorkArgs(args.NamespacedName.Name, args.NamespacedName.Namespace), createdAt, fireAt)
-}
-
-// CancelWork cancels the work of that key, unless it has started, and forgets it. It returns true if the key was known and
-// its work had to wait when it was added.
-func (q *TimedWorkerQueue) CancelWork(key string) bool {
-	return q.queue.CancelWork(klog.Background(), key)
-}
-
-// GetWorkerUnsafe returns the work of that key, or nil if there is none or it did not have to wait when it was added.
-func (q *TimedWorkerQueue) GetWorkerUnsafe(key string) *TimedWorker {
-	w := q.queue.GetWorkerUnsafe(key)
-	if w == nil {
-		return nil
+	q.Lock()
+	defer q.Unlock()
+	key := args.KeyFromWorkArgs()
+	if q.known[key] != nil {
+		return
 	}
-	return &TimedWorker{&WorkArgs{w.WorkItem.Object.NamespacedName}, w.CreatedAt, w.FireAt, w}
+	added := &work{args: tainteviction.NewWorkArgs(args.NamespacedName.Name, args.NamespacedName.Namespace)}
+	q.queue.CancelWork(klog.Background(), key) // of work that is just ending
+	q.queue.AddWork(ctx, added.args, createdAt, fireAt)
+	if timed := q.queue.GetWorkerUnsafe(key); timed != nil {
+		added.worker = &TimedWorker{args, createdAt, fireAt, timed}
+	}
+	q.known[key] = added
+}
+
+// work does the work. If it succeeds, its key stays known, even if the work was cancelled while it ran; not so if other
+// work has taken the key since.
+func (q *TimedWorkerQueue) work(ctx context.Context, _ time.Time, args *tainteviction.WorkArgs) error {
+	err := q.workFunc(ctx, &WorkArgs{args.Object.NamespacedName})
+	q.Lock()
+	defer q.Unlock()
+	key := args.KeyFromWorkArgs()
+	switch is := q.known[key]; {
+	case is != nil && is.args != args:
+	case err == nil:
+		q.known[key] = &work{}
+	default:
+		delete(q.known, key)
+	}
+	return err
+}
+
+// CancelWork cancels the work of that key, unless it has started, and forgets it. It returns true if the work had to wait
+// when it was added, and has not ended.
+func (q *TimedWorkerQueue) CancelWork(key string) bool {
+	q.Lock()
+	defer q.Unlock()
+	is := q.known[key]
+	delete(q.known, key)
+	q.queue.CancelWork(klog.Background(), key)
+	return is != nil && is.worker != nil
+}
+
+// GetWorkerUnsafe returns the work of that key, or nil if there is none, it did not have to wait when it was added, or it
+// has ended.
+func (q *TimedWorkerQueue) GetWorkerUnsafe(key string) *TimedWorker {
+	q.Lock()
+	defer q.Unlock()
+	if is := q.known[key]; is != nil {
+		return is.worker
+	}
+	return nil
 }
 
 // CancelAndWait forgets all work, and returns when running work has ended. It must not be called from the work.
-func (q *TimedWorkerQueue) CancelAndWait() { q.queue.CancelAndWait() }
+func (q *TimedWorkerQueue) CancelAndWait() {
+	q.queue.CancelAndWait()
+	q.Lock()
+	defer q.Unlock()
+	clear(q.known)
+}

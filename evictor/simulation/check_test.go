@@ -39,7 +39,7 @@ func files(t *testing.T, more ...string) *cluster {
 	for _, name := range append(more, "x") {
 		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: name}, "f1", podSpec{}))
 	}
-	require.NoError(t, c.AddUnboundObject(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "z"}}))
+	require.NoError(t, c.AddUnboundObject(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "z"}}, false))
 	return c
 }
 

@@ -47,9 +47,10 @@ type cluster struct {
 	tallied   bool       // whether the tallies and what is spread are up to date
 	spreading *spreading // nil if no pod has to be spread
 
-	load    *loadIndex // only with rescheduling
-	waiting waiting
-	unbound []comeback // before time 0
+	load      *loadIndex // only with rescheduling
+	waiting   waiting
+	unbound   []comeback // before time 0
+	sequences sequences
 
 	unboundKeys map[evictor.PodKey]bool
 	stats       stats
@@ -129,6 +130,7 @@ type pod struct {
 	ready       bool
 	terminating bool
 	marked      bool // not Ready, because the controller said so
+	refused     bool // its budget has refused an eviction by the controller
 	owed        bool // of a StatefulSet: counts as without a live node until it is replaced
 	phase       phase
 	object      *podTimes // only for pods read from files

@@ -23,7 +23,7 @@ func TestManyNamespaces(t *testing.T) {
 
 // AddNode adds a healthy node that has reported and renewed now. It fails if the name is taken.
 func (c *cluster) AddNode(name string, key zone.Key) error {
-	return c.addNode(node{name: name, labels: nodeLabels(key, nil), created: stamp(c.now()), conditions: healthy, reported: c.now()})
+	return c.addNode(node{name: name, labels: nodeLabels(name, key, nil), created: stamp(c.now()), conditions: healthy, reported: c.now()})
 }
 
 // AddPod adds a Ready pod bound now to a node that exists.

@@ -54,8 +54,9 @@
 // # What the world does by itself
 //
 // Workload controllers replace deleted pods. A pod of a StatefulSet is replaced under its own name once its object is
-// gone. Any other pod is replaced when its deletion begins, as <name>-r1, <name>-r2 and so on. On a silent node the
-// object stays terminating until the kubelet is back, the node is deleted, or ForceDelete removes it.
+// gone, and when all with lower ordinals are Running and Ready, unless its set's podManagementPolicy is Parallel. Any
+// other pod is replaced when its deletion begins, as <name>-r1, <name>-r2 and so on. On a silent node the object stays
+// terminating until the kubelet is back, the node is deleted, or ForceDelete removes it.
 //
 // The scheduler considers the nodes that have enough free resources and host ports, match node selectors, required
 // affinities, required topology spread and bound volumes, and have only tolerated taints. It takes the least allocated

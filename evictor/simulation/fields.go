@@ -15,7 +15,7 @@ import (
 
 // template is what generated or added nodes of one kind, and their pods, have in common.
 type template struct {
-	labels      map[string]string
+	zone        zone.Key
 	fields      *NodeFields
 	pods        *podSpec
 	daemons     *podSpec
@@ -28,7 +28,7 @@ var everything = []v1.Toleration{{Operator: v1.TolerationOpExists, Effect: v1.Ta
 func (p *player) template(key zone.Key, fields *NodeFields, pods *PodFields, seconds *TolerationSeconds) template {
 	c := p.cluster
 	return template{
-		labels: nodeLabels(key, fields.Labels), fields: fields,
+		zone: key, fields: fields,
 		pods:    c.podSpec(pods, Owner("ReplicaSet/"+key.Zone), cmp.Or(seconds, p.scenario.DefaultTolerationSeconds)),
 		daemons: c.spec(podSpec{OwnerKind: "DaemonSet", OwnerName: key.Zone, Tolerations: everything}),
 	}
@@ -81,7 +81,7 @@ func admitted(given []v1.Toleration, seconds int64) []v1.Toleration {
 func (p *player) addTemplated(name string, t *template) error {
 	c := p.cluster
 	n := node{
-		name: name, labels: t.labels, created: stamp(c.now()), conditions: healthy, reported: c.now(), unschedulable: t.fields.Unschedulable,
+		name: name, labels: nodeLabels(name, t.zone, t.fields.Labels), created: stamp(c.now()), conditions: healthy, reported: c.now(), unschedulable: t.fields.Unschedulable,
 		room: c.newRoom(&v1.NodeStatus{Capacity: resourcesOf(t.fields.Capacity)}),
 	}
 	for _, taint := range t.fields.Taints {

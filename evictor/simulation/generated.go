@@ -15,7 +15,7 @@ import (
 
 // NodeFields are the optional fields of generated and added nodes.
 type NodeFields struct {
-	Labels        map[string]string   `yaml:"labels,omitempty"` // in addition to zone, region, operating system and architecture
+	Labels        map[string]string   `yaml:"labels,omitempty"` // besides those that a kubelet sets, which they replace
 	Taints        []NodeTaint         `yaml:"taints,omitempty"`
 	Capacity      map[string]Quantity `yaml:"capacity,omitempty"` // all of it for pods; nil means room for everything
 	Unschedulable bool                `yaml:"unschedulable,omitempty"`
@@ -116,9 +116,13 @@ var zoneLabelKeys = [...]string{
 	"failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.kubernetes.io/region",
 }
 
-// nodeLabels returns the labels of a generated or added node in that zone. An empty part of the key has no label.
-func nodeLabels(key zone.Key, own map[string]string) map[string]string {
-	all := map[string]string{v1.LabelOSStable: "linux", v1.LabelArchStable: "amd64", "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64"}
+// nodeLabels returns the labels of a generated or added node in that zone, as its kubelet sets them. Its own ones win. An empty
+// part of the key has no label.
+func nodeLabels(name string, key zone.Key, own map[string]string) map[string]string {
+	all := make(map[string]string, 7+len(own))
+	all[v1.LabelHostname] = name
+	all[v1.LabelOSStable], all["beta.kubernetes.io/os"] = "linux", "linux"
+	all[v1.LabelArchStable], all["beta.kubernetes.io/arch"] = "amd64", "amd64"
 	maps.Copy(all, own)
 	if key.Zone != "" {
 		all["topology.kubernetes.io/zone"] = key.Zone

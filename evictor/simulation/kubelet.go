@@ -276,6 +276,7 @@ func (c *cluster) setReady(i int32, ready bool) {
 	p.ready = ready
 	c.unmark(p)
 	c.healthy(p, 1)
+	c.goesOn(p)
 	c.podChanged(c.pods[i].id)
 }
 

@@ -30,6 +30,7 @@ type filler struct {
 	seconds   *TolerationSeconds // see Scenario.DefaultTolerationSeconds
 	early     []*v1.Pod          // pods that came before their node
 	workloads []workloadObject
+	making    bool // the pods that workloads lack
 
 	owned map[workloadKey]int // pods that are neither deleted nor completed
 }
@@ -100,6 +101,9 @@ func (f *filler) add(object runtime.Object) error {
 	if err == nil && w.job != nil {
 		err = f.cluster.AddJob(inDefault(w.meta.Namespace), w.meta.Name, jobOf(w.job))
 	}
+	if w.kind == "StatefulSet" {
+		f.cluster.inParallel(&w)
+	}
 	f.workloads = append(f.workloads, w)
 	return err
 }
@@ -141,7 +145,7 @@ func (f *filler) pod(pod *v1.Pod) error {
 			f.cluster.ignore(WithoutNode)
 			return nil
 		}
-		return f.cluster.AddUnboundObject(pod)
+		return f.cluster.AddUnboundObject(pod, f.making)
 	}
 	if len(f.early) > 0 { // pods keep their order
 		f.early = append(f.early, pod)
@@ -165,7 +169,7 @@ func (f *filler) finish() error {
 			f.cluster.ignore(OnMissingNodes)
 		}
 	}
-	f.early = nil
+	f.early, f.making = nil, true
 	for i := range f.workloads {
 		if err := f.complete(&f.workloads[i]); err != nil {
 			return err

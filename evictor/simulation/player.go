@@ -249,9 +249,10 @@ func (p *player) finish() (*Report, error) {
 	c.stats.stranded(int64(p.scenario.Until), 0)
 	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
 	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
-	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()
+	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.sequences.count
+	r.HeldByOrder = c.sequences.count
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
-	r.Left = c.left(p.scenario.Config.TaintBasedEviction)
+	r.Left = p.left()
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
 	r.NeedlessEvictions, r.LostEvictions = c.stats.needless, c.overdueAtEnd()
 	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()

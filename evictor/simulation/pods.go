@@ -127,6 +127,8 @@ func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 	c.counted(&c.pods[i], 1)
 	c.occupies(i, 1)
 	c.works(i, 1)
+	c.appears(&c.pods[i])
+	c.goesOn(&c.pods[i])
 	c.podChanged(id)
 	return nil
 }

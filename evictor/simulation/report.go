@@ -7,7 +7,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
-	"github.com/evictkit/evictkit/taints"
 )
 
 // Report is the result of Play. Instants are durations since time 0. A figure has the same name in scenario files, in
@@ -60,6 +59,9 @@ type Report struct {
 	MostPending  int `figure:"mostPending"`
 	// PendingThatCouldPreempt is how many of the pending pods at most would find a node if pods of lower priority left it.
 	PendingThatCouldPreempt int `figure:"pendingThatCouldPreempt"`
+	// HeldByOrder counts the pods of StatefulSets that were not created at the end, because one with a lower ordinal was
+	// not Running and Ready (podManagementPolicy OrderedReady).
+	HeldByOrder int `figure:"heldByOrder"`
 	// TerminatingAtEnd and MostTerminating count the deleted pods whose objects stayed on silent nodes.
 	TerminatingAtEnd int `figure:"terminatingAtEnd"`
 	MostTerminating  int `figure:"mostTerminating"`
@@ -106,54 +108,6 @@ type Report struct {
 	After                     []int    // numbers of the events that come after the end
 	// Changes are the lines of the timeline about zones and the cluster, in order.
 	Changes []timeline.Line
-}
-
-// Reasons why pods are still on silent nodes at the end of a simulation.
-const (
-	LeftForever     = "tolerate the taint forever (mostly DaemonSet pods)"
-	LeftPending     = "still within their tolerationSeconds"
-	LeftTurn        = "on nodes whose turn has not come"
-	LeftTerminating = "deleted, waiting for their kubelet"
-	LeftCompleted   = "completed or mirror pods, never evicted"
-)
-
-// left counts the pods on silent nodes, by reason. Without taints, only pods of DaemonSets stay forever.
-func (c *cluster) left(taintBased bool) map[string]int {
-	left := make(map[string]int)
-	for i := range c.nodes {
-		n := &c.nodes[i]
-		if n.deleted || !n.failed {
-			continue
-		}
-		for p := n.firstPod; p >= 0; p = c.pods[p].next {
-			pod := &c.pods[p]
-			switch {
-			case pod.terminating:
-				left[LeftTerminating]++
-			case pod.phase.finished() || pod.spec.Mirror:
-				left[LeftCompleted]++
-			case !taintBased && pod.spec.OwnerKind == "DaemonSet":
-				left[LeftForever]++
-			case !taintBased:
-				left[LeftTurn]++
-			case !tainted(n) && toleratesForever(pod.spec):
-				left[LeftForever]++
-			case !tainted(n):
-				left[LeftTurn]++
-			case taints.Tolerate(taints.NoExecute(n.taints), pod.spec.Tolerations).Forever:
-				left[LeftForever]++
-			default:
-				left[LeftPending]++
-			}
-		}
-	}
-	return left
-}
-
-var unreachable = []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}
-
-func toleratesForever(s *podSpec) bool {
-	return taints.Tolerate(taints.NoExecute(unreachable), s.Tolerations).Forever
 }
 
 // note counts a line of the timeline.

@@ -20,10 +20,10 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 		spec   podSpec
 		want   string
 	}{
-		{true, podSpec{OwnerKind: "DaemonSet"}, LeftTurn},
+		{true, podSpec{OwnerKind: "DaemonSet"}, LeftStopped},
 		{true, podSpec{Tolerations: tolerating}, LeftForever},
 		{false, podSpec{OwnerKind: "DaemonSet", Tolerations: tolerating}, LeftForever},
-		{false, podSpec{Tolerations: tolerating}, LeftTurn},
+		{false, podSpec{Tolerations: tolerating}, LeftStopped},
 	} {
 		c := newCluster(clockOf(nil))
 		for _, name := range []string{"a", "b"} {

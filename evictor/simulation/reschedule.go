@@ -87,7 +87,7 @@ func (c *cluster) isGone(i int32) {
 func (c *cluster) replace(i int32) {
 	p := &c.pods[i]
 	id := p.id
-	c.waiting.add(comeback{
+	c.awaits(comeback{
 		at: c.now(), wait: int64(c.detached(p)), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member,
 	})
 }
@@ -99,7 +99,7 @@ func (p *player) nextComeback() (time.Duration, bool) {
 	if c.load == nil {
 		return 0, false
 	}
-	if len(c.ending) > 0 || p.tryAgain() {
+	if len(c.ending) > 0 || len(c.sequences.look) > 0 || p.tryAgain() {
 		return c.Clock.Elapsed(), true
 	}
 	if len(c.waiting.coming) == 0 {
@@ -130,6 +130,7 @@ func (p *player) comeBack(at time.Duration) {
 		return
 	}
 	c.endJobs()
+	p.create()
 	retry := p.tryAgain()
 	if !retry && (len(c.waiting.coming) == 0 || p.due(&c.waiting.coming[0]) > at) {
 		return

@@ -78,6 +78,7 @@ func (c *cluster) SetPhase(i int32, p v1.PodPhase) {
 	c.healthy(&c.pods[i], 1)
 	c.counted(&c.pods[i], 1)
 	c.occupies(i, 1)
+	c.goesOn(&c.pods[i])
 	c.podChanged(c.pods[i].id)
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // AddUnboundObject adds a pod without a node. With rescheduling it is scheduled at time 0. A deleted or completed pod is
-// left out.
-func (c *cluster) AddUnboundObject(object *v1.Pod) error {
+// left out. It is made if a controller creates it only then.
+func (c *cluster) AddUnboundObject(object *v1.Pod, made bool) error {
 	key := evictor.PodKey{Namespace: object.Namespace, Name: object.Name}
 	if _, taken := c.findPod(key); taken || c.unboundKeys[key] {
 		return fmt.Errorf("pod %s already exists", key)
@@ -21,7 +21,7 @@ func (c *cluster) AddUnboundObject(object *v1.Pod) error {
 			c.unboundKeys = make(map[evictor.PodKey]bool)
 		}
 		c.unboundKeys[key] = true
-		c.unbound = append(c.unbound, comeback{key: key, spec: p.spec, member: p.member, fresh: true})
+		c.unbound = append(c.unbound, comeback{key: key, spec: p.spec, member: p.member, fresh: true, made: made})
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func (c *cluster) awaitUnbound(after time.Duration) {
 			c.stats.stranded(c.now(), 1)
 			c.leveled(b.member, 1, 0)
 		}
-		c.waiting.add(b)
+		c.awaits(b)
 	}
 	c.unbound, c.unboundKeys = nil, nil
 }

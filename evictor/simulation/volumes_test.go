@@ -35,7 +35,7 @@ func filed(t *testing.T, mode v1.PersistentVolumeAccessMode, pods ...*v1.Pod) *c
 	}
 	for _, p := range pods {
 		if p.Spec.NodeName == "" {
-			require.NoError(t, c.AddUnboundObject(p))
+			require.NoError(t, c.AddUnboundObject(p, false))
 			continue
 		}
 		bound, err := c.AddPodObject(p)

@@ -17,6 +17,10 @@ type comeback struct {
 	spec   *podSpec
 	member int32
 	fresh  bool // a new pod that replaces none
+	made   bool // by its controller, when the simulation begins
+	// Only of pods whose set creates them in order:
+	ordinal int
+	held    bool // it had to wait for another pod
 }
 
 // alike is the key of pods that fit the same nodes: if one finds no node, none of them does.

@@ -19,19 +19,20 @@ type workloadObject struct {
 	meta     *metav1.ObjectMeta
 	replicas *int32
 	template *v1.PodTemplateSpec
-	job      *batchv1.Job // nil if it is another kind
+	job      *batchv1.Job                   // nil if it is another kind
+	policy   appsv1.PodManagementPolicyType // of a StatefulSet
 }
 
 func workloadOf(object runtime.Object) (w workloadObject, err error) {
 	switch o := object.(type) {
 	case *appsv1.Deployment:
-		return workloadObject{"Deployment", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
+		return workloadObject{"Deployment", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil, ""}, nil
 	case *appsv1.ReplicaSet:
-		return workloadObject{"ReplicaSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
+		return workloadObject{"ReplicaSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil, ""}, nil
 	case *appsv1.StatefulSet:
-		return workloadObject{"StatefulSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
+		return workloadObject{"StatefulSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil, o.Spec.PodManagementPolicy}, nil
 	case *batchv1.Job:
-		return workloadObject{"Job", &o.ObjectMeta, o.Spec.Parallelism, &o.Spec.Template, o}, nil
+		return workloadObject{"Job", &o.ObjectMeta, o.Spec.Parallelism, &o.Spec.Template, o, ""}, nil
 	}
 	return w, fmt.Errorf("%T is not a Node, Pod, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim, Deployment, ReplicaSet, StatefulSet or Job", object)
 }

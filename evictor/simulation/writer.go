@@ -208,6 +208,7 @@ func (w *writer) Evict(ctx context.Context, ref evictor.PodRef, d evictor.Decisi
 	}
 	if w.AskBudgets {
 		if err := w.Cluster.refusal(i); err != nil {
+			w.Cluster.pods[i].refused = true
 			return err
 		}
 	}

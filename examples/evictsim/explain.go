@@ -244,6 +244,8 @@ func (t *tale) written(l timeline.Line) error {
 		t.add(l.T, fmt.Sprintf("pod %s: evicted by the drain", pod))
 	case timeline.KindRemove:
 		t.add(l.T, fmt.Sprintf("pod %s: its object is removed, because %s", pod, more.Reason))
+	case timeline.KindHeld:
+		t.add(l.T, fmt.Sprintf("pod %s: its replacement is not created, %s", pod, more.Reason))
 	case timeline.KindPending:
 		t.add(l.T, fmt.Sprintf("pod %s: its replacement is Pending, %s", pod, more.Reason))
 	}

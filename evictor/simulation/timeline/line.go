@@ -9,7 +9,7 @@ import (
 )
 
 // Kind says what a line of a timeline reports. Writes of controllers are [KindCondition], [KindTaint], [KindPodNotReady] and
-// [KindEvict]; [KindCancel], [KindZone] and [KindCluster] are decisions of theirs. [KindSchedule], [KindPending], [KindDrain]
+// [KindEvict]; [KindCancel], [KindZone] and [KindCluster] are decisions of theirs. [KindSchedule], [KindPending], [KindHeld], [KindDrain]
 // and [KindRemove] are about pods that others move. [KindSettings] comes first, and [KindEvent] is for each event.
 type Kind string
 
@@ -26,6 +26,7 @@ const (
 	KindSettings    Kind = "settings"    // the settings in effect; the first line
 	KindEvent       Kind = "event"       // an event of the scenario, or a trace, did something
 	KindPending     Kind = "pending"     // a pod that should come back found no node
+	KindHeld        Kind = "held"        // a pod of a StatefulSet is not created before another is Ready
 	KindDrain       Kind = "drain"       // a drain evicted a pod
 	KindRemove      Kind = "remove"      // a deleted pod was removed from a node that is out of service
 )
@@ -69,7 +70,7 @@ func (k Kind) fields() []string {
 		return []string{"node", "type", "status"}
 	case KindTaint:
 		return []string{"node", "key", "effect", "op"}
-	case KindPending:
+	case KindPending, KindHeld:
 		return []string{"pod"}
 	case KindPodNotReady, KindEvict, KindCancel, KindSchedule, KindDrain, KindRemove:
 		return []string{"node", "pod"}

@@ -1,0 +1,120 @@
+package simulation
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/taints"
+)
+
+// Reasons why pods are still on silent nodes at the end of a simulation.
+const (
+	LeftForever     = "tolerate the taint forever (mostly DaemonSet pods)"
+	LeftPending     = "still within their tolerationSeconds"
+	LeftTimeout     = "still within podEvictionTimeout"
+	LeftBudget      = "due, but their disruption budget refuses their eviction"
+	LeftDue         = "due, but not evicted yet"
+	LeftUnnoticed   = "on nodes that are not Unknown yet"
+	LeftStopped     = "on nodes in zones in which evictions are stopped"
+	LeftTurn        = "on nodes whose turn has not come"
+	LeftTerminating = "deleted, waiting for their kubelet"
+	LeftCompleted   = "completed or mirror pods, never evicted"
+)
+
+// left counts the pods on silent nodes, by reason.
+func (p *player) left() map[string]int {
+	left, c := make(map[string]int), p.cluster
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		if n.deleted || !n.failed {
+			continue
+		}
+		for k := n.firstPod; k >= 0; k = c.pods[k].next {
+			left[p.stays(n, k)]++
+		}
+	}
+	return left
+}
+
+// stays is why a pod is still on its silent node.
+func (p *player) stays(n *node, i int32) string {
+	c, pod := p.cluster, &p.cluster.pods[i]
+	switch {
+	case pod.terminating:
+		return LeftTerminating
+	case pod.phase.finished() || pod.spec.Mirror:
+		return LeftCompleted
+	case !p.scenario.Config.TaintBasedEviction:
+		return p.staysUntainted(n, pod)
+	}
+	if begun := n.begun(); len(begun) > 0 {
+		deadline := taints.DeadlineOf(begun, Epoch.Add(time.Duration(pod.bound)), pod.spec.Tolerations, nil)
+		switch {
+		case deadline.Forever && tainted(n):
+			return LeftForever
+		case deadline.Forever: // it tolerates what others have set
+		case deadline.At.After(c.Clock.Now()):
+			return LeftPending
+		case p.scenario.AskBudgets && c.refusal(i) != nil:
+			return LeftBudget
+		default:
+			return LeftDue
+		}
+	}
+	if toleratesForever(pod.spec) {
+		return LeftForever
+	}
+	return c.awaitsTurn(n)
+}
+
+// staysUntainted is stays without taints: pods of DaemonSets stay forever, and others until the turn of their node.
+func (p *player) staysUntainted(n *node, pod *pod) string {
+	switch {
+	case pod.spec.OwnerKind == "DaemonSet":
+		return LeftForever
+	case pod.refused:
+		return LeftBudget
+	case n.isReady():
+		return LeftUnnoticed
+	case p.cluster.now()-n.renewed <= int64(p.scenario.Config.PodEvictionTimeout):
+		return LeftTimeout
+	}
+	return p.cluster.awaitsTurn(n)
+}
+
+// awaitsTurn is why nothing has been done yet about a silent node.
+func (c *cluster) awaitsTurn(n *node) string {
+	limit := &c.zoneOf(n).limit
+	known := limit.Ready+limit.NotReady > 0 // upstream does not report counts and rate of zones
+	switch {
+	case n.isReady():
+		return LeftUnnoticed
+	case limit.State == timeline.AllZonesDisrupted || known && limit.Rate == 0:
+		return LeftStopped
+	}
+	return LeftTurn
+}
+
+// begun returns the node's NoExecute taints, and since when it has had them: without a time of its own, from time 0 on.
+func (n *node) begun() (begun []taints.Begun) {
+	for i := range n.taints {
+		t := &n.taints[i]
+		if t.Effect != v1.TaintEffectNoExecute {
+			continue
+		}
+		start := Epoch
+		if t.TimeAdded != nil {
+			start = t.TimeAdded.Time
+		}
+		begun = append(begun, taints.Begun{Taint: *t, Start: start})
+	}
+	return begun
+}
+
+var unreachable = []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}
+
+func toleratesForever(s *podSpec) bool {
+	return taints.Tolerate(taints.NoExecute(unreachable), s.Tolerations).Forever
+}

@@ -1,0 +1,63 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// A node falls silent after a minute. Its pod tolerates that for five, so it is due at about 6m45s.
+func TestWhyAPodIsLeft(t *testing.T) {
+	one := intstr.FromInt32(1)
+	budget := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: web}},
+	}
+	direct := configured(func(c *evictor.Config) { c.TaintBasedEviction = false })
+	for _, test := range []struct {
+		until  time.Duration
+		config evictor.Config
+		budget bool
+		silent []string
+		down   bool // the API, from the fifth minute on
+		want   string
+	}{
+		{want: LeftUnnoticed, until: 80 * time.Second, silent: []string{"n0"}},
+		{want: LeftPending, until: 5 * time.Minute, silent: []string{"n0"}},
+		{want: LeftTerminating, until: 8 * time.Minute, silent: []string{"n0"}},
+		{want: LeftBudget, until: time.Hour, silent: []string{"n0"}, budget: true},
+		{want: LeftDue, until: 10 * time.Minute, silent: []string{"n0"}, down: true},
+		{want: LeftStopped, until: time.Hour, silent: []string{"n0", "n1", "n2"}},
+		{want: LeftTurn, until: time.Hour, silent: []string{"n0"}, config: configured(func(c *evictor.Config) { c.NodeEvictionRate = 0.00001 })},
+		{want: LeftUnnoticed, until: 80 * time.Second, silent: []string{"n0"}, config: direct},
+		{want: LeftTimeout, until: 4 * time.Minute, silent: []string{"n0"}, config: direct},
+		{want: LeftBudget, until: time.Hour, silent: []string{"n0"}, config: direct, budget: true},
+	} {
+		pod := filePod("web-0", "n0", "StatefulSet", "web", web)
+		pod.Spec.Tolerations = admitted(nil, 300)
+		s := Scenario{
+			Config: test.config, Nodes: []*v1.Node{fileNode("n0"), fileNode("n1"), fileNode("n2")}, Pods: []*v1.Pod{pod},
+			Events: []Event{{At: time.Minute, Fail: named(test.silent...)}}, Until: test.until, AskBudgets: test.budget,
+		}
+		if test.budget {
+			s.Objects = []runtime.Object{budget}
+		}
+		if test.down {
+			s.Events = append(s.Events, Event{At: 5 * time.Minute, API: &API{State: APIDown, For: ForEvictor}})
+		}
+		if test.want == LeftTurn { // another node takes the first turn
+			s.Events = append([]Event{{At: 30 * time.Second, Fail: named("n1")}}, s.Events...)
+			s.Nodes = append(s.Nodes, fileNode("n4"))
+		}
+		_, r := play(t, s)
+		require.Equal(t, map[string]int{test.want: 1}, r.Left, test)
+	}
+}

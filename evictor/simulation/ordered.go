@@ -1,0 +1,183 @@
+package simulation
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+)
+
+// sequences are the StatefulSets whose pods are created one after the other. Their controller goes through a set's ordinals
+// and stops at the first whose pod is not Running and Ready. A set whose object is not known has the default policy. Pods
+// without an ordinal in their names have no order.
+type sequences struct {
+	parallel map[podID]bool // sets that have no order
+	sets     map[podID]*sequence
+	look     []podID // sets that may have a pod to create now
+	count    int     // pods in held
+}
+
+// sequence is one set, as far as its order matters.
+type sequence struct {
+	ordinals []int      // of the pods on nodes, now or once
+	absent   []int      // of the pods that wait: to be created, or for a node
+	held     []comeback // pods that are not created, by ordinal
+	look     bool       // it is in sequences.look
+}
+
+// sequenceOf returns the set and the ordinal of a pod; nil if its creation waits for no other pod.
+func (c *cluster) sequenceOf(s *podSpec, space uint32, name string) (q *sequence, set podID, ordinal int) {
+	if s.OwnerKind != "StatefulSet" {
+		return nil, set, 0
+	}
+	text, ok := strings.CutPrefix(name, s.OwnerName+"-")
+	ordinal, err := strconv.Atoi(text)
+	set = podID{space, s.OwnerName}
+	if !ok || err != nil || ordinal < 0 || c.sequences.parallel[set] {
+		return nil, set, 0
+	}
+	q = c.sequences.sets[set]
+	if q == nil {
+		if c.sequences.sets == nil {
+			c.sequences.sets = make(map[podID]*sequence)
+		}
+		q = new(sequence)
+		c.sequences.sets[set] = q
+	}
+	return q, set, ordinal
+}
+
+// inParallel records that a StatefulSet does not create its pods in order.
+func (c *cluster) inParallel(w *workloadObject) {
+	if c.sequences.parallel == nil {
+		c.sequences.parallel = make(map[podID]bool)
+	}
+	c.sequences.parallel[podID{c.space(inDefault(w.meta.Namespace)), w.meta.Name}] = w.policy == appsv1.ParallelPodManagement
+}
+
+// appears records a pod that is on a node now.
+func (c *cluster) appears(p *pod) {
+	if q, _, ordinal := c.sequenceOf(p.spec, p.id.space, p.id.name); q != nil {
+		q.ordinals, q.absent = withNumber(q.ordinals, ordinal), withoutNumber(q.absent, ordinal)
+	}
+}
+
+// awaits queues a pod that waits for a node. If it is not created yet, it may have to wait for others of its set first.
+func (c *cluster) awaits(b comeback) {
+	q, set, ordinal := c.sequenceOf(b.spec, c.space(b.key.Namespace), b.key.Name)
+	if q == nil {
+		c.waiting.add(b)
+		return
+	}
+	q.absent = withNumber(q.absent, ordinal)
+	if b.fresh && !b.made {
+		c.waiting.add(b)
+		return
+	}
+	b.ordinal = ordinal
+	at, _ := slices.BinarySearchFunc(q.held, b, func(a, b comeback) int { return cmp.Compare(a.ordinal, b.ordinal) })
+	q.held = slices.Insert(q.held, at, b)
+	c.sequences.count++
+	c.sequences.mayGoOn(q, set)
+}
+
+// goesOn lets a set look for a pod to create, after one of its pods has become Ready or has ended.
+func (c *cluster) goesOn(p *pod) {
+	if c.sequences.count == 0 {
+		return
+	}
+	if q, set, _ := c.sequenceOf(p.spec, p.id.space, p.id.name); q != nil && len(q.held) > 0 {
+		c.sequences.mayGoOn(q, set)
+	}
+}
+
+func (s *sequences) mayGoOn(q *sequence, set podID) {
+	if !q.look {
+		q.look = true
+		s.look = append(s.look, set)
+	}
+}
+
+// create creates the next pod of each set that may have one: at most one each, because the one after it waits until that is
+// Ready.
+func (p *player) create() {
+	c := p.cluster
+	sets := c.sequences.look
+	c.sequences.look = nil
+	for _, set := range sets {
+		q := c.sequences.sets[set]
+		if q.look = false; len(q.held) == 0 {
+			continue
+		}
+		b := q.held[0]
+		if on, blocked := c.blocks(q, set, b.ordinal); blocked {
+			for i := range q.held {
+				p.tellHeld(&q.held[i], on)
+			}
+			continue
+		}
+		q.held = q.held[1:]
+		c.sequences.count--
+		if b.held { // what it waits for meanwhile has begun, but its controller comes to it only now
+			now := c.now()
+			b.at, b.wait = now, max(0, b.at+b.wait-now)
+		}
+		c.waiting.add(b)
+		for i := range q.held {
+			p.tellHeld(&q.held[i], b.key.Name)
+		}
+	}
+}
+
+// blocks returns the name of the pod of a set that one with that ordinal waits for: the first that is absent, deleted or not
+// Ready. The set's controller replaces a pod that has ended at once, so that does not count.
+func (c *cluster) blocks(q *sequence, set podID, ordinal int) (name string, blocked bool) {
+	named := func(ordinal int) string { return set.name + "-" + strconv.Itoa(ordinal) }
+	for _, k := range q.ordinals {
+		if k >= ordinal {
+			break
+		}
+		i, ok := c.podByID[podID{set.space, named(k)}]
+		if !ok {
+			continue // if it comes back, it is absent
+		}
+		if p := &c.pods[i]; !p.phase.finished() && (p.terminating || !p.ready || p.phase != 0) {
+			return named(k), true
+		}
+	}
+	if len(q.absent) > 0 && q.absent[0] < ordinal {
+		return named(q.absent[0]), true
+	}
+	return "", false
+}
+
+// tellHeld writes to the timeline, once, that a pod is not created yet, and why.
+func (p *player) tellHeld(b *comeback, by string) {
+	if b.held {
+		return
+	}
+	b.held = true
+	p.line(timeline.Line{
+		T: p.cluster.Clock.Elapsed(), Kind: timeline.KindHeld, Pod: joinPodName(b.key.Namespace, b.key.Name),
+		More: because(by + " comes first and is not Running and Ready (OrderedReady)"),
+	})
+}
+
+func withNumber(all []int, n int) []int {
+	at, found := slices.BinarySearch(all, n)
+	if found {
+		return all
+	}
+	return slices.Insert(all, at, n)
+}
+
+func withoutNumber(all []int, n int) []int {
+	if at, found := slices.BinarySearch(all, n); found {
+		return slices.Delete(all, at, at+1)
+	}
+	return all
+}

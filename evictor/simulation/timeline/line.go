@@ -10,7 +10,8 @@ import (
 
 // Kind says what a line of a timeline reports. Writes of controllers are [KindCondition], [KindTaint], [KindPodNotReady] and
 // [KindEvict]; [KindCancel], [KindZone] and [KindCluster] are decisions of theirs. [KindSchedule], [KindPending], [KindDrain]
-// and [KindRemove] are about pods that others move. [KindSettings] comes first, and [KindEvent] is for each event.
+// and [KindRemove] are about pods that others move; [KindDrainEnd] and [KindRollEnd] are about drains that get stuck.
+// [KindSettings] comes first, and [KindEvent] is for each event.
 type Kind string
 
 // Kinds of lines, and when they are written.
@@ -28,6 +29,8 @@ const (
 	KindPending     Kind = "pending"     // a pod that should come back found no node
 	KindDrain       Kind = "drain"       // a drain evicted a pod
 	KindRemove      Kind = "remove"      // a deleted pod was removed from a node that is out of service
+	KindDrainEnd    Kind = "drainEnd"    // a drain was forced or given up, or had not ended when the simulation did
+	KindRollEnd     Kind = "rollEnd"     // a roll stopped, or had not ended when the simulation did
 )
 
 // Values of Line.Op, and of Line.State in lines of kind cluster.
@@ -73,6 +76,8 @@ func (k Kind) fields() []string {
 		return []string{"pod"}
 	case KindPodNotReady, KindEvict, KindCancel, KindSchedule, KindDrain, KindRemove:
 		return []string{"node", "pod"}
+	case KindDrainEnd, KindRollEnd:
+		return []string{"node"}
 	case KindZone:
 		return []string{"zone", "state", "rate", "ready", "notReady"}
 	case KindCluster:

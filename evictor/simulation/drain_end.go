@@ -44,7 +44,11 @@ type StuckDrain struct {
 // String says which drain it is, and what became of it.
 func (s *StuckDrain) String() string {
 	text := map[string]string{DrainForced: "was forced", DrainGivenUp: "was given up", DrainUnfinished: "has not ended"}[s.Ended]
-	return fmt.Sprintf("the drain of node %s %s after %v, with %d pods left: pod %s: %s", s.Node, text, s.At-s.From, s.Pods, s.First, s.Why)
+	left := "1 pod"
+	if s.Pods != 1 {
+		left = fmt.Sprintf("%d pods", s.Pods)
+	}
+	return fmt.Sprintf("the drain of node %s %s after %v, with %s left: pod %s: %s", s.Node, text, s.At-s.From, left, s.First, s.Why)
 }
 
 // StuckRoll is a roll that did not replace all of its nodes.
@@ -134,7 +138,7 @@ func (p *player) stuckRoll(r *roll, stopped time.Duration) {
 		ended = DrainGivenUp
 		p.cluster.tellHappening(s.Node, s.String())
 	}
-	p.line(timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindRollEnd, Node: s.Node, More: timeline.Fields{"ended": ended, "number": s.Event, "nodes": s.Nodes, "replaced": s.Replaced}.String()})
+	p.line(timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindRollEnd, Node: s.Node, More: timeline.Fields{"ended": ended, "number": s.Event, "of": s.Nodes, "replaced": s.Replaced}.String()})
 }
 
 // endDrains records the drains and rolls that go on at the end of the simulation, and warns of all that did not end by
@@ -174,7 +178,7 @@ func warnOfDrains(all []StuckDrain) (warnings []string) {
 		of := members[g]
 		text := askedBy(of[0].Event, of[0].asked) + ": " + of[0].String()
 		if more := len(of) - 1; more > 0 {
-			text += fmt.Sprintf(" (and %d more drains)", more)
+			text += fmt.Sprintf(" (and %d more)", more)
 		}
 		warnings = append(warnings, text)
 	}

@@ -68,7 +68,8 @@ func TestBudgetsAreReported(t *testing.T) {
 				}
 				require.Equal(t, 3*time.Minute, r.AnyBelowHalf)
 				below := map[int]time.Duration{0: 0, 1: 3 * time.Minute, 2: 4 * time.Minute}[test.most]
-				require.Equal(t, []WorkloadReport{{Namespace: "shop", Kind: "Deployment", Name: "web", Level: level, Budgets: 1, BelowBudget: below}}, r.Workloads)
+				require.Equal(t, []WorkloadReport{{Namespace: "shop", Kind: "Deployment", Name: "web", Level: level, Budgets: 1, BelowBudget: below,
+					PodsWithoutEndpoints: 2, MostEndpointsGone: 2, LongestWithoutEndpoints: 3*time.Minute + 15*time.Second}}, r.Workloads)
 				require.Equal(t, []BudgetReport{
 					{Namespace: "other", Name: "web"},
 					{Namespace: "shop", Name: "web", Desired: 3, Needed: test.needed, LowestReady: 1, Below: below, LongestBelow: below, MostBelow: test.most},

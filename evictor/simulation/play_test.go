@@ -131,6 +131,7 @@ func TestObjectsArePlayed(t *testing.T) {
 				Below: 5*time.Minute + 55*time.Second, PodHoursMissing: (5*time.Minute + 55*time.Second).Hours(),
 			},
 			Budgets: 1, BelowBudget: 5*time.Minute + 55*time.Second,
+			PodsWithoutEndpoints: 1, MostEndpointsGone: 1, LongestWithoutEndpoints: 5 * time.Minute,
 		},
 		{
 			Namespace: "default", Kind: "StatefulSet", Name: "db",
@@ -138,6 +139,7 @@ func TestObjectsArePlayed(t *testing.T) {
 				Desired: 1, LowestAt: time.Minute,
 				Below: 19 * time.Minute, BelowHalf: 19 * time.Minute, LongestBelowHalf: 19 * time.Minute, PodHoursMissing: (19 * time.Minute).Hours(),
 			},
+			PodsWithoutEndpoints: 1, MostEndpointsGone: 1, LongestWithoutEndpoints: 5 * time.Minute,
 		},
 	}, []simulation.WorkloadReport{r.Workloads[0], r.Workloads[1]})
 	require.Equal(t, []simulation.BudgetReport{{

@@ -207,10 +207,11 @@ function counted(box, s, {label, height, all, none, y, unit}) {
 
 function pods(s) {
   $("pods").replaceChildren();
-  counted($("pods"), s, {label: "Pods without a live node", height: 190, y: {incrs: whole}, unit: "", none: "Every pod had a live node all the time.", all: [
+  counted($("pods"), s, {label: "Pods without a live node", height: 190, y: {incrs: whole}, unit: "", none: "Every pod had a live node and its endpoints all the time.", all: [
     {label: "without a live node", values: s.without, style: stroke("b", [], {area: true}), idle: "no pod was without a live node"},
     {label: "Pending", values: s.pending, style: stroke("a", [10, 4]), idle: "no pod was Pending"},
-    {label: "stuck terminating", values: s.terminating, style: stroke("c", [2, 4], {width: 2.5}), idle: "no pod was stuck terminating"}]});
+    {label: "stuck terminating", values: s.terminating, style: stroke("c", [2, 4], {width: 2.5}), idle: "no pod was stuck terminating"},
+    {label: "marked not Ready, so without endpoints", values: s.marked, style: stroke("ink", [12, 4, 2, 4]), idle: "no pod was marked not Ready"}]});
 }
 
 function rate(s) {
@@ -355,10 +356,11 @@ const loadOrder = {by: 4, down: true};
 function loads() {
   const figure = (title, key, text = number) => ({title, down: true, value: w => w[key], cell: w => text(w[key])});
   const columns = [{title: "workload", value: w => w.name, cell: w => w.name}, figure("desired", "desired"), figure("lowest", "lowest"), figure("below for", "below", span),
-    figure("below half for", "belowHalf", span), figure("below budget for", "belowBudget", v => v < 0 ? "no budget" : span(v)), {title: "live pods from 0 to " + span(horizon()), cell: map}];
+    figure("below half for", "belowHalf", span), figure("pod-hours missing", "missing"), figure("below budget for", "belowBudget", v => v < 0 ? "no budget" : span(v)),
+    figure("most without endpoints", "gone"), figure("one for up to", "longestGone", span), {title: "live pods from 0 to " + span(horizon()), cell: map}];
   $("loads").hidden = !run.workloads.length;
-  if (run.workloads.length) table("loads", run.workloads.some(w => w.belowBudget >= 0) ? columns : columns.toSpliced(5, 1), run.workloads, loadOrder);
-  $("loads-note").textContent = !run.workloads.length ? "No workload was below its desired number of pods."
+  if (run.workloads.length) table("loads", columns.filter((_, i) => (i !== 6 || run.workloads.some(w => w.belowBudget >= 0)) && (i !== 7 && i !== 8 || run.workloads.some(w => w.gone))), run.workloads, loadOrder);
+  $("loads-note").textContent = !run.workloads.length ? "No workload was below its desired number of pods, or without endpoints."
     : (run.more ? "The worst " + run.workloads.length + " of " + (run.workloads.length + run.more) + ". " : "")
     + "The last column is full where all pods are live. It is red, with a line above and below, where fewer are live than the disruption budgets need, or than half if there is none.";
 }
@@ -390,9 +392,12 @@ function tell(who) {
 $("who").onchange = e => tell(e.target.value.trim());
 
 // told are the figures: name, title, and whether fewer is better.
-const told = [["evicted", "pods evicted"], ["needlessEvictions", "needless: node back in 10m", true], ["lostEvictions", "overdue, never evicted", true], ["podHoursLost", "pod-hours lost", true],
+const told = [["evicted", "pods evicted"], ["needlessEvictions", "needless: node back in 10m", true], ["lostEvictions", "overdue, never evicted", true], ["podHoursLost", "pod-hours lost", true], ["podHoursMissing", "pod-hours missing", true],
   ["firstEvictionSeconds", "first eviction"], ["lastEvictionSeconds", "last eviction"], ["evictionDelayMedianSeconds", "median delay"], ["taintedNodes", "nodes tainted"], ["mostPending", "most Pending", true],
-  ["mostTerminating", "most stuck terminating", true], ["workloadsBelowHalf", "workloads below half", true], ["longestBelowHalfSeconds", "longest below half", true], ["budgetsBroken", "budgets not kept", true]];
+  ["mostTerminating", "most stuck terminating", true], ["workloadsBelowHalf", "workloads below half", true], ["longestBelowHalfSeconds", "longest below half", true], ["budgetsBroken", "budgets not kept", true],
+  ["podsWithoutEndpoints", "pods without endpoints", true], ["longestWithoutEndpointsSeconds", "longest without", true], ["evictionsRefused", "refused by budgets"], ["drained", "pods drained"],
+  ["drainsForced", "drains forced", true], ["drainsGivenUp", "drains given up", true], ["drainsUnfinished", "drains unfinished", true], ["rollsUnfinished", "rolls unfinished", true]];
+const rare = new Set(["evictionsRefused", "drained", "drainsForced", "drainsGivenUp", "drainsUnfinished", "rollsUnfinished"]); // shown only if there are any
 const figure = (r, key) => !key.endsWith("Seconds") ? number(r.figures[key]) : r.figures.evicted || !key.includes("viction") ? span(r.figures[key]) : "none";
 const pairs = (dl, list) => dl.replaceChildren(...list.map(([title, value, id]) => { const d = make("div"); d.append(make("dt", title), make("dd", value, id ? {id} : {})); return d; }));
 
@@ -425,7 +430,7 @@ function draw() {
   if (data.runs.length > 1) several();
   $("verdict").textContent = run.verdict;
   $("played").textContent = run.played;
-  pairs($("figures"), told.map(([key, title]) => [title, figure(run, key), "figure-" + key]));
+  pairs($("figures"), told.filter(([key]) => run.figures[key] || !rare.has(key)).map(([key, title]) => [title, figure(run, key), "figure-" + key]));
   pairs($("settings"), [["engine", run.engine], ...run.settings.map(s => [s.name, s.value])]);
   $("notes").replaceChildren(...run.notes.map(text => make("li", text)));
   const recorded = run.series.without.length > 0; // not by programs that make no series

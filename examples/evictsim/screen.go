@@ -191,7 +191,7 @@ func tellPods(w io.Writer, r *simulation.Report) {
 		fmt.Fprintf(w, "%s stuck terminating at the end, %s at the peak\n", count(r.TerminatingAtEnd), count(r.MostTerminating))
 	}
 	fmt.Fprintf(w, "%s%s lost (pods without a live node)%s\n", atLeast, podHours(r.PodHoursLost), because)
-	if r.PodHoursMissing > 0 {
+	if precise(r.PodHoursMissing) != "0" {
 		fmt.Fprintf(w, "%s missing (pods that workloads want and that were not live)\n", podHours(r.PodHoursMissing))
 	}
 }

@@ -68,6 +68,8 @@ func tellBudgets(w io.Writer, r *simulation.Report, evictionAPI bool) {
 	switch {
 	case evictionAPI:
 		why = "evictions respect them; failures and deletions do not"
+	case r.DrainedByForce > 0:
+		why = "drains respect them until their timeout; the evictor's deletions and failures do not"
 	case r.Drains > 0:
 		why = "drains respect them; the evictor's deletions and failures do not"
 	}

@@ -61,7 +61,7 @@ func drains(r *simulation.Report) (sentences []string) {
 	if r.Drains == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%s drained: %s left", plural(r.Drains, "1 node was", count(r.Drains)+" nodes were"), some(r.Drained, "pod"))
+	text := fmt.Sprintf("%s drained: %s had to leave", plural(r.Drains, "1 node was", count(r.Drains)+" nodes were"), some(r.Drained, "pod"))
 	if r.DrainedByForce > 0 {
 		text += fmt.Sprintf(", %s of them by force", count(r.DrainedByForce))
 	}

@@ -188,7 +188,8 @@ function nodes(s) {
     }, layers.map(l => l.sum.map((v, i) => near(z.values[l.k], i) ? v : null)));
   });
   if (quiet.length) box.append(paragraph((quiet.length > 4 ? `The nodes of ${zones.length ? quiet.length + " other" : "all " + quiet.length} zones`
-    : zones.length ? "The nodes of " + list(quiet.map(z => "zone " + z.name)) : `All ${number(quiet.reduce((sum, z) => sum + size(z), 0))} nodes`) + " were live all the time."));
+    : zones.length ? "The nodes of " + list(quiet.map(z => "zone " + z.name)) : `All ${number(quiet.reduce((sum, z) => sum + size(z), 0))} nodes`)
+    + (zones.length || !["unknownNodes", "taints", "kubeletFailures", "drains"].some(key => run.figures[key]) ? " were live all the time." : ` were live, or replaced, at every step of ${span(s.step)}.`)));
 }
 
 // counted adds a chart of numbers over time. A sentence names those that are 0 all the time.
@@ -198,7 +199,7 @@ function counted(box, s, {label, height, all, none, y, unit}) {
     if (all.length > 1) box.append(legend(shown.map(l => [l.label, l.style])));
     const most = Math.max(...shown[0].values);
     overTime(box, {label, height, y, series: lines(shown.map(l => l.style)),
-      rest: `${capital(shown[0].label)}: at most ${number(most)}${unit}, at ${span(shown[0].values.indexOf(most) * s.step)}.`,
+      rest: `${capital(shown[0].label)}: at most ${number(most)}${unit}, at ${span(shown[0].values.indexOf(most) * s.step)}.` + shown.slice(1).filter(l => l.peak).map(l => ` ${capital(l.label)}: at most ${number(Math.max(...l.values))}${unit}.`).join(""),
       read: i => `At ${span(i * s.step)}: ` + shown.map(l => `${number(l.values[i])}${unit} ${l.label}`).join("; "),
     }, shown.map(l => l.values));
     if (idle.length) box.append(paragraph(capital(list(idle.map(l => l.idle))) + "."));
@@ -211,7 +212,7 @@ function pods(s) {
     {label: "without a live node", values: s.without, style: stroke("b", [], {area: true}), idle: "no pod was without a live node"},
     {label: "Pending", values: s.pending, style: stroke("a", [10, 4]), idle: "no pod was Pending"},
     {label: "stuck terminating", values: s.terminating, style: stroke("c", [2, 4], {width: 2.5}), idle: "no pod was stuck terminating"},
-    {label: "marked not Ready, so without endpoints", values: s.marked, style: stroke("ink", [12, 4, 2, 4]), idle: "no pod was marked not Ready"}]});
+    {label: "marked not Ready, so without endpoints", values: s.marked, style: stroke("ink", [12, 4, 2, 4]), idle: "no pod was marked not Ready", peak: true}]});
 }
 
 function rate(s) {

@@ -110,6 +110,9 @@ type budget struct {
 	healthy         int  // pods that are Ready in the API
 	alwaysUnhealthy bool // pods that are not Ready may always be evicted
 	workloads       []int32
+	refused         int // pods that it did not let go at some time
+	waiting         int // of these, those that wait for it now
+	longestRefused  int64
 	level
 }
 

@@ -32,9 +32,12 @@ func (e *Event) check(f *faults) {
 		checkTaint(f, "", e.Untaint.Key, e.Untaint.Effect)
 	case e.ReplaceNode != nil:
 		notNegative(f, "after", e.ReplaceNode.After)
+	case e.Drain != nil:
+		checkTimeout(f, e.Drain.Timeout, e.Drain.Then)
 	case e.Roll != nil:
 		notNegative(f, "after", e.Roll.After)
 		notNegative(f, "wait", e.Roll.Wait)
+		checkTimeout(f, e.Roll.Timeout, e.Roll.Then)
 	case e.AddNode != nil:
 		e.AddNode.fields().check(f)
 	case e.AddPod != nil:

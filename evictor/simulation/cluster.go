@@ -54,6 +54,8 @@ type cluster struct {
 
 	unboundKeys map[evictor.PodKey]bool
 	stats       stats
+	endpoints   endpoints
+	refusals    refusals
 	scratch     podObject
 
 	volumes     map[string]*v1.PersistentVolume
@@ -98,6 +100,7 @@ type node struct {
 	firstPod      int32
 	epoch         uint32 // a recovered kubelet starts new rounds of renewals
 	pods          int32  // neither terminating nor of a DaemonSet
+	marked        int32  // pods that are not Ready because the controller said so
 	finished      int32  // completed ones among them, which miss nothing when the node falls silent
 	failedAt      int64
 	failed        bool
@@ -118,22 +121,23 @@ type node struct {
 
 // pod is one pod; free records have node -1.
 type pod struct {
-	id          podID
-	serial      uint64
-	spec        *podSpec
-	node        int32
-	next        int32
-	previous    int32
-	deleted     uint32 // when it began to terminate, in seconds
-	bound       int64
-	member      int32 // see Cluster.member
-	ready       bool
-	terminating bool
-	marked      bool // not Ready, because the controller said so
-	refused     bool // its budget has refused an eviction by the controller
-	owed        bool // of a StatefulSet: counts as without a live node until it is replaced
-	phase       phase
-	object      *podTimes // only for pods read from files
+	id               podID
+	serial           uint64
+	spec             *podSpec
+	node             int32
+	next             int32
+	previous         int32
+	deleted          uint32 // when it began to terminate, in seconds
+	bound            int64
+	member           int32 // see Cluster.member
+	ready            bool
+	terminating      bool
+	marked           bool // not Ready, because the controller said so
+	wasMarked        bool // so at some time
+	wasMarkedRunning bool // while it ran
+	owed             bool // of a StatefulSet: counts as without a live node until it is replaced
+	phase            phase
+	object           *podTimes // only for pods read from files
 }
 
 type podTimes struct {

@@ -16,6 +16,10 @@ func (e *Event) String() string {
 		return fmt.Sprintf("taint %s %s:%s", n, e.Taint.Key, e.Taint.Effect)
 	case e.Untaint != nil:
 		return fmt.Sprintf("untaint %s %s:%s", n, e.Untaint.Key, e.Untaint.Effect)
+	case e.Drain != nil:
+		return what + " " + n.String() + timeoutText(e.Drain.Timeout, e.Drain.Then)
+	case e.Roll != nil:
+		return what + " " + n.String() + timeoutText(e.Roll.Timeout, e.Roll.Then)
 	case n != nil:
 		return what + " " + n.String()
 	case e.API != nil:

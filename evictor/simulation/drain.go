@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,96 +13,170 @@ import (
 // drainAgain is the time between tries of pods that a budget protects, as in kubectl drain.
 const drainAgain = 5 * time.Second
 
-// drain is a drain in progress.
+// drain is the drain of one node.
 type drain struct {
-	node int32
-	next time.Duration
-	kept map[evictor.PodKey]bool // the pods that could not be evicted
+	by       Planned // the event that asked for it
+	node     int32
+	from     time.Duration
+	next     time.Duration           // of the tries
+	deadline time.Duration           // never without a timeout, and once it has passed
+	forced   bool                    // it deletes, and asks no budgets
+	kept     map[evictor.PodKey]bool // the pods that could not be evicted
+	left     leftBy
+	ended    drainEnd
 }
 
-// drain cordons a node and begins to evict its pods.
-func (p *player) drain(n *node) {
-	c, i := p.cluster, p.cluster.nodeByID[n.name]
+// leftBy is what the last try of a drain could not evict.
+type leftBy struct {
+	pods  int
+	first evictor.PodKey
+	why   string // of the first
+}
+
+// drainEnd says how a drain has ended.
+type drainEnd int
+
+const (
+	drainGoesOn drainEnd = iota
+	drainOver            // all pods are gone, or the node is, or it is open again
+	drainGivenUp
+)
+
+// drain cordons a node and begins to evict its pods. A node that is drained already gets the timeout of the new event.
+func (p *player) drain(n *node, e *Planned) {
+	c, now := p.cluster, p.cluster.Clock.Elapsed()
 	if !n.unschedulable {
 		c.Cordon(n, true)
 	}
-	if !slices.ContainsFunc(p.drains, func(d drain) bool { return d.node == i }) {
+	d := p.drainOf(n)
+	if d == nil {
 		c.tellHappening(n.name, "the node is drained")
-		p.drains = append(p.drains, drain{node: i, next: c.Clock.Elapsed(), kept: make(map[evictor.PodKey]bool)})
+		d = &drain{node: c.nodeByID[n.name], from: now, next: now, kept: make(map[evictor.PodKey]bool)}
+		p.drains = append(p.drains, d)
+		p.report.Drains++
+	}
+	d.by, d.deadline = *e, never
+	if e.Drain.Timeout > 0 {
+		d.deadline = shift(now, e.Drain.Timeout)
 	}
 }
 
-// nextDrain returns when pods are next tried.
+// drainOf returns the drain of a node, nil if there is none.
+func (p *player) drainOf(n *node) *drain {
+	for _, d := range p.drains {
+		if d.node == p.cluster.nodeByID[n.name] {
+			return d
+		}
+	}
+	return nil
+}
+
+// canDrain says whether a drain has something to do on a node: it is open, or has pods that no drain evicts yet.
+func (p *player) canDrain(n *node) bool {
+	return !n.unschedulable || p.drainOf(n) == nil && slices.ContainsFunc(p.cluster.SortedPods(n.name), func(key evictor.PodKey) bool {
+		_, leaves := p.cluster.drainable(key)
+		return leaves
+	})
+}
+
+// drainable returns a pod if a drain evicts it: all do but those of DaemonSets, mirror pods and those deleted already.
+func (c *cluster) drainable(key evictor.PodKey) (pod int32, leaves bool) {
+	i, ok := c.findPod(key)
+	return i, ok && !c.pods[i].terminating && c.pods[i].spec.OwnerKind != "DaemonSet" && !c.pods[i].spec.Mirror
+}
+
+// nextDrain returns when a drain next has something to do.
 func (p *player) nextDrain() time.Duration {
 	next := never
-	for i := range p.drains {
-		next = min(next, p.drains[i].next)
+	for _, d := range p.drains {
+		next = min(next, d.next, d.deadline)
 	}
 	return next
 }
 
 // goOnDraining tries the pods whose turn it is, in the order in which the drains began. A drain is over once nothing is
-// left to evict, or its node is uncordoned or gone.
+// left to evict, or its node is uncordoned or gone, or it is given up.
 func (p *player) goOnDraining(at time.Duration) {
-	c := p.cluster
-	kept := p.drains[:0]
+	going := p.drains[:0]
 	for _, d := range p.drains {
-		n := &c.nodes[d.node]
-		switch {
-		case n.deleted || !n.unschedulable:
+		if p.goOnWith(d, at); d.ended == drainGoesOn {
+			going = append(going, d)
 			continue
-		case d.next <= at:
-			if d.next = at + drainAgain; !p.empty(n.name, d.kept) {
-				continue
-			}
 		}
-		kept = append(kept, d)
+		for key := range d.kept {
+			p.cluster.notRefused(key)
+		}
 	}
-	p.drains = kept
+	clear(p.drains[len(going):])
+	p.drains = going
 }
 
-// empty evicts the pods of a node, except those of DaemonSets and mirror pods, and says whether any are left. Those that
-// cannot be evicted are added to kept, and each of them is told of once.
-func (p *player) empty(name string, kept map[evictor.PodKey]bool) (left bool) {
-	c := p.cluster
-	for _, key := range c.SortedPods(name) {
-		i, ok := c.findPod(key)
-		if !ok || c.pods[i].terminating || c.pods[i].spec.OwnerKind == "DaemonSet" || c.pods[i].spec.Mirror {
-			continue
-		}
-		refusal := c.refusal(i)
-		if p.apiDown {
-			refusal = errAPIDown
-		}
-		if refusal != nil {
-			if left = true; !kept[key] {
-				kept[key] = true
-				c.tellKept(name, key, refusal)
-			}
-			continue
-		}
-		p.drained(name, key)
-		c.deletePod(i)
-	}
-	return left
-}
-
-// tellKept tells that a drain may not evict a pod.
-func (c *cluster) tellKept(node string, pod evictor.PodKey, why error) {
-	if c.happened == nil {
+func (p *player) goOnWith(d *drain, at time.Duration) {
+	n := &p.cluster.nodes[d.node]
+	switch {
+	case n.deleted || !n.unschedulable:
+		d.ended = drainOver
+		return
+	case d.next > at && d.deadline > at:
 		return
 	}
-	text := why.Error()
-	if cause, ok := apierrors.StatusCause(why, disruptionBudgetCause); ok {
-		text = cause.Message
+	d.next = at + drainAgain
+	p.empty(d)
+	if d.left.pods > 0 && d.deadline <= at {
+		p.timesOut(d)
 	}
-	c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Kept: pod, Text: fmt.Sprintf("pod %s: the drain tries again every %s: %s", pod, drainAgain, text)})
+	if d.left.pods == 0 {
+		d.ended = drainOver
+	}
+}
+
+// empty evicts the pods of a node, or deletes them by force, and notes which it could not. Each of these is told of once.
+func (p *player) empty(d *drain) {
+	c, name := p.cluster, p.cluster.nodes[d.node].name
+	d.left = leftBy{}
+	for _, key := range c.SortedPods(name) {
+		i, leaves := c.drainable(key)
+		if !leaves {
+			continue
+		}
+		refusal := error(nil)
+		switch {
+		case p.apiDown:
+			refusal = errAPIDown
+		case !d.forced:
+			refusal = c.ask(i)
+		}
+		if refusal == nil {
+			p.drained(name, key, d.forced)
+			c.deletePod(i)
+			continue
+		}
+		if d.left.pods++; d.left.pods == 1 {
+			d.left.first, d.left.why = key, textOf(refusal)
+		}
+		if !d.kept[key] {
+			d.kept[key] = true
+			c.tellKept(name, key, refusal)
+		}
+	}
+}
+
+// textOf returns what a refusal says about the budget.
+func textOf(refusal error) string {
+	if cause, ok := apierrors.StatusCause(refusal, disruptionBudgetCause); ok {
+		return cause.Message
+	}
+	return refusal.Error()
 }
 
 // drained and removed record pods that leave without the controller.
-func (p *player) drained(node string, key evictor.PodKey) {
-	p.report.Drained++
-	p.line(timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindDrain, Node: node, Pod: joinPodName(key.Namespace, key.Name)})
+func (p *player) drained(node string, key evictor.PodKey, force bool) {
+	l := timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindDrain, Node: node, Pod: joinPodName(key.Namespace, key.Name)}
+	if p.report.Drained++; force {
+		p.report.DrainedByForce++
+		l.More = because("the drain's timeout is over")
+	}
+	p.line(l)
 }
 
 func (p *player) removed(node string, key evictor.PodKey) {

@@ -39,8 +39,8 @@ type Event struct {
 	Cordon   *Nodes `yaml:"cordon,omitempty"`
 	Uncordon *Nodes `yaml:"uncordon,omitempty"`
 	// Drain cordons nodes and evicts their pods as kubectl drain does: through the eviction API, with a retry every 5
-	// seconds for pods that a disruption budget protects. Pods of DaemonSets stay.
-	Drain *Nodes `yaml:"drain,omitempty"`
+	// seconds for pods that a disruption budget protects, until its timeout. Pods of DaemonSets stay.
+	Drain *Drain `yaml:"drain,omitempty"`
 
 	// DeleteNode deletes nodes and their pods. ReplaceNode does, too, and new nodes register under the same names. Roll
 	// drains and replaces nodes, one after the other.
@@ -118,12 +118,26 @@ type ReplaceNode struct {
 	After time.Duration `yaml:"after,omitempty"` // from the deletion to the first report of the new node
 }
 
-// Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode.
+// Drain selects nodes, and says what happens if a disruption budget keeps their pods.
+type Drain struct {
+	Nodes `yaml:",inline"`
+
+	// Timeout is how long the drain of a node may take. 0 means no limit, which is also the default of kubectl drain,
+	// Karpenter and Cluster API: the drain tries until the node is empty, and Report.StuckDrains has those that never are.
+	Timeout time.Duration `yaml:"timeout,omitempty"`
+	// Then is what happens afterwards: ThenGiveUp, as does an empty text, or ThenForce. It needs a Timeout.
+	Then string `yaml:"then,omitempty"`
+}
+
+// Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode. With ThenGiveUp it
+// stops at a node whose drain is given up.
 type Roll struct {
 	Nodes `yaml:",inline"`
 
-	After time.Duration `yaml:"after,omitempty"` // from the deletion of a node to the first report of the new one
-	Wait  time.Duration `yaml:"wait,omitempty"`  // from then to the drain of the next node
+	After   time.Duration `yaml:"after,omitempty"`   // from the deletion of a node to the first report of the new one
+	Wait    time.Duration `yaml:"wait,omitempty"`    // from then to the drain of the next node
+	Timeout time.Duration `yaml:"timeout,omitempty"` // of the drain of each node, as in Drain
+	Then    string        `yaml:"then,omitempty"`    // as in Drain
 }
 
 // AddNode adds a node that is Ready at once. Its pods are <name>-p0, … and <name>-ds0, …, as in a Zone.

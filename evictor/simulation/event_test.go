@@ -10,7 +10,7 @@ func TestActionsAreNamedAsInFiles(t *testing.T) {
 	require.Empty(t, (&Event{}).Actions())
 	all := Event{
 		Fail: &Nodes{}, Recover: &Nodes{}, Partition: &Partition{}, LoseLeases: &LoseLeases{}, ShowLeases: &Nodes{}, Condition: &Condition{}, Taint: &Taint{}, Untaint: &Untaint{}, Cordon: &Nodes{}, Uncordon: &Nodes{},
-		OutOfService: &Nodes{}, Drain: &Nodes{}, ReplaceNode: &ReplaceNode{}, Roll: &Roll{}, Repeat: &Repeat{},
+		OutOfService: &Nodes{}, Drain: &Drain{}, ReplaceNode: &ReplaceNode{}, Roll: &Roll{}, Repeat: &Repeat{},
 		DeleteNode: &Nodes{}, AddNode: &AddNode{}, AddPod: &AddPod{}, DeletePod: &Pod{}, ForceDelete: &Pod{}, API: &API{}, Restart: &Restart{},
 	}
 	require.Equal(t, []string{
@@ -34,5 +34,5 @@ func TestEventsInWords(t *testing.T) {
 	require.Equal(t, "recover zone a", (&Event{Recover: &Nodes{Zone: "a"}}).String())
 	require.Equal(t, "fail 2 nodes", (&Event{Fail: named("x", "y")}).String())
 	require.Equal(t, "restart", (&Event{Restart: &Restart{}}).String())
-	require.Equal(t, "drain all nodes", (&Event{Drain: &Nodes{Percent: 100}}).String())
+	require.Equal(t, "drain all nodes", (&Event{Drain: &Drain{Nodes: Nodes{Percent: 100}}}).String())
 }

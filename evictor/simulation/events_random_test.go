@@ -90,7 +90,10 @@ func randomEvent(r *rand.Rand, when time.Duration) Event {
 	case 4, 5:
 		e.Partition = &Partition{Nodes: s, Clients: ptr(float64(r.Intn(5)) / 4)}
 	case 6:
-		e.Drain = &s
+		e.Drain = &Drain{Nodes: s, Timeout: time.Duration(r.Intn(3)) * 90 * time.Second}
+		if e.Drain.Timeout > 0 {
+			e.Drain.Then = []string{"", ThenGiveUp, ThenForce}[r.Intn(3)]
+		}
 	case 7:
 		e.Uncordon = &s
 	case 8:

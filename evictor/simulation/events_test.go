@@ -156,7 +156,7 @@ func appX(nodes int) []Zone {
 func TestDrainAsksBudgets(t *testing.T) {
 	drain := func(most int, more ...Event) (*cluster, *Report) {
 		s := Scenario{Until: 10 * time.Minute, ReplaceAfter: 12 * time.Second, Zones: appX(3)}
-		s.Events = append(more, Event{At: time.Minute, Drain: named("a-000")})
+		s.Events = append(more, Event{At: time.Minute, Drain: &Drain{Nodes: *named("a-000")}})
 		c := budgeted(t, most)
 		_, _, r := told(t, c, s)
 		return c, r
@@ -305,7 +305,7 @@ func TestTimeline(t *testing.T) {
 		{At: time.Minute, Cordon: named("a-001", "a-002")},
 		{At: 2 * time.Minute, Repeat: &Repeat{Every: time.Hour, Events: []Event{{At: 0, Fail: &Nodes{Zone: "a", Count: 1}}}}},
 		{At: 6 * time.Minute, Uncordon: named("a-002")},
-		{At: 7 * time.Minute, Drain: named("a-002")},
+		{At: 7 * time.Minute, Drain: &Drain{Nodes: *named("a-002")}},
 		{At: 8 * time.Minute, Recover: named("a-000")},
 		{At: 11 * time.Minute, Restart: &Restart{}},
 	}

@@ -89,7 +89,7 @@ func (p *player) toNodes(e *Planned) error {
 	case e.Uncordon != nil:
 		return p.choose(e, isCordoned, func(n *node) { c.Cordon(n, false) })
 	case e.Drain != nil:
-		return p.choose(e, isOpen, p.drain)
+		return p.choose(e, p.canDrain, func(n *node) { p.drain(n, e) })
 	case e.LoseLeases != nil:
 		return p.choose(e, func(n *node) bool { return !n.unseen }, func(n *node) { n.unseen, n.later = true, int64(e.LoseLeases.ShowAfter) })
 	case e.ShowLeases != nil:

@@ -44,7 +44,7 @@ func TestAnAddedNodeHasAHostname(t *testing.T) {
 		Pods:  []*v1.Pod{spread(filePod("ing-0", "n0", "ReplicaSet", "ing", ingress)), spread(filePod("ing-1", "n1", "ReplicaSet", "ing", ingress))},
 		Events: []Event{
 			{At: time.Minute, AddNode: &AddNode{Name: "n2", Zone: "z1"}},
-			{At: 2 * time.Minute, Drain: named("n0")},
+			{At: 2 * time.Minute, Drain: &Drain{Nodes: *named("n0")}},
 		},
 		Until: time.Hour,
 	})
@@ -75,7 +75,7 @@ func TestPodsThatExcludeEachOtherByHostname(t *testing.T) {
 				Nodes:  []*v1.Node{fileNode("n0"), fileNode("n1")},
 				Zones:  test.zones,
 				Pods:   []*v1.Pod{apart(filePod("ing-0", "n0", "ReplicaSet", "ing", ingress)), apart(filePod("ing-1", "n1", "ReplicaSet", "ing", ingress))},
-				Events: []Event{test.event, {At: 2 * time.Minute, Drain: named("n0", "n1")}},
+				Events: []Event{test.event, {At: 2 * time.Minute, Drain: &Drain{Nodes: *named("n0", "n1")}}},
 				Until:  time.Hour,
 			})
 			require.Equal(t, 1, r.PendingAtEnd)

@@ -139,7 +139,8 @@ func (c *cluster) renew(n *node) {
 	}
 }
 
-// report writes the node's conditions as the kubelet sees them. If only heartbeats change, the conditions stay shared.
+// report writes the node's conditions as the kubelet sees them, and with a Ready node the pods that the controller has marked not
+// Ready. If only heartbeats change, the conditions stay shared.
 func (c *cluster) report(n *node) {
 	now := c.now()
 	n.reported = now
@@ -165,6 +166,9 @@ func (c *cluster) report(n *node) {
 		}
 	}
 	n.conditions = conditions
+	if n.marked > 0 && n.kubeletStatus(v1.NodeReady) == v1.ConditionTrue {
+		c.tellEnds(n)
+	}
 	c.nodeChanged(n)
 }
 
@@ -274,18 +278,10 @@ func (c *cluster) setReady(i int32, ready bool) {
 	p := &c.pods[i]
 	c.healthy(p, -1)
 	p.ready = ready
-	c.unmark(p)
+	c.unmark(i)
 	c.healthy(p, 1)
 	c.goesOn(p)
 	c.podChanged(c.pods[i].id)
-}
-
-// unmark forgets that the controller has marked the pod not Ready.
-func (c *cluster) unmark(p *pod) {
-	if p.marked {
-		p.marked = false
-		c.stats.withholds(-1)
-	}
 }
 
 // Failed says whether the node exists and its kubelet is silent.

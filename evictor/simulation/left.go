@@ -74,7 +74,7 @@ func (p *player) staysUntainted(n *node, pod *pod) string {
 	switch {
 	case pod.spec.OwnerKind == "DaemonSet":
 		return LeftForever
-	case pod.refused:
+	case p.cluster.wasRefused(pod):
 		return LeftBudget
 	case n.isReady():
 		return LeftUnnoticed

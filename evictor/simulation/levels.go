@@ -82,7 +82,7 @@ type Level struct {
 	Below            time.Duration `figure:"belowSeconds"`     // how long fewer were live than desired, in all
 	BelowHalf        time.Duration `figure:"belowHalfSeconds"` // how long fewer than half were, in all
 	LongestBelowHalf time.Duration `figure:"longestBelowHalfSeconds"`
-	PodHoursLost     float64       `figure:"podHoursLost"` // the time below, summed over the missing members
+	PodHoursMissing  float64       `figure:"podHoursMissing"` // the time below, summed over the missing members
 	ReadyAtEnd       int           `figure:"readyAtEnd"`
 }
 
@@ -98,7 +98,7 @@ func (l *level) report(now int64) Level {
 	return Level{
 		Desired: l.desired, LowestReady: lowest, LowestAt: time.Duration(l.lowestAt), LowestReadyShare: share, ReadyAtEnd: l.have,
 		Below: time.Duration(l.below), BelowHalf: time.Duration(l.belowHalf.sum), LongestBelowHalf: time.Duration(l.belowHalf.longest),
-		PodHoursLost: time.Duration(l.lacking).Hours(),
+		PodHoursMissing: time.Duration(l.lacking).Hours(),
 	}
 }
 
@@ -108,6 +108,11 @@ type WorkloadReport struct {
 	Level
 	Budgets     int           // how many PodDisruptionBudgets select its pods
 	BelowBudget time.Duration `figure:"belowBudgetSeconds"` // how long at least one of these was not kept, in all
+	// PodsWithoutEndpoints counts its pods that were marked not Ready, MostEndpointsGone those at the worst time, and
+	// LongestWithoutEndpoints is the longest time that one was.
+	PodsWithoutEndpoints    int           `figure:"podsWithoutEndpoints"`
+	MostEndpointsGone       int           `figure:"mostEndpointsGone"`
+	LongestWithoutEndpoints time.Duration `figure:"longestWithoutEndpointsSeconds"`
 }
 
 // BudgetReport is the result for the pods of a PodDisruptionBudget. Deletions ignore it.
@@ -119,6 +124,11 @@ type BudgetReport struct {
 	Below           time.Duration `figure:"belowSeconds"` // how long fewer than Needed were live, in all
 	LongestBelow    time.Duration `figure:"longestBelowSeconds"`
 	MostBelow       int           `figure:"mostBelow"` // the largest number missing
+	// EvictionsRefused counts the pods that it did not let go, once or more often; RefusedAtEnd those of them that still
+	// waited at the end. LongestRefused is the longest time that one waited.
+	EvictionsRefused int           `figure:"evictionsRefused"`
+	RefusedAtEnd     int           `figure:"refusedAtEnd"`
+	LongestRefused   time.Duration `figure:"longestRefusedSeconds"`
 }
 
 // workload is one controller's pods.
@@ -129,6 +139,9 @@ type workload struct {
 	broken      int // of these, how many are not kept now
 	brokenSince int64
 	belowBudget int64 // how long broken was positive before brokenSince
+
+	marked, mostMarked, everMarked int // pods that are not Ready because the controller said so
+	longestMarked                  int64
 }
 
 type workloadKey struct{ namespace, kind, name string }
@@ -264,7 +277,10 @@ func (l *levels) report(now int64) (workloads []WorkloadReport, budgets []Budget
 	for i := range l.workloads {
 		if w := &l.workloads[i]; w.desired > 0 {
 			w.broke(now, 0)
-			workloads = append(workloads, WorkloadReport{w.namespace, w.kind, w.name, w.level.report(now), w.budgets, time.Duration(w.belowBudget)})
+			workloads = append(workloads, WorkloadReport{
+				w.namespace, w.kind, w.name, w.level.report(now), w.budgets, time.Duration(w.belowBudget),
+				w.everMarked, w.mostMarked, time.Duration(w.longestMarked),
+			})
 		}
 	}
 	slices.SortFunc(workloads, func(a, b WorkloadReport) int {
@@ -276,6 +292,7 @@ func (l *levels) report(now int64) (workloads []WorkloadReport, budgets []Budget
 		budgets = append(budgets, BudgetReport{
 			Namespace: b.namespace, Name: b.name, Desired: l.Desired, Needed: b.need(b.desired), LowestReady: l.LowestReady,
 			Below: time.Duration(b.belowNeed.sum), LongestBelow: time.Duration(b.belowNeed.longest), MostBelow: b.mostBelow,
+			EvictionsRefused: b.refused, RefusedAtEnd: b.waiting, LongestRefused: time.Duration(b.longestRefused),
 		})
 	}
 	slices.SortFunc(budgets, func(a, b BudgetReport) int {

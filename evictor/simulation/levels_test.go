@@ -64,14 +64,15 @@ func TestBudgetsAreReported(t *testing.T) {
 				})
 				level := Level{
 					Desired: 3, LowestReady: 1, LowestAt: 2 * time.Minute, LowestReadyShare: 1.0 / 3, ReadyAtEnd: 3, Below: 4 * time.Minute,
-					BelowHalf: 3 * time.Minute, LongestBelowHalf: 3 * time.Minute, PodHoursLost: (7 * time.Minute).Hours(),
+					BelowHalf: 3 * time.Minute, LongestBelowHalf: 3 * time.Minute, PodHoursMissing: (7 * time.Minute).Hours(),
 				}
 				require.Equal(t, 3*time.Minute, r.AnyBelowHalf)
 				below := map[int]time.Duration{0: 0, 1: 3 * time.Minute, 2: 4 * time.Minute}[test.most]
-				require.Equal(t, []WorkloadReport{{"shop", "Deployment", "web", level, 1, below}}, r.Workloads)
+				require.Equal(t, []WorkloadReport{{Namespace: "shop", Kind: "Deployment", Name: "web", Level: level, Budgets: 1, BelowBudget: below,
+					PodsWithoutEndpoints: 2, MostEndpointsGone: 2, LongestWithoutEndpoints: 3*time.Minute + 15*time.Second}}, r.Workloads)
 				require.Equal(t, []BudgetReport{
 					{Namespace: "other", Name: "web"},
-					{"shop", "web", 3, test.needed, 1, below, below, test.most},
+					{Namespace: "shop", Name: "web", Desired: 3, Needed: test.needed, LowestReady: 1, Below: below, LongestBelow: below, MostBelow: test.most},
 				}, adjusted(r.Budgets), "one without pods lacks none")
 			}
 		})

@@ -44,7 +44,7 @@ func TestAStatefulSetMakesItsPodsInOrder(t *testing.T) {
 			Nodes: []*v1.Node{fileNode("n0"), fileNode("n1"), fileNode("n2"), fileNode("n3")},
 			Events: []Event{
 				{At: time.Minute, Fail: named("n0")},
-				{At: 20 * time.Minute, Drain: named("n2")},
+				{At: 20 * time.Minute, Drain: &Drain{Nodes: *named("n2")}},
 			},
 			ReplaceAfter: 10 * time.Second,
 			Until:        time.Hour,

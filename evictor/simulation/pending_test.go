@@ -79,7 +79,7 @@ func TestThePendingSayWhy(t *testing.T) {
 func TestWhoWaitsIsGroupedByWhatItAsksFor(t *testing.T) {
 	c := newCluster(clockOf(nil))
 	require.NoError(t, c.AddNodeObject(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}))
-	s := Scenario{Until: 20 * time.Minute, Events: []Event{{At: time.Minute, Drain: named("n")}}}
+	s := Scenario{Until: 20 * time.Minute, Events: []Event{{At: time.Minute, Drain: &Drain{Nodes: *named("n")}}}}
 	for i := range MostUnplaced + 5 {
 		for k := range 1 + i%2 {
 			_, err := c.AddPodObject(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -100,7 +100,7 @@ func TestWhyIsAskedOnceASecond(t *testing.T) {
 	s := Scenario{Until: 2 * time.Minute, ReplaceAfter: 10 * time.Second}
 	s.Zones = []Zone{{Name: "a", Nodes: 4, PodsPerNode: 1, NodeFields: NodeFields{Capacity: map[string]Quantity{"pods": "1"}}}}
 	for i, when := range []time.Duration{60 * time.Second, 60500 * time.Millisecond, 61 * time.Second} {
-		s.Events = append(s.Events, Event{At: when, Drain: named(fmt.Sprintf("a-%03d", i))})
+		s.Events = append(s.Events, Event{At: when, Drain: &Drain{Nodes: *named(fmt.Sprintf("a-%03d", i))}})
 	}
 	s.Events = append(s.Events, Event{At: 70200 * time.Millisecond, Cordon: named("a-003")})
 	lines, _, _ := told(t, newCluster(clockOf(nil)), s)

@@ -128,16 +128,18 @@ func TestObjectsArePlayed(t *testing.T) {
 			Namespace: "default", Kind: "ReplicaSet", Name: "web",
 			Level: simulation.Level{
 				Desired: 2, LowestReady: 1, LowestReadyShare: 0.5, LowestAt: time.Minute, ReadyAtEnd: 2,
-				Below: 5*time.Minute + 55*time.Second, PodHoursLost: (5*time.Minute + 55*time.Second).Hours(),
+				Below: 5*time.Minute + 55*time.Second, PodHoursMissing: (5*time.Minute + 55*time.Second).Hours(),
 			},
 			Budgets: 1, BelowBudget: 5*time.Minute + 55*time.Second,
+			PodsWithoutEndpoints: 1, MostEndpointsGone: 1, LongestWithoutEndpoints: 5 * time.Minute,
 		},
 		{
 			Namespace: "default", Kind: "StatefulSet", Name: "db",
 			Level: simulation.Level{
 				Desired: 1, LowestAt: time.Minute,
-				Below: 19 * time.Minute, BelowHalf: 19 * time.Minute, LongestBelowHalf: 19 * time.Minute, PodHoursLost: (19 * time.Minute).Hours(),
+				Below: 19 * time.Minute, BelowHalf: 19 * time.Minute, LongestBelowHalf: 19 * time.Minute, PodHoursMissing: (19 * time.Minute).Hours(),
 			},
+			PodsWithoutEndpoints: 1, MostEndpointsGone: 1, LongestWithoutEndpoints: 5 * time.Minute,
 		},
 	}, []simulation.WorkloadReport{r.Workloads[0], r.Workloads[1]})
 	require.Equal(t, []simulation.BudgetReport{{

@@ -45,7 +45,7 @@ type player struct {
 	driven   bool      // a program moves the world, so that nothing collects lines until their millisecond is over
 	next     time.Time // of the controllers; zero if nothing is due
 	sampler  *sampler  // nil if Scenario.Points is 0
-	drains   []drain
+	drains   []*drain
 	rolls    []roll
 	teller   teller
 	heirs    map[[3]int][]successorOf // of replaceNode, by number, round and inner number of the event
@@ -206,6 +206,7 @@ func (p *player) observe(d evictor.Decision) {
 	if l, ok := lineOf(d); ok {
 		if d.Kind == evictor.EvictionCancelled {
 			p.report.Cancelled[d.Reason]++
+			p.cluster.notRefused(d.Pod.PodKey)
 			if !p.driven {
 				l.More = because(d.Reason)
 			}
@@ -241,6 +242,7 @@ func (p *player) flush() {
 }
 
 func (p *player) finish() (*Report, error) {
+	p.endDrains()
 	p.flush()
 	c, r := p.cluster, &p.report
 	if p.sampler != nil {
@@ -258,7 +260,8 @@ func (p *player) finish() (*Report, error) {
 	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
 	r.FailedJobs, r.PendingThatCouldPreempt = c.reportJobs(), c.couldPreempt()
 	r.TerminatingAtEnd, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating
-	r.MostEndpointsGone = c.stats.mostWithheld
+	r.MostEndpointsGone, r.Endpoints = c.endpoints.most, c.reportEndpoints()
+	r.EvictionsRefused, r.RefusedAtEnd, r.LongestRefused = c.reportRefusals()
 	r.NotSimulated = c.notSimulated
 	r.Understated = understated(c.notSimulated, p.scenario.ReplaceAfter >= 0)
 	r.Zones = c.reportZones()
@@ -296,6 +299,7 @@ func (r *Report) sumUp() {
 			r.WorkloadsBelowHalf++
 		}
 		r.SumBelowHalf += w.BelowHalf
+		r.PodHoursMissing += w.PodHoursMissing
 		r.LongestBelowHalf, r.LowestReadyShare = max(r.LongestBelowHalf, w.LongestBelowHalf), min(r.LowestReadyShare, w.LowestReadyShare)
 	}
 	for i := range r.Budgets {

@@ -195,7 +195,7 @@ func (c *cluster) counted(p *pod, by int32) {
 func (c *cluster) removePod(i int32) {
 	p := &c.pods[i]
 	c.isGone(i)
-	c.unmark(p)
+	c.unmark(i)
 	c.healthy(p, -1)
 	c.counted(p, -1)
 	c.occupies(i, -1)
@@ -224,6 +224,7 @@ func (c *cluster) takeAway(i int32) {
 	if p := &c.pods[i]; c.nodes[p.node].parted && !p.phase.finished() {
 		c.stats.forgotten++
 	}
+	c.leavesNow(i)
 	c.deletionBegins(i)
 	c.removePod(i)
 }
@@ -231,13 +232,14 @@ func (c *cluster) takeAway(i int32) {
 // deletePod deletes a pod. On a live node it is gone at once, on a failed one it stays terminating.
 func (c *cluster) deletePod(i int32) {
 	p := &c.pods[i]
+	c.leavesNow(i)
 	c.deletionBegins(i)
 	if !c.nodes[p.node].failed && !c.kubelets.down {
 		c.removePod(i)
 		return
 	}
 	if !p.terminating {
-		c.unmark(p)
+		c.unmark(i)
 		c.healthy(p, -1)
 		c.counted(p, -1)
 		c.stats.terminates(1)

@@ -26,22 +26,39 @@ type Report struct {
 	// condition became Unknown. Taints counts how often a node got the not-ready or unreachable taint with effect
 	// NoExecute, and TaintedNodes the different nodes that got it. PodsMarkedNotReady counts how often a pod of a
 	// failed node was marked not Ready. MostEndpointsGone counts the pods that were marked so and not deleted, at the
-	// worst time.
+	// worst time. Endpoints says how many different ones that were, and for how long.
 	KubeletFailures    int `figure:"kubeletFailures"`
 	UnknownNodes       int `figure:"unknownNodes"`
 	TaintedNodes       int `figure:"taintedNodes"`
 	Taints             int `figure:"taints"`
 	PodsMarkedNotReady int `figure:"podsMarkedNotReady"`
 	MostEndpointsGone  int `figure:"mostEndpointsGone"`
+	Endpoints
 
 	// Evicted counts the pods that evictors evicted (PodWriter.Evict). EvictedFromLiveNodes counts those whose node had a
 	// live kubelet at that time, EvictedWhileRunning those whose node was only cut off from the API. RemovedWhileRunning
-	// counts pods whose objects were removed while such a node still ran them. Drained counts the pods that drains evicted.
+	// counts pods whose objects were removed while such a node still ran them. Drained counts the pods that drains evicted,
+	// DrainedByForce those of them that a drain deleted after its timeout, without asking budgets.
 	Evicted              int `figure:"evicted"`
 	EvictedFromLiveNodes int `figure:"evictedFromLiveNodes"`
 	EvictedWhileRunning  int `figure:"evictedWhileRunning"`
 	RemovedWhileRunning  int `figure:"removedWhileRunning"`
 	Drained              int `figure:"drained"`
+	DrainedByForce       int `figure:"drainedByForce"`
+	// Drains counts the nodes that were drained, by events, rolls and controllers. The next three count those that could
+	// not evict everything: they were forced or given up at their timeout, or went on at the end. RollsUnfinished counts
+	// the rolls that did not replace all of their nodes. StuckDrains and StuckRolls have the details.
+	Drains           int `figure:"drains"`
+	DrainsForced     int `figure:"drainsForced"`
+	DrainsGivenUp    int `figure:"drainsGivenUp"`
+	DrainsUnfinished int `figure:"drainsUnfinished"`
+	RollsUnfinished  int `figure:"rollsUnfinished"`
+	// EvictionsRefused counts the pods whose eviction a PodDisruptionBudget refused, once or more often, to an evictor or
+	// a drain. RefusedAtEnd counts those of them that still waited at the end. LongestRefused is the longest time from the
+	// first refusal of one to its deletion, to the moment from which nobody wanted to evict it, or to the end.
+	EvictionsRefused int           `figure:"evictionsRefused"`
+	RefusedAtEnd     int           `figure:"refusedAtEnd"`
+	LongestRefused   time.Duration `figure:"longestRefusedSeconds"`
 	// FirstEviction and LastEviction are the times of the first and the last eviction; 0 if there was none.
 	FirstEviction time.Duration `figure:"firstEvictionSeconds"`
 	LastEviction  time.Duration `figure:"lastEvictionSeconds"`
@@ -66,8 +83,11 @@ type Report struct {
 	TerminatingAtEnd int `figure:"terminatingAtEnd"`
 	MostTerminating  int `figure:"mostTerminating"`
 	// PodHoursLost is the time that pods had no live node, in hours, summed over all pods except completed ones and those of
-	// DaemonSets.
-	PodHoursLost float64 `figure:"podHoursLost"`
+	// DaemonSets. Pods that do not come back, such as those of a Job that has failed, are not among them once they are
+	// deleted. PodHoursMissing is the time that workloads had fewer live pods than they want, summed over the missing pods
+	// of all of them.
+	PodHoursLost    float64 `figure:"podHoursLost"`
+	PodHoursMissing float64 `figure:"podHoursMissing"`
 
 	// WorkloadsBelowHalf counts the workloads that had fewer than half of their pods live at some time.
 	// LongestBelowHalf is the longest time without a break that one workload had, SumBelowHalf the sum over all
@@ -90,7 +110,10 @@ type Report struct {
 
 	FailedJobs []FailedJob // by name
 	Unplaced   []Unplaced  // why pods are Pending at the end: most pods first, at most MostUnplaced
-	Series     *Series     // nil unless Scenario.Points asks for it
+
+	StuckDrains []StuckDrain // in the order of At
+	StuckRolls  []StuckRoll  // in the order in which they stopped; those that go on are the last
+	Series      *Series      // nil unless Scenario.Points asks for it
 	// Cancelled counts evictions that were due later and were cancelled, by evictor.Decision.Reason.
 	Cancelled map[string]int
 	// Left counts the pods on silent nodes at the end, by reason.

@@ -2,22 +2,24 @@ package simulation
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
 // roll is a rolling replacement in progress: each of its nodes is drained, replaced and waited for before the next.
 type roll struct {
-	event Planned
-	nodes []string // to come
-	now   string   // the node that is drained, empty while the roll waits
-	next  time.Duration
+	event    Planned
+	nodes    []string // to come
+	all      int      // how many it chose
+	replaced int
+	now      *drain // nil while the roll waits
+	next     time.Duration
 }
 
 // startRoll chooses the nodes.
 func (p *player) startRoll(e *Planned) error {
 	r := roll{event: *e, next: p.cluster.Clock.Elapsed()}
 	err := p.choose(e, nil, func(n *node) { r.nodes = append(r.nodes, n.name) })
+	r.all = len(r.nodes)
 	p.teller.touched = p.teller.touched[:0] // nothing has happened to them yet
 	p.rolls = append(p.rolls, r)
 	return err
@@ -27,8 +29,8 @@ func (p *player) startRoll(e *Planned) error {
 func (p *player) nextRoll() time.Duration {
 	next := never
 	for i := range p.rolls {
-		if p.rolls[i].now == "" {
-			next = min(next, p.rolls[i].next)
+		if r := &p.rolls[i]; r.now == nil || r.now.ended != drainGoesOn {
+			next = min(next, r.next)
 		}
 	}
 	return next
@@ -41,7 +43,7 @@ func (p *player) goOnRolling(at time.Duration) error {
 		if err := p.goOn(&r, at); err != nil {
 			return err
 		}
-		if r.now != "" || len(r.nodes) > 0 {
+		if r.now != nil || len(r.nodes) > 0 {
 			going = append(going, r)
 		}
 	}
@@ -50,32 +52,47 @@ func (p *player) goOnRolling(at time.Duration) error {
 }
 
 func (p *player) goOn(r *roll, at time.Duration) error {
-	if r.now != "" {
-		i, exists := p.cluster.nodeByID[r.now]
-		if exists && slices.ContainsFunc(p.drains, func(d drain) bool { return d.node == i }) {
-			return nil
-		}
-		after := r.event.Roll.After
-		if exists {
-			if err := p.doTo(r, Event{ReplaceNode: &ReplaceNode{Nodes: Nodes{Names: []string{r.now}}, After: after}}); err != nil {
+	for {
+		if d := r.now; d != nil {
+			if d.ended == drainGoesOn {
+				return nil
+			}
+			if err := p.goOnAfter(r, d, at); err != nil {
 				return err
 			}
 		}
-		r.now, r.next = "", at+after+r.event.Roll.Wait
-	}
-	for r.now == "" && r.next <= at && len(r.nodes) > 0 {
+		if r.next > at || len(r.nodes) == 0 {
+			return nil
+		}
 		name := r.nodes[0]
 		r.nodes = r.nodes[1:]
-		if _, exists := p.cluster.nodeByID[name]; !exists {
+		i, exists := p.cluster.nodeByID[name]
+		if !exists {
 			continue
 		}
-		r.now = name
-		if err := p.doTo(r, Event{Drain: &Nodes{Names: []string{name}}}); err != nil {
+		if err := p.doTo(r, Event{Drain: &Drain{Nodes: Nodes{Names: []string{name}}, Timeout: r.event.Roll.Timeout, Then: r.event.Roll.Then}}); err != nil {
 			return err
 		}
-		p.goOnDraining(at)
-		return p.goOn(r, at) // it may be empty already
+		r.now = p.drainOf(&p.cluster.nodes[i])
+		p.goOnDraining(at) // it may be empty already
 	}
+}
+
+// goOnAfter replaces the node whose drain has ended, or stops the roll if the drain was given up.
+func (p *player) goOnAfter(r *roll, d *drain, at time.Duration) error {
+	if d.ended == drainGivenUp {
+		p.stuckRoll(r, at)
+		r.now, r.nodes = nil, nil
+		return nil
+	}
+	after, n := r.event.Roll.After, &p.cluster.nodes[d.node]
+	if !n.deleted {
+		if err := p.doTo(r, Event{ReplaceNode: &ReplaceNode{Nodes: Nodes{Names: []string{n.name}}, After: after}}); err != nil {
+			return err
+		}
+		r.replaced++
+	}
+	r.now, r.next = nil, at+after+r.event.Roll.Wait
 	return nil
 }
 

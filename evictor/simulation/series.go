@@ -22,6 +22,7 @@ type Series struct {
 	Zones []ZoneSeries
 
 	Without     []int // pods without a live node
+	Marked      []int // pods that were marked not Ready
 	Pending     []int
 	Terminating []int
 	Evicted     []int     // since the start
@@ -75,6 +76,7 @@ func (s *sampler) sample(p *player) {
 	points := len(to.Without)
 	s.nodes(c, points)
 	to.Without = append(to.Without, (c.stats.count+whole/2)/whole)
+	to.Marked = append(to.Marked, c.endpoints.now)
 	to.Pending = append(to.Pending, c.waiting.count)
 	to.Terminating = append(to.Terminating, c.stats.terminating)
 	to.Evicted = append(to.Evicted, p.report.Evicted)

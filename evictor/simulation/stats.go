@@ -24,18 +24,11 @@ type stats struct {
 	running, forgotten           int // evicted, and objects removed, while the pods ran on cut off from the API
 	needless, mostPending        int
 	terminating, mostTerminating int // deleted pods that still exist
-	withheld, mostWithheld       int // not Ready because the controller said so
 }
 
 func (s *stats) terminates(by int) {
 	s.terminating += by
 	s.mostTerminating = max(s.mostTerminating, s.terminating)
-}
-
-// withholds counts a pod whose endpoints go or come back.
-func (s *stats) withholds(by int) {
-	s.withheld += by
-	s.mostWithheld = max(s.mostWithheld, s.withheld)
 }
 
 // whole is one pod, or all clients, in thousandths.

@@ -143,7 +143,7 @@ func TestControllersSeeEachOther(t *testing.T) {
 // World.Do has the same effect as an event.
 func TestDoIsAnEvent(t *testing.T) {
 	for name, event := range map[string]simulation.Event{
-		"drain":    {Drain: &simulation.Nodes{Zone: "a", Count: 2}},
+		"drain":    {Drain: &simulation.Drain{Nodes: simulation.Nodes{Zone: "a", Count: 2}}},
 		"replace":  {ReplaceNode: &simulation.ReplaceNode{Nodes: simulation.Nodes{Names: []string{"a-001"}}, After: time.Minute}},
 		"roll":     {Roll: &simulation.Roll{Nodes: simulation.Nodes{Zone: "a", Count: 2}, After: time.Minute, Wait: time.Second}},
 		"now":      {ReplaceNode: &simulation.ReplaceNode{Nodes: simulation.Nodes{Names: []string{"a-001"}}}},

@@ -207,8 +207,7 @@ func (w *writer) Evict(ctx context.Context, ref evictor.PodRef, d evictor.Decisi
 		return nil
 	}
 	if w.AskBudgets {
-		if err := w.Cluster.refusal(i); err != nil {
-			w.Cluster.pods[i].refused = true
+		if err := w.Cluster.ask(i); err != nil {
 			return err
 		}
 	}
@@ -222,7 +221,7 @@ func (w *writer) CheckEviction(ctx context.Context, ref evictor.PodRef, _ evicto
 	if err != nil || !w.AskBudgets || w.Cluster.pods[i].terminating {
 		return err
 	}
-	return w.Cluster.refusal(i)
+	return w.Cluster.ask(i)
 }
 
 func (w *writer) evict(ctx context.Context, ref evictor.PodRef, why string) {
@@ -249,9 +248,7 @@ func (w *writer) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
 		}
 		name := c.nodes[c.pods[i].node].name
 		w.line(timeline.Line{Kind: timeline.KindPodNotReady, Node: name, Pod: joinPodName(ref.Namespace, ref.Name), More: w.why.ofNode(name)})
-		c.setReady(i, false)
-		c.pods[i].marked = true
-		c.stats.withholds(1)
+		c.mark(i)
 	})
 	return nil
 }

@@ -137,7 +137,7 @@ func lasting(e *simulation.Event) (begins *simulation.Nodes, opposite func(*simu
 	case e.Cordon != nil:
 		return e.Cordon, func(e *simulation.Event) *simulation.Nodes { return e.Uncordon }
 	case e.Drain != nil:
-		return e.Drain, func(e *simulation.Event) *simulation.Nodes { return e.Uncordon }
+		return &e.Drain.Nodes, func(e *simulation.Event) *simulation.Nodes { return e.Uncordon }
 	}
 	return nil, nil
 }

@@ -241,7 +241,11 @@ func (t *tale) written(l timeline.Line) error {
 	switch l.Kind {
 	case timeline.KindDrain:
 		t.leaves(l.T)
-		t.add(l.T, fmt.Sprintf("pod %s: evicted by the drain", pod))
+		how := "evicted by the drain"
+		if more.Reason != "" {
+			how = "deleted by the drain, because " + more.Reason
+		}
+		t.add(l.T, fmt.Sprintf("pod %s: %s", pod, how))
 	case timeline.KindRemove:
 		t.add(l.T, fmt.Sprintf("pod %s: its object is removed, because %s", pod, more.Reason))
 	case timeline.KindHeld:

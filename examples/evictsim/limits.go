@@ -10,7 +10,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
-// tellLimits prints what delayed the taints, the longest delay first.
+// tellLimits prints what delayed evictions: first the budgets that refused them, then what the taints waited for, the longest
+// delay first.
 func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 	type limit struct {
 		zone string
@@ -26,10 +27,14 @@ func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b limit) int { return cmp.Compare(b.Waited, a.Waited) })
+	held := refusals(r)
+	if len(all) > 0 || held != "" {
+		fmt.Fprintln(w, "\nWhat slowed evictions down")
+	}
+	if held != "" {
+		fmt.Fprintf(w, "  %s\n", held)
+	}
 	for i := range all[:min(len(all), mostLimits)] {
-		if i == 0 {
-			fmt.Fprintln(w, "\nWhat slowed evictions down")
-		}
 		fmt.Fprintf(w, "  %s\n", limitText(zoneName(all[i].zone), &all[i].Limit, s))
 	}
 	if more := len(all) - mostLimits; more > 0 {

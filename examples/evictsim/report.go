@@ -65,7 +65,7 @@ func pageRun(o *outcome.Outcome) page.Run {
 func pageSeries(s *simulation.Series) page.Series {
 	to := page.Series{
 		Step: s.Step.Seconds(), States: []string{"live", "silent, not yet noticed", "waiting for their taint", "tainted", "back, not yet cleared"},
-		Without: s.Without, Pending: s.Pending, Terminating: s.Terminating, Evicted: s.Evicted, Tainted: s.Tainted, Allowed: s.Allowed,
+		Without: s.Without, Marked: s.Marked, Pending: s.Pending, Terminating: s.Terminating, Evicted: s.Evicted, Tainted: s.Tainted, Allowed: s.Allowed,
 	}
 	for i := range s.Zones {
 		to.Zones = append(to.Zones, page.Zone{Name: zoneName(s.Zones[i].Name), Values: s.Zones[i].States[:]})
@@ -77,21 +77,22 @@ func pageSeries(s *simulation.Series) page.Series {
 	return to
 }
 
-// pageLoads returns the worst workloads that lacked pods, and how many more there are.
+// pageLoads returns the worst workloads that lacked pods or endpoints, and how many more there are.
 func pageLoads(r *simulation.Report) (loads []page.Workload, more int) {
 	if r.Series == nil || len(r.Series.Workloads) != len(r.Workloads) || len(r.Series.BelowBudget) != len(r.Workloads) {
 		return nil, 0
 	}
 	var below []int
 	for i := range r.Workloads {
-		if r.Workloads[i].Below > 0 {
+		if hurt(&r.Workloads[i]) {
 			below = append(below, i)
 		}
 	}
 	slices.SortStableFunc(below, func(a, b int) int { return worse(&r.Workloads[a], &r.Workloads[b]) })
 	for _, i := range below[:min(len(below), pageWorkloads)] {
 		w := &r.Workloads[i]
-		l := page.Workload{Name: w.String(), Desired: w.Desired, Lowest: w.LowestReady, Below: w.Below.Seconds(), BelowHalf: w.BelowHalf.Seconds(), BelowBudget: -1}
+		l := page.Workload{Name: w.String(), Desired: w.Desired, Lowest: w.LowestReady, Below: w.Below.Seconds(), BelowHalf: w.BelowHalf.Seconds(), BelowBudget: -1,
+			Gone: w.MostEndpointsGone, LongestGone: w.LongestWithoutEndpoints.Seconds(), Missing: w.PodHoursMissing}
 		if w.Budgets > 0 {
 			l.BelowBudget = w.BelowBudget.Seconds()
 		}
@@ -108,7 +109,8 @@ func pageLoads(r *simulation.Report) (loads []page.Workload, more int) {
 	return loads, len(below) - len(loads)
 }
 
-// notes says what delayed evictions, what is not simulated, and which expectations do not hold.
+// notes says what the scenario's author should know, what delayed evictions, what is not simulated, and which expectations do not
+// hold.
 func notes(o *outcome.Outcome) []string {
 	text := &strings.Builder{}
 	tellLimits(text, &o.Played, o.Report)
@@ -117,6 +119,9 @@ func notes(o *outcome.Outcome) []string {
 	lines = slices.DeleteFunc(lines, func(l string) bool { return !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "ignored") })
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
+	}
+	for i, warning := range o.Report.Warnings {
+		lines = slices.Insert(lines, i, "Warning: "+warning)
 	}
 	for _, b := range o.Breaches {
 		lines = append(lines, "Not as expected: "+b)

@@ -36,6 +36,7 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 		daemons = fmt.Sprintf(" (%s of DaemonSets)", count(r.DaemonSetPods))
 	}
 	fmt.Fprintf(w, "%s: %s and %s%s, %s of virtual time\n", o.Engine, some(r.Nodes, "node"), some(r.Pods, "pod"), daemons, short(r.Until))
+	fmt.Fprintf(w, "%s\n", verdict(o))
 	settings := o.Played
 	settings.AskBudgets = settings.AskBudgets && o.Engine == ours // upstream's controllers only delete
 	tellSettings(w, &settings)
@@ -155,7 +156,8 @@ func tellPods(w io.Writer, r *simulation.Report) {
 	detail(r.NeedlessEvictions, "of them needlessly: the node was back within "+short(simulation.NeedlessWithin))
 	detail(r.LostEvictions, "overdue but never evicted")
 	detail(r.ReturnedPods, "came back")
-	detail(r.Drained, "evicted by drains")
+	detail(r.Drained-r.DrainedByForce, "evicted by drains")
+	detail(r.DrainedByForce, "deleted by drains whose timeout was over")
 	detail(r.Removed, "removed from nodes that are out of service")
 	detail(r.RemovedWhileRunning, "removed from the API while they still ran")
 	if r.CameBackPods > 0 {
@@ -168,7 +170,9 @@ func tellPods(w io.Writer, r *simulation.Report) {
 		fmt.Fprintf(w, "  %s on silent nodes at the end: %s\n", count(r.Left[why]), why)
 	}
 	if r.MostEndpointsGone > 0 {
-		fmt.Fprintf(w, "%s marked not Ready, at most %s at once\n", some(r.PodsMarkedNotReady, "pod"), count(r.MostEndpointsGone))
+		fmt.Fprintf(w, "%s marked not Ready, at most %s at once; without endpoints for up to %s, median %s\n", some(r.PodsWithoutEndpoints, "pod"), count(r.MostEndpointsGone),
+			short(r.LongestWithoutEndpoints), short(r.MedianWithoutEndpoints))
+		detail(r.RunningWithoutEndpoints, "of them although they ran")
 	}
 	for i := range r.FailedJobs[:min(len(r.FailedJobs), mostJobs)] {
 		j := &r.FailedJobs[i]
@@ -188,6 +192,9 @@ func tellPods(w io.Writer, r *simulation.Report) {
 		fmt.Fprintf(w, "%s stuck terminating at the end, %s at the peak\n", count(r.TerminatingAtEnd), count(r.MostTerminating))
 	}
 	fmt.Fprintf(w, "%s%s lost (pods without a live node)%s\n", atLeast, podHours(r.PodHoursLost), because)
+	if precise(r.PodHoursMissing) != "0" {
+		fmt.Fprintf(w, "%s missing (pods that workloads want and that were not live)\n", podHours(r.PodHoursMissing))
+	}
 }
 
 func podHours(h float64) string {
@@ -251,62 +258,6 @@ func tellZones(w io.Writer, r *simulation.Report) {
 	if more := len(zones) - mostZones; more > 0 {
 		fmt.Fprintf(w, "… and %s\n", some(more, "more zone"))
 	}
-}
-
-func tellWorkloads(w io.Writer, r *simulation.Report) {
-	workloads := slices.DeleteFunc(slices.Clone(r.Workloads), func(l simulation.WorkloadReport) bool { return l.Below == 0 })
-	slices.SortStableFunc(workloads, func(a, b simulation.WorkloadReport) int { return worse(&a, &b) })
-	if len(workloads) > 0 {
-		c := columns{titles: []string{"WORST WORKLOADS", ">LIVE", ">OF", ">FROM", ">BELOW", ">BELOW HALF"}}
-		if len(r.Budgets) > 0 {
-			c.titles = append(c.titles, ">BUDGET")
-		}
-		c.titles = append(c.titles, ">POD-HOURS")
-		for i := range workloads[:min(len(workloads), mostWorkloads)] {
-			l := &workloads[i]
-			cells := []string{l.String(), count(l.LowestReady), count(l.Desired), short(l.LowestAt), short(l.Below), short(l.BelowHalf)}
-			switch {
-			case l.Budgets > 0:
-				cells = append(cells, short(l.BelowBudget))
-			case len(r.Budgets) > 0:
-				cells = append(cells, "-")
-			}
-			c.add(append(cells, precise(l.PodHoursLost))...)
-		}
-		fmt.Fprintln(w)
-		c.write(w, "")
-		if more := len(workloads) - mostWorkloads; more > 0 {
-			fmt.Fprintf(w, "… and %s more of %s workloads below their desired number\n", count(more), count(len(r.Workloads)))
-		}
-	}
-}
-
-// worse orders workloads, the worst first.
-func worse(a, b *simulation.WorkloadReport) int {
-	return cmp.Or(cmp.Compare(a.LowestReadyShare, b.LowestReadyShare), cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.PodHoursLost, a.PodHoursLost))
-}
-
-// tellBudgets prints the budgets that were not kept. Evictions break them only if they are deletions.
-func tellBudgets(w io.Writer, r *simulation.Report, evictionAPI bool) {
-	if len(r.Budgets) == 0 {
-		return
-	}
-	broken := slices.DeleteFunc(slices.Clone(r.Budgets), func(b simulation.BudgetReport) bool { return b.Below == 0 })
-	slices.SortStableFunc(broken, func(a, b simulation.BudgetReport) int { return cmp.Compare(b.Below, a.Below) })
-	why := "evictions are deletions, which ignore them"
-	if evictionAPI {
-		why = "evictions respect them; failures and deletions do not"
-	}
-	fmt.Fprintf(w, "\n%s of %s not kept (%s)\n", count(len(broken)), some(len(r.Budgets), "disruption budget"), why)
-	if len(broken) == 0 {
-		return
-	}
-	c := columns{titles: []string{"BUDGET", ">LIVE", ">NEEDED", ">OF", ">BELOW FOR", ">BELOW BY"}}
-	for i := range broken[:min(len(broken), mostWorkloads)] {
-		b := &broken[i]
-		c.add(b.String(), count(b.LowestReady), count(b.Needed), count(b.Desired), short(b.Below), count(b.MostBelow))
-	}
-	c.write(w, "")
 }
 
 func byCount(m map[string]int) []string {

@@ -220,7 +220,10 @@ type comparedFigure struct{ title, figure string }
 var compared = []comparedFigure{
 	{"EVICTED", "evicted"}, {"NEEDLESS", "needlessEvictions"}, {"LOST", "lostEvictions"},
 	{"FIRST", "firstEvictionSeconds"}, {"LAST", "lastEvictionSeconds"}, {"MEDIAN DELAY", "evictionDelayMedianSeconds"},
-	{"POD-HOURS LOST", "podHoursLost"}, {"BELOW HALF", "workloadsBelowHalf"}, {"MOST PENDING", "mostPending"}, {"BUDGETS BROKEN", "budgetsBroken"},
+	{"POD-HOURS LOST", "podHoursLost"}, {"POD-HOURS MISSING", "podHoursMissing"},
+	{"NO ENDPOINTS", "podsWithoutEndpoints"}, {"LONGEST", "longestWithoutEndpointsSeconds"},
+	{"BELOW HALF", "workloadsBelowHalf"}, {"MOST PENDING", "mostPending"}, {"BUDGETS BROKEN", "budgetsBroken"}, {"REFUSED", "evictionsRefused"},
+	{"DRAINED", "drained"}, {"FORCED", "drainsForced"}, {"GIVEN UP", "drainsGivenUp"}, {"DRAINS UNFINISHED", "drainsUnfinished"}, {"ROLLS UNFINISHED", "rollsUnfinished"},
 }
 
 func (f *flags) printAll(w io.Writer, outcomes []*outcome.Outcome) error {
@@ -263,7 +266,7 @@ func (of comparedFigure) text(value float64) string {
 	switch {
 	case strings.HasSuffix(of.figure, "Seconds"):
 		return short(time.Duration(value * float64(time.Second)))
-	case of.figure == "podHoursLost":
+	case strings.HasPrefix(of.figure, "podHours"):
 		return hours(time.Duration(value * float64(time.Hour)))
 	default:
 		return count(int(value))

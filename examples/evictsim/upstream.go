@@ -194,9 +194,10 @@ var engineTable = []struct{ title, figure string }{
 	{"median delay", "evictionDelayMedianSeconds"},
 	{"needless evictions", "needlessEvictions"},
 	{"lost evictions", "lostEvictions"},
-	{"pod-minutes without a live node", "podHoursLost"},
+	{"pod-hours lost", "podHoursLost"},
 	{"nodes tainted", "taintedNodes"},
-	{"most endpoints gone", "mostEndpointsGone"},
+	{"pods without endpoints", "podsWithoutEndpoints"},
+	{"longest without endpoints", "longestWithoutEndpointsSeconds"},
 	{"most Pending", "mostPending"},
 	{"most stuck terminating", "mostTerminating"},
 	{"workloads below half", "workloadsBelowHalf"},
@@ -258,12 +259,7 @@ func tellEngines(w io.Writer, outcomes []*outcome.Outcome) {
 	for _, row := range engineTable {
 		cells := []string{row.title}
 		for _, o := range outcomes {
-			v := o.Figures[row.figure]
-			text := comparedFigure(row).text(v)
-			if row.figure == "podHoursLost" {
-				text = count(int(60*v + 0.5))
-			}
-			cells = append(cells, text)
+			cells = append(cells, comparedFigure(row).text(o.Figures[row.figure]))
 		}
 		table.add(cells...)
 	}

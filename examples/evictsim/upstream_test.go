@@ -47,7 +47,7 @@ func TestUpstreamIsAnotherProgram(t *testing.T) {
 
 	text, _, err = simulate(t, "--engine", "both", "--upstream-program", program)
 	require.NoError(t, err)
-	require.Contains(t, text, "                                 EVICTKIT  UPSTREAM\npods evicted                          268         7\n")
+	require.Contains(t, text, "                           EVICTKIT  UPSTREAM\npods evicted                    268         7\n")
 	require.Contains(t, text, "unknown: there is no program why beside")
 }
 

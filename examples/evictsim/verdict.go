@@ -28,7 +28,8 @@ func played(o *outcome.Outcome) string {
 	return text + ". Engine: " + o.Engine + "."
 }
 
-// verdict says in a few sentences which nodes were lost, what became of the pods, and whether that was expected.
+// verdict says in a few sentences which nodes were lost, what became of the pods, and whether that was expected. It follows from
+// the figures alone. The screen and the page both begin with it.
 func verdict(o *outcome.Outcome) string {
 	r := o.Report
 	var sentences []string
@@ -39,16 +40,17 @@ func verdict(o *outcome.Outcome) string {
 		}
 		sentences = append(sentences, text+".")
 	}
-	lost, evicted := lostNodes(r), evictedPods(r)
-	if lost == "" && r.Evicted == 0 {
+	if quiet(r) {
 		return strings.Join(append(sentences, "All nodes were live all the time, and no pod was evicted."), " ")
 	}
-	sentences = append(sentences, cmp.Or(lost, "All nodes were live all the time")+": "+evicted+".")
-	if below := belowHalf(o); below != "" {
-		sentences = append(sentences, below)
-	}
-	return strings.Join(sentences, " ")
+	sentences = append(sentences, cmp.Or(notLive(r), "No node was lost")+": "+evictedPods(r)+".")
+	sentences = append(append(sentences, withoutEndpoints(r)), drains(r)...)
+	sentences = append(sentences, refused(r), failed(r), belowHalf(o))
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }
+
+// capital makes the first letter of a sentence a capital one.
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func plural(n int, one, several string) string {
 	if n == 1 {
@@ -92,8 +94,7 @@ func lostNodes(r *simulation.Report) string {
 	if more := len(zones) - verdictZones; more > 0 {
 		parts = append(parts, some(more, "more zone")+" lost nodes")
 	}
-	text := and(parts)
-	return strings.ToUpper(text[:1]) + text[1:]
+	return capital(and(parts))
 }
 
 // and joins parts of a sentence.

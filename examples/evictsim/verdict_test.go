@@ -43,9 +43,27 @@ func TestVerdict(t *testing.T) {
 				"1 pod was evicted, needlessly, because its node was back within 10m; 2 evictions were overdue and never happened. " +
 				"No workload had fewer than half of its pods live.",
 		},
-		"a drain": {
+		"a roll that hangs": {
+			simulation.Report{
+				Drains: 91, Drained: 868, DrainsUnfinished: 1, RollsUnfinished: 1, EvictionsRefused: 1, RefusedAtEnd: 1, LongestRefused: 13 * time.Hour, FailedJobs: make([]simulation.FailedJob, 13),
+				StuckRolls:  []simulation.StuckRoll{{Event: 1, Nodes: 300, Replaced: 90, Node: "n"}},
+				StuckDrains: []simulation.StuckDrain{{Node: "m", Ended: simulation.DrainForced, At: time.Hour}, {Node: "n", At: time.Hour, Ended: simulation.DrainUnfinished, Pods: 2, First: "shop/p", Why: "no"}},
+			},
+			"No node was lost: no pod was evicted. 91 nodes were drained: 868 pods had to leave. The roll has replaced 90 of 300 nodes, and still drains node n at the end. " +
+				"The drain of node n has not ended after 1h0m0s, with 2 pods left: pod shop/p: no (and 1 more drain got stuck, too). " +
+				"Disruption budgets refused to let 1 pod go, for up to 13h, until the end. 13 Jobs failed for good.",
+		},
+		"an outage of the API": {
+			simulation.Report{UnknownNodes: 236, Taints: 3, Endpoints: simulation.Endpoints{PodsWithoutEndpoints: 2923, RunningWithoutEndpoints: 2923, MedianWithoutEndpoints: 4 * time.Second, LongestWithoutEndpoints: 8 * time.Second}},
+			"No node was lost, but 236 times nodes were declared not Ready by mistake: no pod was evicted. 2,923 pods lost their endpoints for up to 8s (median 4s) although they ran.",
+		},
+		"a node's own report": {
+			simulation.Report{Taints: 1, Endpoints: simulation.Endpoints{PodsWithoutEndpoints: 2, RunningWithoutEndpoints: 1, MedianWithoutEndpoints: time.Minute, LongestWithoutEndpoints: time.Minute}},
+			"No kubelet fell silent, but nodes were not Ready: no pod was evicted. 2 pods lost their endpoints for up to 1m (median 1m), 1 of them although they ran.",
+		},
+		"evictions from live nodes": {
 			simulation.Report{Pods: 9, Evicted: 2, BudgetsBroken: 1, LongestBelowBudget: time.Minute},
-			"All nodes were live all the time: 2 of 9 pods were evicted. 1 disruption budget was not kept for up to 1m.",
+			"No node was lost: 2 of 9 pods were evicted. 1 disruption budget was not kept for up to 1m.",
 		},
 	} {
 		o := outcome.New("evictkit", "file", nil, simulation.Scenario{}, &c.report, outcome.Ignored{}.Left, nil)
@@ -53,7 +71,7 @@ func TestVerdict(t *testing.T) {
 	}
 	o := outcome.New("evictkit", "file", nil, simulation.Scenario{}, &simulation.Report{Evicted: 2, Pods: 4}, outcome.Ignored{}.Left, nil)
 	o.Breaches = []string{"evicted is 2, expected at most 1", "another"}
-	require.Equal(t, "Not as expected: evicted is 2, expected at most 1 (and 1 more). All nodes were live all the time: 2 of 4 pods were evicted.", verdict(o))
+	require.Equal(t, "Not as expected: evicted is 2, expected at most 1 (and 1 more). No node was lost: 2 of 4 pods were evicted.", verdict(o))
 }
 
 func TestPlayed(t *testing.T) {

@@ -81,7 +81,7 @@ func (a *Amount) of(figure string) (value float64, ok bool) {
 	switch {
 	case a.Time == 0:
 		return a.Number, true
-	case figure == "podHoursLost":
+	case strings.HasPrefix(figure, "podHours"):
 		return a.Time.Hours(), true
 	}
 	return a.Time.Seconds(), strings.HasSuffix(figure, "Seconds")

@@ -9,8 +9,9 @@ import (
 )
 
 // Kind says what a line of a timeline reports. Writes of controllers are [KindCondition], [KindTaint], [KindPodNotReady] and
-// [KindEvict]; [KindCancel], [KindZone] and [KindCluster] are decisions of theirs. [KindSchedule], [KindPending], [KindHeld], [KindDrain]
-// and [KindRemove] are about pods that others move. [KindSettings] comes first, and [KindEvent] is for each event.
+// [KindEvict]; [KindCancel], [KindZone] and [KindCluster] are decisions of theirs. [KindSchedule], [KindPending], [KindHeld],
+// [KindDrain] and [KindRemove] are about pods that others move; [KindDrainEnd] and [KindRollEnd] are about drains that get stuck.
+// [KindSettings] comes first, and [KindEvent] is for each event.
 type Kind string
 
 // Kinds of lines, and when they are written.
@@ -29,6 +30,8 @@ const (
 	KindHeld        Kind = "held"        // a pod of a StatefulSet is not created before another is Ready
 	KindDrain       Kind = "drain"       // a drain evicted a pod
 	KindRemove      Kind = "remove"      // a deleted pod was removed from a node that is out of service
+	KindDrainEnd    Kind = "drainEnd"    // a drain was forced or given up, or had not ended when the simulation did
+	KindRollEnd     Kind = "rollEnd"     // a roll stopped, or had not ended when the simulation did
 )
 
 // Values of Line.Op, and of Line.State in lines of kind cluster.
@@ -74,6 +77,8 @@ func (k Kind) fields() []string {
 		return []string{"pod"}
 	case KindPodNotReady, KindEvict, KindCancel, KindSchedule, KindDrain, KindRemove:
 		return []string{"node", "pod"}
+	case KindDrainEnd, KindRollEnd:
+		return []string{"node"}
 	case KindZone:
 		return []string{"zone", "state", "rate", "ready", "notReady"}
 	case KindCluster:

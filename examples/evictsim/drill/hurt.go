@@ -27,7 +27,7 @@ func (c *Cluster) Hurts(ctx context.Context, r Result, most int) (hurts []Hurt, 
 		}
 	}
 	slices.SortStableFunc(below, func(a, b *simulation.WorkloadReport) int {
-		return cmp.Or(cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(a.LowestReadyShare, b.LowestReadyShare), cmp.Compare(b.PodHoursLost, a.PodHoursLost))
+		return cmp.Or(cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(a.LowestReadyShare, b.LowestReadyShare), cmp.Compare(b.PodHoursMissing, a.PodHoursMissing))
 	})
 	if r.Stuck() > 0 {
 		with, err := c.Play(ctx, r.Loss, true)

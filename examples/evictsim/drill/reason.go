@@ -62,7 +62,7 @@ func stuck(w *simulation.WorkloadReport, r Result, outOfService *Result) reason 
 	if outOfService != nil {
 		freed := outOfService.waits[w.String()]
 		if i := slices.IndexFunc(outOfService.Workloads, func(o simulation.WorkloadReport) bool { return o.String() == w.String() }); i >= 0 &&
-			outOfService.Workloads[i].PodHoursLost > w.PodHoursLost/2 && freed.refusal != nil {
+			outOfService.Workloads[i].PodHoursMissing > w.PodHoursMissing/2 && freed.refusal != nil {
 			because := refusedBy(freed.refusal)
 			because.text = "its pods are stuck, and tainting their nodes out of service would not help: " + because.text
 			return because

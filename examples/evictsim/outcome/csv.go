@@ -85,6 +85,16 @@ func (o *Outcome) waitingRows(row func(of, name, figure, value string)) {
 		row("failedJob", j.Name, "deletedPods", strconv.Itoa(j.Deleted))
 	}
 	counts(row, "understated", "pods", o.Understated)
+	for i := range o.StuckDrains {
+		s := &o.StuckDrains[i]
+		row("stuckDrain", s.Node, "ended", s.Ended)
+		row("stuckDrain", s.Node, "pods", strconv.Itoa(s.Pods))
+		row("stuckDrain", s.Node, "why", s.Why)
+	}
+	for _, s := range o.StuckRolls {
+		row("stuckRoll", s.Node, "nodes", strconv.Itoa(s.Nodes))
+		row("stuckRoll", s.Node, "replaced", strconv.Itoa(s.Replaced))
+	}
 }
 
 // rows calls row for each field of the zone's limit with this number.

@@ -40,6 +40,10 @@ type Outcome struct {
 	Unplaced []Unplaced `json:"unplaced"`
 	// FailedJobs are the Jobs that ended because too many of their pods failed, by name.
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
+	// StuckDrains are the drains that could not evict everything, and StuckRolls the rolls that did not replace all of their
+	// nodes.
+	StuckDrains []StuckDrain `json:"stuckDrains,omitempty"`
+	StuckRolls  []StuckRoll  `json:"stuckRolls,omitempty"`
 	// Understated counts pods by a feature that is not simulated and makes some figures lower bounds: pendingAtEnd,
 	// mostPending and those of lost time.
 	Understated map[string]int `json:"understated,omitempty"`
@@ -102,6 +106,27 @@ type FailedJob struct {
 	Deleted   int     `json:"deletedPods"` // that it still had
 }
 
+// StuckDrain is a drain that was forced or given up, or went on at the end.
+type StuckDrain struct {
+	Node        string  `json:"node"`
+	Event       int     `json:"event"` // its number; negative if a controller drained
+	FromSeconds float64 `json:"fromSeconds"`
+	AtSeconds   float64 `json:"atSeconds"`
+	Ended       string  `json:"ended"`
+	Pods        int     `json:"pods"`  // that were left
+	First       string  `json:"first"` // one of them
+	Why         string  `json:"why"`   // it was not evicted
+}
+
+// StuckRoll is a roll that stopped, or went on at the end.
+type StuckRoll struct {
+	Event          int     `json:"event"`
+	Nodes          int     `json:"nodes"`
+	Replaced       int     `json:"replaced"`
+	Node           string  `json:"node,omitempty"`           // where it stopped, or was at the end
+	StoppedSeconds float64 `json:"stoppedSeconds,omitempty"` // 0 if it went on
+}
+
 // Differences says why two engines differ, and how many lines of their timelines each reason explains.
 type Differences struct {
 	Rows        []Row  `json:"rows"`
@@ -160,6 +185,14 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 		o.FailedJobs = append(o.FailedJobs, FailedJob{j.String(), j.At.Seconds(), j.Failed, j.Deleted})
 	}
 	o.Understated = r.Understated
+	for i := range r.StuckDrains {
+		s := &r.StuckDrains[i]
+		o.StuckDrains = append(o.StuckDrains, StuckDrain{s.Node, s.Event, s.From.Seconds(), s.At.Seconds(), s.Ended, s.Pods, s.First, s.Why})
+	}
+	for i := range r.StuckRolls {
+		s := &r.StuckRolls[i]
+		o.StuckRolls = append(o.StuckRolls, StuckRoll{s.Event, s.Nodes, s.Replaced, s.Node, s.Stopped.Seconds()})
+	}
 	for i := range r.Changes {
 		o.Changes = append(o.Changes, r.Changes[i].AppendJSON(nil))
 	}

@@ -67,6 +67,7 @@ type Series struct {
 	States      []string  `json:"states"`
 	Zones       []Zone    `json:"zones"`
 	Without     []int     `json:"without"`
+	Marked      []int     `json:"marked"` // not Ready by the controller
 	Pending     []int     `json:"pending"`
 	Terminating []int     `json:"terminating"`
 	Evicted     []int     `json:"evicted"`
@@ -88,6 +89,11 @@ type Workload struct {
 	Lowest    int     `json:"lowest"`
 	Below     float64 `json:"below"`
 	BelowHalf float64 `json:"belowHalf"`
+	// Gone is how many pods at most were without endpoints at once, LongestGone for how many seconds one was. Missing are
+	// pod-hours.
+	Gone        int     `json:"gone"`
+	LongestGone float64 `json:"longestGone"`
+	Missing     float64 `json:"missing"`
 	// BelowBudget is for how long a disruption budget was not kept, -1 without one. Short are the places in Live where it was
 	// not kept.
 	BelowBudget float64 `json:"belowBudget"`

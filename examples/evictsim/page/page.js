@@ -188,7 +188,8 @@ function nodes(s) {
     }, layers.map(l => l.sum.map((v, i) => near(z.values[l.k], i) ? v : null)));
   });
   if (quiet.length) box.append(paragraph((quiet.length > 4 ? `The nodes of ${zones.length ? quiet.length + " other" : "all " + quiet.length} zones`
-    : zones.length ? "The nodes of " + list(quiet.map(z => "zone " + z.name)) : `All ${number(quiet.reduce((sum, z) => sum + size(z), 0))} nodes`) + " were live all the time."));
+    : zones.length ? "The nodes of " + list(quiet.map(z => "zone " + z.name)) : `All ${number(quiet.reduce((sum, z) => sum + size(z), 0))} nodes`)
+    + (zones.length || !["unknownNodes", "taints", "kubeletFailures", "drains"].some(key => run.figures[key]) ? " were live all the time." : ` were live, or replaced, at every step of ${span(s.step)}.`)));
 }
 
 // counted adds a chart of numbers over time. A sentence names those that are 0 all the time.
@@ -198,7 +199,7 @@ function counted(box, s, {label, height, all, none, y, unit}) {
     if (all.length > 1) box.append(legend(shown.map(l => [l.label, l.style])));
     const most = Math.max(...shown[0].values);
     overTime(box, {label, height, y, series: lines(shown.map(l => l.style)),
-      rest: `${capital(shown[0].label)}: at most ${number(most)}${unit}, at ${span(shown[0].values.indexOf(most) * s.step)}.`,
+      rest: `${capital(shown[0].label)}: at most ${number(most)}${unit}, at ${span(shown[0].values.indexOf(most) * s.step)}.` + shown.slice(1).filter(l => l.peak).map(l => ` ${capital(l.label)}: at most ${number(Math.max(...l.values))}${unit}.`).join(""),
       read: i => `At ${span(i * s.step)}: ` + shown.map(l => `${number(l.values[i])}${unit} ${l.label}`).join("; "),
     }, shown.map(l => l.values));
     if (idle.length) box.append(paragraph(capital(list(idle.map(l => l.idle))) + "."));
@@ -207,10 +208,11 @@ function counted(box, s, {label, height, all, none, y, unit}) {
 
 function pods(s) {
   $("pods").replaceChildren();
-  counted($("pods"), s, {label: "Pods without a live node", height: 190, y: {incrs: whole}, unit: "", none: "Every pod had a live node all the time.", all: [
+  counted($("pods"), s, {label: "Pods without a live node", height: 190, y: {incrs: whole}, unit: "", none: "Every pod had a live node and its endpoints all the time.", all: [
     {label: "without a live node", values: s.without, style: stroke("b", [], {area: true}), idle: "no pod was without a live node"},
     {label: "Pending", values: s.pending, style: stroke("a", [10, 4]), idle: "no pod was Pending"},
-    {label: "stuck terminating", values: s.terminating, style: stroke("c", [2, 4], {width: 2.5}), idle: "no pod was stuck terminating"}]});
+    {label: "stuck terminating", values: s.terminating, style: stroke("c", [2, 4], {width: 2.5}), idle: "no pod was stuck terminating"},
+    {label: "marked not Ready, so without endpoints", values: s.marked, style: stroke("ink", [12, 4, 2, 4]), idle: "no pod was marked not Ready", peak: true}]});
 }
 
 function rate(s) {
@@ -355,10 +357,11 @@ const loadOrder = {by: 4, down: true};
 function loads() {
   const figure = (title, key, text = number) => ({title, down: true, value: w => w[key], cell: w => text(w[key])});
   const columns = [{title: "workload", value: w => w.name, cell: w => w.name}, figure("desired", "desired"), figure("lowest", "lowest"), figure("below for", "below", span),
-    figure("below half for", "belowHalf", span), figure("below budget for", "belowBudget", v => v < 0 ? "no budget" : span(v)), {title: "live pods from 0 to " + span(horizon()), cell: map}];
+    figure("below half for", "belowHalf", span), figure("pod-hours missing", "missing"), figure("below budget for", "belowBudget", v => v < 0 ? "no budget" : span(v)),
+    figure("most without endpoints", "gone"), figure("one for up to", "longestGone", span), {title: "live pods from 0 to " + span(horizon()), cell: map}];
   $("loads").hidden = !run.workloads.length;
-  if (run.workloads.length) table("loads", run.workloads.some(w => w.belowBudget >= 0) ? columns : columns.toSpliced(5, 1), run.workloads, loadOrder);
-  $("loads-note").textContent = !run.workloads.length ? "No workload was below its desired number of pods."
+  if (run.workloads.length) table("loads", columns.filter((_, i) => (i !== 6 || run.workloads.some(w => w.belowBudget >= 0)) && (i !== 7 && i !== 8 || run.workloads.some(w => w.gone))), run.workloads, loadOrder);
+  $("loads-note").textContent = !run.workloads.length ? "No workload was below its desired number of pods, or without endpoints."
     : (run.more ? "The worst " + run.workloads.length + " of " + (run.workloads.length + run.more) + ". " : "")
     + "The last column is full where all pods are live. It is red, with a line above and below, where fewer are live than the disruption budgets need, or than half if there is none.";
 }
@@ -390,9 +393,12 @@ function tell(who) {
 $("who").onchange = e => tell(e.target.value.trim());
 
 // told are the figures: name, title, and whether fewer is better.
-const told = [["evicted", "pods evicted"], ["needlessEvictions", "needless: node back in 10m", true], ["lostEvictions", "overdue, never evicted", true], ["podHoursLost", "pod-hours lost", true],
+const told = [["evicted", "pods evicted"], ["needlessEvictions", "needless: node back in 10m", true], ["lostEvictions", "overdue, never evicted", true], ["podHoursLost", "pod-hours lost", true], ["podHoursMissing", "pod-hours missing", true],
   ["firstEvictionSeconds", "first eviction"], ["lastEvictionSeconds", "last eviction"], ["evictionDelayMedianSeconds", "median delay"], ["taintedNodes", "nodes tainted"], ["mostPending", "most Pending", true],
-  ["mostTerminating", "most stuck terminating", true], ["workloadsBelowHalf", "workloads below half", true], ["longestBelowHalfSeconds", "longest below half", true], ["budgetsBroken", "budgets not kept", true]];
+  ["mostTerminating", "most stuck terminating", true], ["workloadsBelowHalf", "workloads below half", true], ["longestBelowHalfSeconds", "longest below half", true], ["budgetsBroken", "budgets not kept", true],
+  ["podsWithoutEndpoints", "pods without endpoints", true], ["longestWithoutEndpointsSeconds", "longest without", true], ["evictionsRefused", "refused by budgets"], ["drained", "pods drained"],
+  ["drainsForced", "drains forced", true], ["drainsGivenUp", "drains given up", true], ["drainsUnfinished", "drains unfinished", true], ["rollsUnfinished", "rolls unfinished", true]];
+const rare = new Set(["evictionsRefused", "drained", "drainsForced", "drainsGivenUp", "drainsUnfinished", "rollsUnfinished"]); // shown only if there are any
 const figure = (r, key) => !key.endsWith("Seconds") ? number(r.figures[key]) : r.figures.evicted || !key.includes("viction") ? span(r.figures[key]) : "none";
 const pairs = (dl, list) => dl.replaceChildren(...list.map(([title, value, id]) => { const d = make("div"); d.append(make("dt", title), make("dd", value, id ? {id} : {})); return d; }));
 
@@ -425,7 +431,7 @@ function draw() {
   if (data.runs.length > 1) several();
   $("verdict").textContent = run.verdict;
   $("played").textContent = run.played;
-  pairs($("figures"), told.map(([key, title]) => [title, figure(run, key), "figure-" + key]));
+  pairs($("figures"), told.filter(([key]) => run.figures[key] || !rare.has(key)).map(([key, title]) => [title, figure(run, key), "figure-" + key]));
   pairs($("settings"), [["engine", run.engine], ...run.settings.map(s => [s.name, s.value])]);
   $("notes").replaceChildren(...run.notes.map(text => make("li", text)));
   const recorded = run.series.without.length > 0; // not by programs that make no series

@@ -95,7 +95,7 @@ func (p *Played) ours(ctx context.Context, path string) error {
 func compared(l timeline.Line) (timeline.Line, bool) {
 	l.More = ""
 	switch l.Kind {
-	case timeline.KindSettings, timeline.KindEvent, timeline.KindPending, timeline.KindHeld, timeline.KindDrain, timeline.KindRemove:
+	case timeline.KindSettings, timeline.KindEvent, timeline.KindPending, timeline.KindHeld, timeline.KindDrain, timeline.KindRemove, timeline.KindDrainEnd, timeline.KindRollEnd:
 		return l, false
 	}
 	return l, true

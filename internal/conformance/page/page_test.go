@@ -151,7 +151,7 @@ func TestPageSaysWhatTheJSONSays(t *testing.T) {
 	require.Equal(t, 6, value[int](t, ctx, `document.querySelectorAll(".chart canvas").length`), "two of zones, one of pods, two of rates, one of delays")
 	require.Equal(t, "Zone r1:a lost all of its 60 nodes (below half for 10m) and zone r1:b lost 40 of 60 nodes (below half for 15m): 268 pods were evicted, "+
 		"the slowest 14m15s after its node fell silent, all of them needlessly, because their nodes were back within 10m. "+
-		"2 workloads had fewer than half of their pods live for up to 15m.", value[string](t, ctx, `document.querySelector("#verdict").textContent`))
+		"980 pods lost their endpoints for up to 14m10s (median 9m10s). 2 workloads had fewer than half of their pods live for up to 15m.", value[string](t, ctx, `document.querySelector("#verdict").textContent`))
 	require.Equal(t, []string{"fail zone a at 5m for 10m", "fail 40 nodes of zone b at 25m for 15m"}, value[[]string](t, ctx, `[...document.querySelectorAll("#events span")].map(e => e.textContent)`))
 	require.Contains(t, value[string](t, ctx, `document.getElementById("nodes").textContent`), "The nodes of zone r1:c were live all the time.", "in words, because there is nothing to draw")
 
@@ -166,7 +166,7 @@ func TestPageSaysWhatTheJSONSays(t *testing.T) {
 	require.Equal(t, "default/ReplicaSet/a", value[string](t, ctx, `document.querySelector("#loads tbody td").textContent`))
 	require.NoError(t, chromedp.Do(ctx, chromedp.Focus(chromedp.CSS("#pods .chart"))))
 	value[bool](t, ctx, `document.querySelector("#pods .chart").dispatchEvent(new KeyboardEvent("keydown", {key: "PageDown"}))`)
-	require.Regexp(t, `^At 2m.*: 0 without a live node; 0 stuck terminating$`, value[string](t, ctx, `document.querySelector("#pods .read").textContent`))
+	require.Regexp(t, `^At 2m.*: 0 without a live node; 0 stuck terminating; 0 marked not Ready, so without endpoints$`, value[string](t, ctx, `document.querySelector("#pods .read").textContent`))
 	require.Regexp(t, `^At 2m.*: 60 live$`, value[string](t, ctx, `document.querySelector("#nodes .read").textContent`), "all charts are read at the same time")
 
 	everywhere(t, ctx, "embedded")
@@ -192,8 +192,8 @@ func TestPageOfBudgets(t *testing.T) {
 	row := func(of string) string {
 		return `[...document.querySelectorAll("#loads tbody tr")].find(tr => tr.firstChild.textContent === "default/ReplicaSet/` + of + `")`
 	}
-	require.Equal(t, "18m", value[string](t, ctx, row("web")+`.children[5].textContent`))
-	require.Equal(t, "no budget", value[string](t, ctx, row("free")+`.children[5].textContent`))
+	require.Equal(t, "18m", value[string](t, ctx, row("web")+`.children[6].textContent`))
+	require.Equal(t, "no budget", value[string](t, ctx, row("free")+`.children[6].textContent`))
 	pixel := func(of string, x int) string {
 		return value[string](t, ctx, `(map => {
 			const copy = new OffscreenCanvas(map.width, map.height).getContext("2d", {willReadFrequently: true});
@@ -353,7 +353,7 @@ func TestPageOfASweep(t *testing.T) {
 	require.Equal(t, "Of 10 runs, nodeEvictionRate 0.01 evicted the fewest pods (78), and nodeEvictionRate 5 lost the fewest pod-hours (118).", value[string](t, ctx, `document.querySelector("main .verdict").textContent`))
 	require.True(t, value[bool](t, ctx, `[...document.querySelectorAll("main canvas")].every(c => document.getElementById("runs").compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING)`))
 	require.Equal(t, 10, value[int](t, ctx, `document.querySelectorAll("#runs tbody tr").length`))
-	require.Equal(t, []string{"78", "54", "54", "118", "6m6s"}, value[[]string](t, ctx, `[...document.querySelectorAll("#runs .best")].map(e => e.textContent)`), "the best of each column")
+	require.Equal(t, []string{"78", "54", "924", "54", "118", "118", "6m6s"}, value[[]string](t, ctx, `[...document.querySelectorAll("#runs .best")].map(e => e.textContent)`), "the best of each column")
 	require.Equal(t, "0.01", value[string](t, ctx, `document.querySelector(".end").textContent`))
 	everywhere(t, ctx, "sweep")
 	marksDiffer(t, ctx)
@@ -374,6 +374,19 @@ func TestPageOfASweep(t *testing.T) {
 	require.NoError(t, chromedp.Do(ctx, chromedp.SetValue(chromedp.CSS("#run"), "0")))
 	value[bool](t, ctx, `document.getElementById("run").dispatchEvent(new Event("change"))`)
 	require.Equal(t, "78", value[string](t, ctx, `document.getElementById("figure-evicted").textContent`))
+	require.Empty(t, messages(), "the console is silent")
+}
+
+// TestPageOfARoll: nothing says that all went well above a chart or a figure that says otherwise.
+func TestPageOfARoll(t *testing.T) {
+	scenario := filepath.Join(t.TempDir(), "roll.yaml")
+	require.NoError(t, os.WriteFile(scenario, []byte("cluster: {zones: [{name: a, nodes: 3, podsPerNode: 2}]}\nevents: [{at: 1m, roll: {zone: a, after: 5m}}]\nreschedule: {}\nuntil: 10m\n"), 0o600))
+	path, _ := written(t, "--scenario", scenario)
+	ctx, messages := open(t, path)
+	require.NotContains(t, value[string](t, ctx, `document.querySelector("main").innerText`), "all the time, and no pod")
+	require.NotContains(t, value[string](t, ctx, `document.getElementById("nodes").innerText`), "live all the time")
+	require.Equal(t, "1", value[string](t, ctx, `document.getElementById("figure-rollsUnfinished").textContent`))
+	require.Contains(t, value[string](t, ctx, `document.getElementById("notes").innerText`), "Warning: event 1 (at 1m0s): the roll has replaced")
 	require.Empty(t, messages(), "the console is silent")
 }
 

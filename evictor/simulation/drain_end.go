@@ -1,0 +1,202 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+)
+
+// Values of Drain.Then and Roll.Then: what happens when a node's timeout is over and pods are left that a budget protects.
+const (
+	// ThenGiveUp ends the drain: the node stays cordoned and keeps the pods, and a roll stops there. So do `kubectl drain
+	// --timeout` and managed node groups without force.
+	ThenGiveUp = "giveUp"
+	// ThenForce deletes the pods without asking budgets, as Karpenter's terminationGracePeriod, Cluster API's
+	// nodeDrainTimeout and managed node groups with force do.
+	ThenForce = "force"
+)
+
+// Values of StuckDrain.Ended.
+const (
+	DrainForced     = "forced"
+	DrainGivenUp    = "givenUp"
+	DrainUnfinished = "unfinished" // the simulation ended first
+)
+
+// StuckDrain is a drain that could not evict all pods of its node.
+type StuckDrain struct {
+	Node  string
+	Event int           // the number of the event that asked for it; negative if a controller did
+	From  time.Duration // when it began
+	At    time.Duration // when it was forced or given up, or the end of the simulation
+	Ended string        // DrainForced, DrainGivenUp or DrainUnfinished
+	Pods  int           // how many were left then
+	First string        // one of these, as namespace/name
+	Why   string        // why that pod was not evicted
+
+	asked time.Duration // when the event happened
+}
+
+// String says which drain it is, and what became of it.
+func (s *StuckDrain) String() string {
+	text := map[string]string{DrainForced: "was forced", DrainGivenUp: "was given up", DrainUnfinished: "has not ended"}[s.Ended]
+	left := "1 pod"
+	if s.Pods != 1 {
+		left = fmt.Sprintf("%d pods", s.Pods)
+	}
+	return fmt.Sprintf("the drain of node %s %s after %v, with %s left: pod %s: %s", s.Node, text, s.At-s.From, left, s.First, s.Why)
+}
+
+// StuckRoll is a roll that did not replace all of its nodes.
+type StuckRoll struct {
+	Event           int           // its number
+	From            time.Duration // when it began
+	Nodes, Replaced int
+	Node            string        // where it stopped, or which node it drained at the end; empty if it waited then
+	Stopped         time.Duration // when the drain of that node was given up; 0 if the simulation ended first
+}
+
+// String says how far it came.
+func (s *StuckRoll) String() string {
+	text := fmt.Sprintf("the roll has replaced %d of %d nodes", s.Replaced, s.Nodes)
+	switch {
+	case s.Stopped > 0:
+		return fmt.Sprintf("%s, and stopped at node %s at %v", text, s.Node, s.Stopped)
+	case s.Node != "":
+		return text + ", and still drains node " + s.Node + " at the end"
+	default:
+		return text + " by the end"
+	}
+}
+
+// checkTimeout reports the faults of a drain's or a roll's timeout.
+func checkTimeout(f *faults, timeout time.Duration, then string) {
+	notNegative(f, "timeout", timeout)
+	switch {
+	case then != "" && then != ThenGiveUp && then != ThenForce:
+		f.add("then: %q is neither %s nor %s", then, ThenGiveUp, ThenForce)
+	case then != "" && timeout == 0:
+		f.add("then: %s needs a timeout", then)
+	}
+}
+
+// timeoutText describes a timeout after the nodes it is about.
+func timeoutText(timeout time.Duration, then string) string {
+	if timeout == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (after %v %s)", timeout, cmp.Or(then, ThenGiveUp))
+}
+
+// timesOut ends a drain whose timeout is over: it is given up, or deletes what is left.
+func (p *player) timesOut(d *drain) {
+	d.deadline = never
+	if d.by.Drain.Then != ThenForce {
+		d.ended = drainGivenUp
+		p.stuck(d, DrainGivenUp)
+		return
+	}
+	p.stuck(d, DrainForced)
+	d.forced = true
+	p.empty(d)
+}
+
+// stuck records what became of a drain, and tells it.
+func (p *player) stuck(d *drain, ended string) {
+	c := p.cluster
+	s := StuckDrain{
+		Node: c.nodes[d.node].name, Event: d.by.Number, From: d.from, At: c.Clock.Elapsed(), Ended: ended,
+		Pods: d.left.pods, First: d.left.first.String(), Why: d.left.why, asked: d.by.At,
+	}
+	switch ended {
+	case DrainForced:
+		p.report.DrainsForced++
+	case DrainGivenUp:
+		p.report.DrainsGivenUp++
+	case DrainUnfinished:
+		p.report.DrainsUnfinished++
+	}
+	p.report.StuckDrains = append(p.report.StuckDrains, s)
+	c.tellHappening(s.Node, s.String())
+	p.line(timeline.Line{T: s.At, Kind: timeline.KindDrainEnd, Node: s.Node, More: timeline.Fields{"ended": ended, "pods": s.Pods, "reason": joinPodName(d.left.first.Namespace, d.left.first.Name) + ": " + s.Why}.String()})
+}
+
+// stuckRoll records a roll that did not come to its end, and tells it.
+func (p *player) stuckRoll(r *roll, stopped time.Duration) {
+	s := StuckRoll{Event: r.event.Number, From: r.event.At, Nodes: r.all, Replaced: r.replaced, Stopped: stopped}
+	if r.now != nil {
+		s.Node = p.cluster.nodes[r.now.node].name
+	}
+	p.report.RollsUnfinished++
+	p.report.StuckRolls = append(p.report.StuckRolls, s)
+	ended := DrainUnfinished
+	if stopped > 0 {
+		ended = DrainGivenUp
+		p.cluster.tellHappening(s.Node, s.String())
+	}
+	p.line(timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindRollEnd, Node: s.Node, More: timeline.Fields{"ended": ended, "number": s.Event, "of": s.Nodes, "replaced": s.Replaced}.String()})
+}
+
+// endDrains records the drains and rolls that go on at the end of the simulation, and warns of all that did not end by
+// themselves.
+func (p *player) endDrains() {
+	for _, d := range p.drains {
+		p.stuck(d, DrainUnfinished)
+	}
+	for i := range p.rolls {
+		p.stuckRoll(&p.rolls[i], 0)
+	}
+	r := &p.report
+	for i := range r.StuckRolls {
+		s := &r.StuckRolls[i]
+		r.Warnings = append(r.Warnings, askedBy(s.Event, s.From)+": "+s.String())
+	}
+	r.Warnings = append(r.Warnings, warnOfDrains(r.StuckDrains)...)
+}
+
+// warnOfDrains returns one warning for each event and each way to end.
+func warnOfDrains(all []StuckDrain) (warnings []string) {
+	type group struct {
+		event int
+		ended string
+	}
+	var groups []group
+	members := make(map[group][]*StuckDrain)
+	for i := range all {
+		g := group{max(all[i].Event, -1), all[i].Ended}
+		if members[g] == nil {
+			groups = append(groups, g)
+		}
+		members[g] = append(members[g], &all[i])
+	}
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(a.event, b.event) })
+	for _, g := range groups {
+		of := members[g]
+		text := askedBy(of[0].Event, of[0].asked) + ": " + of[0].String()
+		if more := len(of) - 1; more > 0 {
+			text += fmt.Sprintf(" (and %d more)", more)
+		}
+		warnings = append(warnings, text)
+	}
+	return warnings
+}
+
+// askedBy names who asked for a drain.
+func askedBy(event int, at time.Duration) string {
+	if event < 0 {
+		return fmt.Sprintf("a controller (at %v)", at)
+	}
+	return fmt.Sprintf("event %d (at %v)", event, at)
+}
+
+// tellKept tells that a drain may not evict a pod.
+func (c *cluster) tellKept(node string, pod evictor.PodKey, why error) {
+	if c.happened == nil {
+		return
+	}
+	c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Kept: pod, Text: fmt.Sprintf("pod %s: the drain tries again every %s: %s", pod, drainAgain, textOf(why))})
+}

@@ -1,0 +1,101 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+)
+
+// endpoints follows the pods that the controller has marked not Ready, which takes them out of the endpoints of their
+// services.
+type endpoints struct {
+	since         map[int32]int64 // when each was marked, by its place in cluster.pods
+	times         []time.Duration // how long, of those that are no longer
+	pods, running int             // different pods that were marked, and those of them that ran meanwhile
+	now, most     int
+}
+
+// Endpoints says how many pods were marked not Ready, so that services did not send them requests, and for how long.
+// RunningWithoutEndpoints counts those that ran all the same: their nodes were only cut off, or lived.
+type Endpoints struct {
+	PodsWithoutEndpoints    int           `figure:"podsWithoutEndpoints"`
+	RunningWithoutEndpoints int           `figure:"runningWithoutEndpoints"`
+	MedianWithoutEndpoints  time.Duration `figure:"medianWithoutEndpointsSeconds"`
+	LongestWithoutEndpoints time.Duration `figure:"longestWithoutEndpointsSeconds"`
+}
+
+// mark marks a pod not Ready.
+func (c *cluster) mark(i int32) {
+	c.setReady(i, false)
+	p, n, e := &c.pods[i], &c.nodes[c.pods[i].node], &c.endpoints
+	if e.since == nil {
+		e.since = make(map[int32]int64)
+	}
+	e.since[i], p.marked = c.now(), true
+	n.marked++
+	e.now++
+	e.most = max(e.most, e.now)
+	runs := !n.failed || n.parted
+	if runs && !p.wasMarkedRunning {
+		e.running++
+	}
+	if !p.wasMarked {
+		e.pods++
+	}
+	if w := c.workloadOf(p); w != nil {
+		w.marks(1, !p.wasMarked)
+	}
+	p.wasMarked, p.wasMarkedRunning = true, p.wasMarkedRunning || runs
+}
+
+// unmark forgets that the controller has marked the pod not Ready.
+func (c *cluster) unmark(i int32) {
+	p, e := &c.pods[i], &c.endpoints
+	if !p.marked {
+		return
+	}
+	took := c.now() - e.since[i]
+	p.marked = false
+	c.nodes[p.node].marked--
+	e.now--
+	e.times = append(e.times, time.Duration(took))
+	delete(e.since, i)
+	if w := c.workloadOf(p); w != nil {
+		w.marks(-1, false)
+		w.longestMarked = max(w.longestMarked, took)
+	}
+}
+
+// workloadOf returns the workload that a pod counts for, nil if there is none.
+func (c *cluster) workloadOf(p *pod) *workload {
+	if p.member == 0 || c.levels.members[p.member-1].workload < 0 {
+		return nil
+	}
+	return &c.levels.workloads[c.levels.members[p.member-1].workload]
+}
+
+// marks counts a pod of the workload that is marked (1), or no longer (-1).
+func (w *workload) marks(by int, first bool) {
+	w.marked += by
+	w.mostMarked = max(w.mostMarked, w.marked)
+	if first {
+		w.everMarked++
+	}
+}
+
+// reportEndpoints ends the times of all pods that are marked now. Nothing may happen to pods afterwards.
+func (c *cluster) reportEndpoints() Endpoints {
+	e := &c.endpoints
+	for i, since := range e.since {
+		took := c.now() - since
+		e.times = append(e.times, time.Duration(took))
+		if w := c.workloadOf(&c.pods[i]); w != nil {
+			w.longestMarked = max(w.longestMarked, took)
+		}
+	}
+	r := Endpoints{PodsWithoutEndpoints: e.pods, RunningWithoutEndpoints: e.running}
+	if n := len(e.times); n > 0 {
+		slices.Sort(e.times)
+		r.MedianWithoutEndpoints, r.LongestWithoutEndpoints = e.times[(n-1)/2], e.times[n-1]
+	}
+	return r
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor/simulation"
+)
+
+// The sentences of a verdict about what is not an eviction by the evictor. Each is empty if there is nothing to say.
+
+// notLive says which nodes were not live all the time, or how many counted as not Ready although they were.
+func notLive(r *simulation.Report) string {
+	if lost := lostNodes(r); lost != "" {
+		return lost
+	}
+	waited := time.Duration(0)
+	for i := range r.Zones {
+		waited = max(waited, r.Zones[i].NodesWaited)
+	}
+	switch {
+	case r.UnknownNodes > 0:
+		return fmt.Sprintf("No node was lost, but %s not Ready by mistake", times(r.UnknownNodes, "a node was declared", "nodes were declared"))
+	case r.Taints > 0 || waited > 0:
+		return "No kubelet fell silent, but nodes were not Ready"
+	case r.KubeletFailures > 0:
+		return "Nodes fell silent for a moment"
+	}
+	return ""
+}
+
+// times counts how often something happened, in words.
+func times(n int, once, often string) string {
+	if n == 1 {
+		return "once " + once
+	}
+	return count(n) + " times " + often
+}
+
+// withoutEndpoints says how many pods lost their endpoints, and for how long.
+func withoutEndpoints(r *simulation.Report) string {
+	if r.PodsWithoutEndpoints == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%s lost %s endpoints for up to %s", some(r.PodsWithoutEndpoints, "pod"), plural(r.PodsWithoutEndpoints, "its", "their"), short(r.LongestWithoutEndpoints))
+	if r.PodsWithoutEndpoints > 1 {
+		text += " (median " + short(r.MedianWithoutEndpoints) + ")"
+	}
+	switch running := r.RunningWithoutEndpoints; {
+	case running == r.PodsWithoutEndpoints:
+		text += " although " + plural(running, "it", "they") + " ran"
+	case running > 0:
+		text += ", " + count(running) + " of them although they ran"
+	}
+	return text + "."
+}
+
+// drains says how many pods drains moved, and which drains and rolls did not come to their end.
+func drains(r *simulation.Report) (sentences []string) {
+	if r.Drains == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%s drained: %s had to leave", plural(r.Drains, "1 node was", count(r.Drains)+" nodes were"), some(r.Drained, "pod"))
+	if r.DrainedByForce > 0 {
+		text += fmt.Sprintf(", %s of them by force", count(r.DrainedByForce))
+	}
+	sentences = append(sentences, text+".")
+	for i := range r.StuckRolls[:min(len(r.StuckRolls), 1)] {
+		sentences = append(sentences, sentence(r.StuckRolls[i].String(), len(r.StuckRolls)-1, "roll"))
+	}
+	if len(r.StuckDrains) > 0 {
+		worst := &r.StuckDrains[0]
+		for i := range r.StuckDrains {
+			if s := &r.StuckDrains[i]; cmp.Or(rank(s)-rank(worst), int(s.At-s.From-worst.At+worst.From)) > 0 {
+				worst = s
+			}
+		}
+		sentences = append(sentences, sentence(worst.String(), len(r.StuckDrains)-1, "drain"))
+	}
+	return sentences
+}
+
+// rank orders what became of drains: one that never ends is worst.
+func rank(s *simulation.StuckDrain) int {
+	return map[string]int{simulation.DrainForced: 1, simulation.DrainGivenUp: 2, simulation.DrainUnfinished: 3}[s.Ended]
+}
+
+func sentence(text string, more int, thing string) string {
+	if more > 0 {
+		text += fmt.Sprintf(" (and %s got stuck, too)", some(more, "more "+thing))
+	}
+	return capital(text) + "."
+}
+
+// failed says how many Jobs failed.
+func failed(r *simulation.Report) string {
+	if len(r.FailedJobs) == 0 {
+		return ""
+	}
+	return some(len(r.FailedJobs), "Job") + " failed for good."
+}
+
+// refused says what disruption budgets held back.
+func refused(r *simulation.Report) string {
+	if r.EvictionsRefused == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("Disruption budgets refused to let %s go, for up to %s", some(r.EvictionsRefused, "pod"), short(r.LongestRefused))
+	switch {
+	case r.RefusedAtEnd == r.EvictionsRefused:
+		text += ", until the end"
+	case r.RefusedAtEnd > 0:
+		text += ", " + count(r.RefusedAtEnd) + " of them until the end"
+	}
+	return text + "."
+}
+
+// quiet says that nothing at all happened to nodes and pods.
+func quiet(r *simulation.Report) bool {
+	return notLive(r) == "" && r.Evicted+r.Drains+r.Drained+r.Removed+r.PodsWithoutEndpoints+r.MostPending+r.MostTerminating+r.EvictionsRefused+r.LostEvictions+len(r.FailedJobs) == 0 &&
+		r.PodHoursLost == 0 && r.PodHoursMissing == 0
+}

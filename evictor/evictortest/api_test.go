@@ -64,6 +64,26 @@ func TestAPodObjectWithoutANamespaceIsInDefault(t *testing.T) {
 	require.False(t, ok)
 }
 
+// A pod object tolerates what the API server's admission lets it, but for the taints that it says something about itself.
+func TestAPodObjectToleratesAsAdmissionLetsIt(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	c.Start(evictor.DefaultConfig())
+	pod := func(name string, tolerations ...v1.Toleration) {
+		c.AddPodObject(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.PodSpec{NodeName: "a-0", Tolerations: tolerations}})
+	}
+	pod("usual")
+	pod("own", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+	pod("ever", v1.Toleration{Operator: v1.TolerationOpExists})
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"own"}, c.EvictedFrom("a-0"))
+	c.Advance(4 * time.Minute)
+	require.Equal(t, []string{"own", "usual"}, c.EvictedFrom("a-0"))
+	require.Empty(t, c.EvictedFrom("a-1"))
+	c.DeleteNode("a-1")
+	require.Empty(t, c.EvictedFrom("a-1"), "it was there")
+}
+
 // Deadlines count from when a pod was bound, and programs decide by annotations.
 func TestAPodObjectHasATimeAndItsAnnotations(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3))

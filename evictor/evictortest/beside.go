@@ -34,6 +34,7 @@ func (s source) Feed(to evictor.Target, _ evictor.Config) error {
 type feeds Cluster
 
 func (f *feeds) NodeChanged(name string) {
+	f.known[name] = true
 	for _, to := range f.feeds {
 		to.NodeChanged(name)
 	}

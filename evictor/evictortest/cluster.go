@@ -40,6 +40,7 @@ type Cluster struct {
 	world   *simulation.World
 	api     evictor.Clients // of the world
 	lines   []timeline.Line
+	known   map[string]bool // the nodes that there are or were
 	faults  []func(write, object string) error
 	down    error
 	unread  error // what reading a lease fails with
@@ -78,6 +79,9 @@ func Zone(name string, nodes int) Option {
 		if region, rest, ok := strings.Cut(name, ":"); ok {
 			key = zone.Key{Region: region, Zone: rest}
 		}
+		if nodes < 0 {
+			l.fault = fmt.Sprintf("Zone(%q, %d): the number of nodes must not be negative", name, nodes)
+		}
 		l.zones = append(l.zones, zoneLayout{key, nodes})
 	}
 }
@@ -85,7 +89,12 @@ func Zone(name string, nodes int) Option {
 // PodsPerNode gives every node that many pods in namespace default, owned by a ReplicaSet and named <node>-p0,
 // <node>-p1, …
 func PodsPerNode(n int) Option {
-	return once("PodsPerNode", func(l *layout) { l.podsPerNode = n })
+	return once("PodsPerNode", func(l *layout) {
+		if n < 0 {
+			l.fault = fmt.Sprintf("PodsPerNode(%d): the number must not be negative", n)
+		}
+		l.podsPerNode = n
+	})
 }
 
 // NodeLabels gives every node the labels that the function returns for its name, in addition to those of its zone,
@@ -139,7 +148,7 @@ func New(t TB, options ...Option) *Cluster {
 	if l.interval <= 0 || l.report <= 0 {
 		t.Fatalf("evictortest: the periods of kubelets must be positive")
 	}
-	c := &Cluster{t: t, clock: testingclock.NewFakeClock(Epoch)}
+	c := &Cluster{t: t, clock: testingclock.NewFakeClock(Epoch), known: make(map[string]bool)}
 	world, err := simulation.New(simulation.Scenario{
 		Read: l.add, LeaseInterval: l.interval, StatusInterval: l.report, LeasesTogether: true, Clock: c.clock,
 		Timeline: func(line timeline.Line) error {
@@ -152,6 +161,9 @@ func New(t TB, options ...Option) *Cluster {
 	c.must(err)
 	c.world, c.api = world, world.Clients()
 	c.must(c.api.Source.Feed((*feeds)(c), evictor.Config{}))
+	for node := range c.api.Nodes.Nodes {
+		c.known[node.Name] = true
+	}
 	return c
 }
 
@@ -292,16 +304,25 @@ func (c *Cluster) step() {
 	}
 }
 
-// Advance lets d of virtual time pass. A negative d counts as 0.
+// maxSteps is how often Advance steps at one instant. An evictor that works is done after a few steps.
+const maxSteps = 10_000
+
+// Advance lets d of virtual time pass. A negative d counts as 0. The test fails if a controller asks again and again to
+// be stepped at the same instant.
 func (c *Cluster) Advance(d time.Duration) {
 	c.t.Helper()
 	until := c.elapsed() + max(d, 0)
 	c.step() // whatever the test has done since the last call
-	for {
+	for steps, at := 0, c.elapsed(); ; steps++ {
 		next := c.turns(min(until, max(c.due(), c.elapsed())))
 		c.step()
-		if next >= until && c.due() > next {
+		switch now := c.elapsed(); {
+		case next >= until && c.due() > next:
 			return
+		case now > at:
+			steps, at = 0, now
+		case steps == maxSteps:
+			c.t.Fatalf("evictortest: Advance has stepped the controllers %d times at %s, and one of them still says that it is due", steps, now)
 		}
 	}
 }
@@ -350,8 +371,10 @@ func (c *Cluster) Timeline() []string {
 // Evicted returns the pods evicted so far, in order: as name, or namespace/name if the namespace is not default.
 func (c *Cluster) Evicted() []string { return c.evicted(func(timeline.Line) bool { return true }) }
 
-// EvictedFrom is Evicted for one node.
+// EvictedFrom is Evicted for one node. The test fails if there never was a node of that name.
 func (c *Cluster) EvictedFrom(node string) []string {
+	c.t.Helper()
+	c.exists(node)
 	return c.evicted(func(l timeline.Line) bool { return l.Node == node })
 }
 
@@ -367,8 +390,22 @@ func (c *Cluster) evicted(which func(timeline.Line) bool) []string {
 	return pods
 }
 
-// Taints returns the taints of a node as key:effect, in order; nil if there is no such node.
+// exists fails the test unless there is or was such a node.
+func (c *Cluster) exists(node string) {
+	c.t.Helper()
+	c.mu.Lock()
+	known, all := c.known[node], slices.Sorted(maps.Keys(c.known))
+	c.mu.Unlock()
+	if !known {
+		c.t.Fatalf("evictortest: there never was a node %q, only %s", node, strings.Join(all, ", "))
+	}
+}
+
+// Taints returns the taints of a node as key:effect, in order; nil if it was deleted. The test fails if there never was a
+// node of that name.
 func (c *Cluster) Taints(node string) (list []string) {
+	c.t.Helper()
+	c.exists(node)
 	if n, ok := (*stores)(c).Node(node); ok {
 		for i := range n.Spec.Taints {
 			list = append(list, n.Spec.Taints[i].ToString())
@@ -377,8 +414,11 @@ func (c *Cluster) Taints(node string) (list []string) {
 	return list
 }
 
-// HasNoExecute reports whether the node has a not-ready or unreachable taint with effect NoExecute.
+// HasNoExecute reports whether the node has a not-ready or unreachable taint with effect NoExecute. The test fails if
+// there never was a node of that name.
 func (c *Cluster) HasNoExecute(node string) bool {
+	c.t.Helper()
+	c.exists(node)
 	n, ok := (*stores)(c).Node(node)
 	for i := 0; ok && i < len(n.Spec.Taints); i++ {
 		if taints.OwnNoExecute(&n.Spec.Taints[i]) {

@@ -134,14 +134,14 @@ func (c *Cluster) AddNode(node string, key zone.Key) {
 	c.add(newNode(node, c.clock.Now(), labelled(key, nil)))
 }
 
-// AddPod adds a Ready pod with these tolerations and without an owner. Here and below, a pod's name is namespace/name, or
-// just name in namespace default.
+// AddPod adds a Ready pod with just these tolerations and without an owner; without any, it leaves as soon as its node
+// is tainted NoExecute. Here and below, a pod's name is namespace/name, or just name in namespace default.
 func (c *Cluster) AddPod(name, node string, tolerations ...v1.Toleration) {
 	c.t.Helper()
 	c.add(newPod(name, node, c.clock.Now(), tolerations))
 }
 
-// DeletePod deletes a pod.
+// DeletePod deletes a pod. On a failed node it stays, terminating, until its kubelet is back or the node is deleted.
 func (c *Cluster) DeletePod(name string) {
 	c.t.Helper()
 	c.do(simulation.Event{DeletePod: &simulation.Pod{Name: name}})
@@ -240,18 +240,29 @@ func (c *Cluster) Relabel(node string, key zone.Key) {
 
 // AddPodObject adds a pod with this object's UID, labels, annotations, controller, times, conditions, phase and tolerations,
 // and with what its containers request. Its node must exist. An empty namespace means default. If the object has no
-// CreationTimestamp, the pod was created now.
+// CreationTimestamp, the pod was created now. If it has no conditions, it is Ready. As the API server's admission does,
+// AddPodObject makes it tolerate not-ready and unreachable for 300 seconds, unless it has tolerations of its own for them.
 func (c *Cluster) AddPodObject(pod *v1.Pod) {
 	c.t.Helper()
-	if pod != nil && pod.CreationTimestamp.IsZero() {
+	if pod != nil {
 		pod = pod.DeepCopy()
-		pod.CreationTimestamp = metav1.NewTime(c.clock.Now())
+		if pod.CreationTimestamp.IsZero() {
+			pod.CreationTimestamp = metav1.NewTime(c.clock.Now())
+		}
+		own := pod.Spec.Tolerations
+		for _, key := range []string{v1.TaintNodeNotReady, v1.TaintNodeUnreachable} {
+			if !slices.ContainsFunc(own, func(t v1.Toleration) bool {
+				return (t.Key == key || t.Key == "") && (t.Effect == v1.TaintEffectNoExecute || t.Effect == "")
+			}) {
+				pod.Spec.Tolerations = append(pod.Spec.Tolerations, TolerateFor(key, 300))
+			}
+		}
 	}
 	c.add(pod)
 }
 
-// PodReady sets the Ready condition of a pod, as its kubelet would.
-func (c *Cluster) PodReady(pod string, ready bool) {
+// SetPodReady sets the Ready condition of a pod, as its kubelet would.
+func (c *Cluster) SetPodReady(pod string, ready bool) {
 	c.t.Helper()
 	c.updatePod(pod, func(p *v1.Pod) {
 		status := map[bool]v1.ConditionStatus{true: v1.ConditionTrue, false: v1.ConditionFalse}[ready]

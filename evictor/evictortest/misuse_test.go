@@ -1,7 +1,9 @@
 package evictortest_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -34,6 +36,19 @@ func TestMisuseSaysWhatIsWrong(t *testing.T) {
 		{"RestartBeforeStart", "cannot restart an evictor that Start did not begin", func(c *evictortest.Cluster) { c.Restart() }},
 		{"TwoOptionsAtStart", "Start with 2 Options, of which only one could count", func(c *evictortest.Cluster) {
 			c.Start(evictor.DefaultConfig(), evictor.Options{}, evictor.Options{})
+		}},
+		{"EvictedFromNoNode", `there never was a node "typo", only a-0`, func(c *evictortest.Cluster) { c.EvictedFrom("typo") }},
+		{"TaintsOfNoNode", `there never was a node "typo", only a-0`, func(c *evictortest.Cluster) { c.Taints("typo") }},
+		{"NoExecuteOfNoNode", `there never was a node "typo", only a-0`, func(c *evictortest.Cluster) { c.HasNoExecute("typo") }},
+		{"DriveThatIsAlwaysDue", "Advance has stepped the controllers 10000 times at 0s, and one of them still says that it is due", func(c *evictortest.Cluster) {
+			c.Drive(func(context.Context) (time.Time, error) { return c.Clock().Now(), nil })
+			c.Advance(time.Minute)
+		}},
+		{"NegativeZone", `Zone("a", -1): the number of nodes must not be negative`, func(*evictortest.Cluster) {
+			evictortest.New(fatal{}, evictortest.Zone("a", -1))
+		}},
+		{"NegativePods", "PodsPerNode(-1): the number must not be negative", func(*evictortest.Cluster) {
+			evictortest.New(fatal{}, evictortest.PodsPerNode(-1))
 		}},
 		{"OptionTwice", "PodsPerNode is given twice", func(*evictortest.Cluster) {
 			evictortest.New(fatal{}, evictortest.PodsPerNode(1), evictortest.PodsPerNode(2))

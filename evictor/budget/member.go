@@ -1,6 +1,9 @@
 package budget
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // member is what is known about one member.
 type member[K comparable] struct {
@@ -43,11 +46,15 @@ func (s *standing) well() int64 {
 }
 
 // Set adds a member or updates it. An update does not end an action on the member. It is O(log n) and does not allocate
-// for a member that stays in its groups.
+// for a member that stays in its groups. It panics for a key that differs from itself, such as NaN, because no call could
+// ever find it again.
 func (b *Budget[K, M]) Set(key K, m M) { b.SetAt(key, m, b.now()) }
 
 // SetAt is Set at a reading of the clock.
 func (b *Budget[K, M]) SetAt(key K, m M, now time.Time) {
+	if key != key { //nolint:gocritic,staticcheck // NaN
+		panic(fmt.Sprintf("budget: Set of the key %v, which differs from itself: no call could find the member", key)) //nolint:forbidigo // a bug of the caller's
+	}
 	next := standing{weight: 1, counts: true, actionable: true} // call the program's functions before taking the lock
 	if f := b.config.Weight; f != nil {
 		next.weight = min(max(f(m), 0), maxWeight)

@@ -131,10 +131,31 @@ func (t *trial[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
 // use (ErrNotEmpty), the version is unknown, or the snapshot names an unknown bound or contains an impossible value.
 func (b *Budget[K, M]) Restore(s Snapshot[K]) error { return b.RestoreAt(s, b.now()) }
 
+// unfindable returns a key that differs from itself, such as NaN.
+func (s *Snapshot[K]) unfindable() (key K, some bool) {
+	differs := func(key K) bool { return key != key } //nolint:gocritic,staticcheck // NaN
+	for _, keys := range s.Acting {
+		if i := slices.IndexFunc(keys, differs); i >= 0 {
+			return keys[i], true
+		}
+	}
+	for i := range s.Groups {
+		for _, one := range s.Groups[i].Recent {
+			if differs(one.Key) {
+				return one.Key, true
+			}
+		}
+	}
+	return key, false
+}
+
 // RestoreAt is Restore at a reading of the clock.
 func (b *Budget[K, M]) RestoreAt(s Snapshot[K], now time.Time) error {
 	if s.Version != SnapshotVersion {
 		return fmt.Errorf("budget: cannot restore a snapshot of version %d, only of version %d", s.Version, SnapshotVersion)
+	}
+	if key, broken := s.unfindable(); broken {
+		return fmt.Errorf("budget: snapshot: the key %v differs from itself: no call could find the member", key)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

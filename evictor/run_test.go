@@ -185,7 +185,7 @@ func TestPodThatArrivesWhileOthersAreWrittenIsWrittenToo(t *testing.T) {
 			c.Fail("a-0")
 			pass(330)
 			c.AddPod("late", "a-0", v1.Toleration{Operator: v1.TolerationOpExists})
-			c.PodReady("late", write == "podStatus")
+			c.SetPodReady("late", write == "podStatus")
 			pass(10)
 			close(hang)
 			pass(1)

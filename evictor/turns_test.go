@@ -167,7 +167,7 @@ func TestPodsAreMarkedOnceInAnOutage(t *testing.T) {
 	c.Fail("a-0")
 	c.Advance(time.Minute)
 	require.Len(t, says(c, "podNotReady"), 1)
-	c.PodReady("a-0-p0", true) // its kubelet is alive, and only its leases do not arrive
+	c.SetPodReady("a-0-p0", true) // its kubelet is alive, and only its leases do not arrive
 	c.Advance(time.Minute)
 	require.Len(t, says(c, "podNotReady"), 1, "a live kubelet is not fought")
 	c.AddPod("late", "a-0")

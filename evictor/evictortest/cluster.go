@@ -39,6 +39,7 @@ type Cluster struct {
 	mu      sync.Mutex // guards what follows; never held while the evictor runs
 	world   *simulation.World
 	api     evictor.Clients // of the world
+	nodes   map[string]bool // that there are or were
 	lines   []timeline.Line
 	faults  []func(write, object string) error
 	down    error
@@ -78,7 +79,10 @@ func Zone(name string, nodes int) Option {
 		if region, rest, ok := strings.Cut(name, ":"); ok {
 			key = zone.Key{Region: region, Zone: rest}
 		}
-		l.zones = append(l.zones, zoneLayout{key, nodes})
+		if nodes < 0 {
+			l.fault = fmt.Sprintf("Zone(%q, %d): a zone cannot have fewer than 0 nodes", name, nodes)
+		}
+		l.zones = append(l.zones, zoneLayout{key, max(nodes, 0)})
 	}
 }
 
@@ -139,7 +143,12 @@ func New(t TB, options ...Option) *Cluster {
 	if l.interval <= 0 || l.report <= 0 {
 		t.Fatalf("evictortest: the periods of kubelets must be positive")
 	}
-	c := &Cluster{t: t, clock: testingclock.NewFakeClock(Epoch)}
+	c := &Cluster{t: t, clock: testingclock.NewFakeClock(Epoch), nodes: make(map[string]bool)}
+	for _, z := range l.zones {
+		for i := range z.nodes {
+			c.nodes[fmt.Sprintf("%s-%d", z.key.Zone, i)] = true
+		}
+	}
 	world, err := simulation.New(simulation.Scenario{
 		Read: l.add, LeaseInterval: l.interval, StatusInterval: l.report, LeasesTogether: true, Clock: c.clock,
 		Timeline: func(line timeline.Line) error {
@@ -292,13 +301,24 @@ func (c *Cluster) step() {
 	}
 }
 
-// Advance lets d of virtual time pass. A negative d counts as 0.
+// mostSteps is how often Advance steps at one instant. What still asks for a step at once then asks for ever.
+const mostSteps = 10_000
+
+// Advance lets d of virtual time pass. A negative d counts as 0. It fails the test if a step asks again and again to be
+// called at once.
 func (c *Cluster) Advance(d time.Duration) {
 	c.t.Helper()
 	until := c.elapsed() + max(d, 0)
 	c.step() // whatever the test has done since the last call
-	for {
-		next := c.turns(min(until, max(c.due(), c.elapsed())))
+	for steps := 0; ; steps++ {
+		before := c.elapsed()
+		next := c.turns(min(until, max(c.due(), before)))
+		if next > before {
+			steps = 0
+		}
+		if steps == mostSteps {
+			c.t.Fatalf("evictortest: after %d steps at %s, a step still asks to be called at once: let its next time be later than now, or zero", mostSteps, next)
+		}
 		c.step()
 		if next >= until && c.due() > next {
 			return
@@ -350,8 +370,15 @@ func (c *Cluster) Timeline() []string {
 // Evicted returns the pods evicted so far, in order: as name, or namespace/name if the namespace is not default.
 func (c *Cluster) Evicted() []string { return c.evicted(func(timeline.Line) bool { return true }) }
 
-// EvictedFrom is Evicted for one node.
+// EvictedFrom is Evicted for one node. It fails the test if there has never been such a node.
 func (c *Cluster) EvictedFrom(node string) []string {
+	c.t.Helper()
+	c.mu.Lock()
+	names := slices.Sorted(maps.Keys(c.nodes))
+	c.mu.Unlock()
+	if !slices.Contains(names, node) {
+		c.t.Fatalf("evictortest: EvictedFrom: there is no node %q, only %s", node, strings.Join(names, ", "))
+	}
 	return c.evicted(func(l timeline.Line) bool { return l.Node == node })
 }
 

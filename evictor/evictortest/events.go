@@ -42,7 +42,12 @@ func (c *Cluster) do(e simulation.Event) {
 // add adds an object.
 func (c *Cluster) add(object runtime.Object) {
 	c.t.Helper()
-	c.change(func() error { return c.world.Add(object) })
+	c.change(func() error {
+		if node, ok := object.(*v1.Node); ok && node != nil {
+			c.nodes[node.Name] = true
+		}
+		return c.world.Add(object)
+	})
 }
 
 // updateNode changes a node.
@@ -141,7 +146,7 @@ func (c *Cluster) AddPod(name, node string, tolerations ...v1.Toleration) {
 	c.add(newPod(name, node, c.clock.Now(), tolerations))
 }
 
-// DeletePod deletes a pod.
+// DeletePod deletes a pod. While its node has failed it stays terminating, because its kubelet has to end it.
 func (c *Cluster) DeletePod(name string) {
 	c.t.Helper()
 	c.do(simulation.Event{DeletePod: &simulation.Pod{Name: name}})
@@ -238,7 +243,11 @@ func (c *Cluster) Relabel(node string, key zone.Key) {
 	})
 }
 
-// AddPodObject adds a pod with this object's UID, labels, annotations, controller, times, conditions, phase and tolerations,
+// AddPodObject, like AddPod, adds no tolerations, which the API server's admission would: unless the object has its own, it
+// is evicted as soon as its node has a NoExecute taint. TolerateFor makes those of admission. A pod whose object has no
+// Ready condition is Ready.
+//
+// It adds a pod with this object's UID, labels, annotations, controller, times, conditions, phase and tolerations,
 // and with what its containers request. Its node must exist. An empty namespace means default. If the object has no
 // CreationTimestamp, the pod was created now.
 func (c *Cluster) AddPodObject(pod *v1.Pod) {
@@ -250,8 +259,8 @@ func (c *Cluster) AddPodObject(pod *v1.Pod) {
 	c.add(pod)
 }
 
-// PodReady sets the Ready condition of a pod, as its kubelet would.
-func (c *Cluster) PodReady(pod string, ready bool) {
+// SetPodReady sets the Ready condition of a pod, as its kubelet would.
+func (c *Cluster) SetPodReady(pod string, ready bool) {
 	c.t.Helper()
 	c.updatePod(pod, func(p *v1.Pod) {
 		status := map[bool]v1.ConditionStatus{true: v1.ConditionTrue, false: v1.ConditionFalse}[ready]

@@ -1,7 +1,9 @@
 package evictortest_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -34,6 +36,14 @@ func TestMisuseSaysWhatIsWrong(t *testing.T) {
 		{"RestartBeforeStart", "cannot restart an evictor that Start did not begin", func(c *evictortest.Cluster) { c.Restart() }},
 		{"TwoOptionsAtStart", "Start with 2 Options, of which only one could count", func(c *evictortest.Cluster) {
 			c.Start(evictor.DefaultConfig(), evictor.Options{}, evictor.Options{})
+		}},
+		{"NoSuchNode", `EvictedFrom: there is no node "nope", only a-0`, func(c *evictortest.Cluster) { c.EvictedFrom("nope") }},
+		{"ZoneOfLessThanNothing", `Zone("a", -1): a zone cannot have fewer than 0 nodes`, func(*evictortest.Cluster) {
+			evictortest.New(fatal{}, evictortest.Zone("a", -1))
+		}},
+		{"AlwaysNow", "after 10000 steps at 0s, a step still asks to be called at once", func(c *evictortest.Cluster) {
+			c.Drive(func(context.Context) (time.Time, error) { return c.Clock().Now(), nil })
+			c.Advance(time.Second)
 		}},
 		{"OptionTwice", "PodsPerNode is given twice", func(*evictortest.Cluster) {
 			evictortest.New(fatal{}, evictortest.PodsPerNode(1), evictortest.PodsPerNode(2))

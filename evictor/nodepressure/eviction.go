@@ -39,7 +39,8 @@ type Eviction struct {
 	Cause string
 	// Hard: the eviction does not wait; it replaces a soft one in progress.
 	Hard bool
-	// GracePeriodSeconds replaces the pod's own grace period.
+	// GracePeriodSeconds replaces the pod's own grace period. It is 1 if the eviction is hard or the pod exceeds a limit, as
+	// in today's kubelet; older descriptions of the kubelet say 0.
 	GracePeriodSeconds int64
 	// Message is for the pod's status and for an event whose reason is Reason.
 	Message string

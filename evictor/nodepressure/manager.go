@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -36,10 +37,10 @@ type Manager struct {
 }
 
 // NewManager returns a manager that does nothing until Run or Step, or an error with all faults of the configuration.
-// Give the machine the same clock.
+// The machine must have the same clock.
 func NewManager(machine *Machine, clients Clients, config ManagerConfig) (*Manager, error) {
 	errs := config.faults()
-	if machine == nil {
+	if machine == nil || machine.config.Clock == nil {
 		errs = append(errs, field.Required(field.NewPath("machine"), "New makes one"))
 	}
 	in := field.NewPath("clients")
@@ -56,7 +57,17 @@ func NewManager(machine *Machine, clients Clients, config ManagerConfig) (*Manag
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
+	if !same(config.Clock, machine.config.Clock) {
+		return nil, fmt.Errorf("nodepressure: %w", field.Invalid(field.NewPath("clock"), fmt.Sprintf("%T", config.Clock),
+			fmt.Sprintf("must be the clock in the Config of the machine, a %T", machine.config.Clock)))
+	}
 	return &Manager{machine: machine, clients: clients, config: config, wake: make(chan struct{}, 1), ended: make(chan struct{}, 1)}, nil
+}
+
+// same says whether two clocks are one, as far as they can be compared.
+func same(a, b clock.PassiveClock) bool {
+	kind := reflect.TypeOf(a)
+	return kind == reflect.TypeOf(b) && (!kind.Comparable() || a == b)
 }
 
 // Notify asks for a pass at once, for example because the kernel signals that memory is low. It never blocks and may be

@@ -18,7 +18,7 @@ type ManagerConfig struct {
 	// CleanupTimeout is how long the Manager waits for a killed pod to give back what it used. CleanupPoll is how often it
 	// asks.
 	CleanupTimeout, CleanupPoll time.Duration
-	// Clock is the real clock if nil. What counts is elapsed time; see the package comment.
+	// Clock is the real clock if nil, and must be that of the Machine. What counts is elapsed time; see the package comment.
 	Clock clock.Clock
 	// OnDecision, if set, gets every decision, even one that the Manager does not act on because an eviction is in
 	// progress. OnError, if set, gets every error; that of a Kill is a *KillError. Run or Step calls both, and they must

@@ -80,6 +80,9 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			`clients.reclaimer: Invalid value: "*nodepressure_test.world(nil)": must not be nil within an interface; leave it out`},
 		{"a nil pointer as the manager's clock", managed(machine, Clients{StatsProvider: w, Killer: w}, ManagerConfig{MonitoringPeriod: 1, CleanupTimeout: 1, CleanupPoll: 1, Clock: noClock}),
 			"nodepressure: clock: Invalid value"},
+		{"another clock than the machine's", managed(machine, Clients{StatsProvider: w, Killer: w}, ManagerConfig{MonitoringPeriod: 1, CleanupTimeout: 1, CleanupPoll: 1, Clock: clocktesting.NewFakeClock(time.Time{})}),
+			`nodepressure: clock: Invalid value: "*testing.FakeClock": must be the clock in the Config of the machine, a clock.RealClock`},
+		{"a manager of a zero Machine", managed(new(Machine), Clients{StatsProvider: w, Killer: w}, DefaultManagerConfig()), "nodepressure: machine: Required value: New makes one"},
 		{"Run with a context that has ended", func() error { return manager().Run(ended) }, "context canceled"},
 		{"Run without a context", func() error { return manager().Run(nil) }, "nodepressure: Run needs a context, not nil"},                 //nolint:staticcheck // it is wrong
 		{"Step without a context", func() error { return misuse.Said(manager().Step(nil)) }, "nodepressure: Step needs a context, not nil"}, //nolint:staticcheck // it is wrong

@@ -28,10 +28,6 @@ func newStepped(t *testing.T, config Config, change func(*world, *Clients, *Mana
 	t.Helper()
 	s := &stepped{t: t, clock: clocktesting.NewFakeClock(epoch)}
 	s.world = newWorld(s.clock)
-	config.Clock = s.clock
-	machine, err := New(config)
-	require.NoError(t, err)
-	s.machine = machine
 	clients := Clients{StatsProvider: s.world, Reclaimer: s.world, Killer: s.world}
 	managing := DefaultManagerConfig()
 	managing.Clock = s.clock
@@ -39,6 +35,10 @@ func newStepped(t *testing.T, config Config, change func(*world, *Clients, *Mana
 	if change != nil {
 		change(s.world, &clients, &managing)
 	}
+	config.Clock = managing.Clock
+	machine, err := New(config)
+	require.NoError(t, err)
+	s.machine = machine
 	s.manager, err = NewManager(machine, clients, managing)
 	require.NoError(t, err)
 	return s

@@ -14,6 +14,9 @@ import (
 // unlimited stands for "max", and for files that are not there.
 const unlimited = int64(-1)
 
+// errNoEntry is wrapped by an error about a file that has no such line.
+var errNoEntry = errors.New("there is no")
+
 // number reads a file that contains one number or "max". If it does not exist the result is unlimited and
 // fs.ErrNotExist.
 func number(path string) (int64, error) {
@@ -66,7 +69,7 @@ func entry(path, name string) (int64, error) {
 	if err := lines.Err(); err != nil {
 		return 0, fmt.Errorf("%s: %w", path, err)
 	}
-	return 0, fmt.Errorf("%s: there is no %s", path, name)
+	return 0, fmt.Errorf("%s: %w %s", path, errNoEntry, name)
 }
 
 // workingSet returns the memory of a cgroup that the kernel could not drop at once.

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
@@ -110,7 +112,7 @@ func of(used, limit, capacity int64) nodepressure.Sample {
 }
 
 func (n Node) memory() (nodepressure.Sample, error) {
-	total, err := entry(n.proc("meminfo"), "MemTotal")
+	total, err := n.ordinary()
 	if err != nil {
 		return nodepressure.Sample{}, err
 	}
@@ -128,6 +130,20 @@ func (n Node) memory() (nodepressure.Sample, error) {
 	}
 	limit, err := number(filepath.Join(n.Dir, "memory.max"))
 	return of(used, limit, total), err
+}
+
+// ordinary returns the machine's memory without what is reserved as huge pages. No cgroup counts huge pages as memory
+// used, whether or not anybody uses them, and ordinary memory cannot be taken from them.
+func (n Node) ordinary() (int64, error) {
+	total, err := entry(n.proc("meminfo"), "MemTotal")
+	if err != nil {
+		return 0, err
+	}
+	huge, err := entry(n.proc("meminfo"), "Hugetlb") // of all sizes
+	if errors.Is(err, errNoEntry) {
+		return total, nil // a kernel without huge pages
+	}
+	return max(total-huge, 0), err
 }
 
 // rootWorkingSet is what the kubelet computes from the memory.stat of the root cgroup, which has no memory.current.
@@ -154,16 +170,67 @@ func (n Node) rootWorkingSet(total int64) (int64, error) {
 	return max(used+file-inactive, 0), err
 }
 
-// pids also says whether anything counts processes.
-func (n Node) pids() (amount nodepressure.Sample, counted bool, err error) {
+// pids also says whether anything counts processes. The machine and the cgroup each have a limit; what counts is where
+// less is left.
+func (n Node) pids() (least nodepressure.Sample, counted bool, err error) {
+	most, err := n.mostTasks()
+	if err != nil {
+		return nodepressure.Sample{}, false, err
+	}
+	tasks, err := n.tasks()
+	if err != nil {
+		return nodepressure.Sample{}, false, err
+	}
 	used, err := optional(filepath.Join(n.Dir, "pids.current"))
-	if err != nil || used == unlimited {
+	if err != nil {
 		return nodepressure.Sample{}, false, err
 	}
 	limit, err := optional(filepath.Join(n.Dir, "pids.max"))
 	if err != nil {
 		return nodepressure.Sample{}, false, err
 	}
-	most, err := number(n.proc("sys/kernel/pid_max"))
-	return of(used, limit, most), true, err
+	machine, cgroup := of(tasks, unlimited, most), of(used, limit, most)
+	switch {
+	case used == unlimited:
+		return machine, tasks != unlimited, nil
+	case tasks == unlimited || cgroup.Available < machine.Available:
+		return cgroup, true, nil
+	}
+	return machine, true, nil
+}
+
+// mostTasks returns how many tasks the machine allows: by their IDs, and by their number.
+func (n Node) mostTasks() (int64, error) {
+	ids, err := number(n.proc("sys/kernel/pid_max"))
+	if err != nil {
+		return 0, err
+	}
+	threads, err := optional(n.proc("sys/kernel/threads-max"))
+	if err != nil || threads == unlimited {
+		return ids, err
+	}
+	return min(ids, threads), nil
+}
+
+// tasks returns how many tasks the machine has, unlimited if no file says so. They are the second number in the fourth
+// field of /proc/loadavg, as in "0.14 0.57 2.00 1/95 1366".
+func (n Node) tasks() (int64, error) {
+	path := n.proc("loadavg")
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return unlimited, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(data))
+	if len(fields) < 5 {
+		return 0, fmt.Errorf("%s: %q has no number of tasks", path, data)
+	}
+	_, all, _ := strings.Cut(fields[3], "/")
+	count, err := strconv.ParseInt(all, 10, 64)
+	if err != nil || count < 0 {
+		return 0, fmt.Errorf("%s: %q has no number of tasks", path, data)
+	}
+	return count, nil
 }

@@ -36,6 +36,9 @@ type cluster struct {
 
 	renewals fifo
 	held     []held // in the order in which they are shown
+	advanced int64  // when the watch last showed a renewal
+	blind    bool   // the watches are broken and show nothing
+	loses    bool   // the watch has lost renewals of some node
 	reports  fifo
 	kubelets calls
 	serial   uint64
@@ -109,6 +112,7 @@ type node struct {
 	later         int64 // or shows them that much later
 	shown         int64 // when the last one was made that was seen after it had been missed
 	missed        bool  // it has not shown the last one
+	seen          int64 // when the last one was made that it has shown
 	unschedulable bool
 	version       uint64
 	fresh         []v1.Taint // that a replacement of the node has too

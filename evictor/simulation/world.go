@@ -79,7 +79,7 @@ func (w *World) NewEvictor(options evictor.Options) (*evictor.Evictor, error) {
 	if options.Clock != nil {
 		return nil, errors.New("options.clock: must be nil: the evictor uses the clock of the world")
 	}
-	options.Clock = w.Clock()
+	options.Clock, options.MayWrite = w.Clock(), w.leads(options.MayWrite)
 	switch mine := options.Observer; {
 	case mine == nil:
 		options.Observer = evictor.ObserverFunc(w.Observe)
@@ -118,6 +118,9 @@ func (w *World) begin(controllers []Start) error {
 		}
 		if err != nil {
 			return fmt.Errorf("controller %d: %w", i+1, err)
+		}
+		if _, process := c.(interface{ End() }); process {
+			w.player.leader.process = true
 		}
 		w.acting = append(w.acting, acting{Controller: c})
 	}

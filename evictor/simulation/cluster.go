@@ -39,9 +39,11 @@ type cluster struct {
 	advanced int64  // when the watch last showed a renewal
 	blind    bool   // the watches are broken and show nothing
 	loses    bool   // the watch has lost renewals of some node
-	reports  fifo
-	kubelets calls
-	serial   uint64
+
+	comparing bool // kubelets compare the status of their nodes
+	reports   fifo
+	kubelets  calls
+	serial    uint64
 
 	resources map[v1.ResourceName]int // numbers of extended resources
 	needs     map[string]*needs

@@ -9,7 +9,7 @@ const statusFrequency = int64(10 * time.Second)
 // compares makes a live kubelet notice at its next comparison that somebody else has written a wrong status of its node.
 // Comparisons come in step with its renewals.
 func (c *cluster) compares(n *node) {
-	if n.failed || n.deleted || c.renewals.period <= 0 || !c.wrong(n) {
+	if !c.comparing || n.failed || n.deleted || c.renewals.period <= 0 || !c.wrong(n) {
 		return
 	}
 	turns := (c.now()-n.renewed)/statusFrequency + 1

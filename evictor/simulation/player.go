@@ -151,6 +151,7 @@ func (p *player) begin() error {
 			s.Happened(h)
 		}
 	}
+	c.comparing = p.playsOutages()
 	p.sampler = newSampler(s.Until, s.Points)
 	p.report.DaemonSetPods = c.countPods()
 	if !p.driven {

@@ -63,7 +63,7 @@ type Scenario struct {
 	// API for 10 seconds stops writing, and the next one continues once the API is back; see Controller.
 	NoLeaderElection bool
 	// ControllersOnly is for comparing engines line by line: in an outage of the API, evictors have no guard, the leader
-	// keeps leading, and workloads, the scheduler, rolls and the other events go on.
+	// keeps leading, kubelets report only every StatusInterval, and workloads, the scheduler and events go on.
 	ControllersOnly bool
 
 	// Timeline, if not nil, gets a line for each write to the API, each event, and each change of a zone, in the order of

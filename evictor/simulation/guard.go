@@ -20,8 +20,7 @@ const (
 	triedLeases    = 16
 )
 
-// guard plays how clientgo's guard tells an evictor whether it sees the cluster. A table of cases in
-// internal/conformance asks both.
+// guard plays how clientgo's guard tells an evictor whether it sees the cluster.
 type guard struct {
 	silence time.Duration
 	last    time.Duration // when the last look ended, or else when the process began
@@ -52,8 +51,8 @@ func (g *guard) every() time.Duration { return max(g.silence/looksInSilence, tim
 
 // from returns when the first look begins at that time or later.
 func (g *guard) from(at time.Duration) time.Duration {
-	looks := max(1, (at-g.last+g.every()-1)/g.every())
-	return g.last + looks*g.every()
+	later := max(at-g.last, 1) + g.every() - 1
+	return g.last + later - later%g.every()
 }
 
 // nextLook returns when a look may next find something else. In between, looks find what the last one found.

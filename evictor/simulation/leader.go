@@ -36,7 +36,8 @@ func newLeader() leader { return leader{ends: never, takes: never} }
 
 // attempt returns the time of the first attempt for the lease at that time or later.
 func attempt(at time.Duration) time.Duration {
-	return (at + retryPeriod - 1) / retryPeriod * retryPeriod
+	at += retryPeriod - 1
+	return at - at%retryPeriod
 }
 
 // answered says whether calls for the lease succeed.

@@ -14,6 +14,10 @@ import (
 )
 
 // Controller acts in a World. An *evictor.Evictor is one.
+//
+// Its replicas all run, and the leader writes; an outage of the API may end its leadership. A Controller that also has a
+// method End() runs only while it leads: End is called when it loses the lease, and its Start again when the next leader
+// takes over.
 type Controller interface {
 	// Step does what is due now and returns when to call it again; the zero time means when something happens. Step runs
 	// at the time that it returned, and whenever something but a lease renewal happens in the world. The returned time

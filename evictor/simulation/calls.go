@@ -9,6 +9,7 @@ type calls struct {
 	owed map[int32]bool
 
 	renewals, reports fifo // in flight
+	comparisons       fifo // that will find a wrong status
 }
 
 // KubeletsReach sets how kubelets reach the API from now on: not at all, or with calls that take some time. Kubelets

@@ -36,9 +36,14 @@ type cluster struct {
 
 	renewals fifo
 	held     []held // in the order in which they are shown
-	reports  fifo
-	kubelets calls
-	serial   uint64
+	advanced int64  // when the watch last showed a renewal
+	blind    bool   // the watches are broken and show nothing
+	loses    bool   // the watch has lost renewals of some node
+
+	comparing bool // kubelets compare the status of their nodes
+	reports   fifo
+	kubelets  calls
+	serial    uint64
 
 	resources map[v1.ResourceName]int // numbers of extended resources
 	needs     map[string]*needs
@@ -113,6 +118,7 @@ type node struct {
 	later         int64 // or shows them that much later
 	shown         int64 // when the last one was made that was seen after it had been missed
 	missed        bool  // it has not shown the last one
+	seen          int64 // when the last one was made that it has shown
 	unschedulable bool
 	version       uint64
 	fresh         []v1.Taint // that a replacement of the node has too

@@ -48,8 +48,9 @@
 //  1. The events of this time happen, in the order in which they are listed.
 //  2. Nodes fail and recover as Traces say.
 //  3. Kubelets renew leases and report status. Controllers notice a failed node only because this stops.
-//  4. Pods without a node are scheduled.
-//  5. Each controller's Step runs, in the order given to Play. If one changes something, the others run again.
+//  4. The guard looks, and a leader loses its lease or takes over.
+//  5. Pods without a node are scheduled.
+//  6. Each controller's Step runs, in the order given to Play. If one changes something, the others run again.
 //
 // # What the world does by itself
 //
@@ -57,6 +58,10 @@
 // gone, and when all with lower ordinals are Running and Ready, unless its set's podManagementPolicy is Parallel. Any
 // other pod is replaced when its deletion begins, as <name>-r1, <name>-r2 and so on. On a silent node the object stays
 // terminating until the kubelet is back, the node is deleted, or ForceDelete removes it.
+//
+// An outage of the API is played as clusters live it: a guard tells evictors that they are blind, as package clientgo
+// does; the leader loses its lease, and the next one takes over after the outage; replacements, the scheduler, rolls
+// and events that need the API wait for it; and a kubelet repairs a wrong status of its node within 10 seconds.
 //
 // The scheduler considers the nodes that have enough free resources and host ports, match node selectors, required
 // affinities, required topology spread and bound volumes, and have only tolerated taints. It takes the least allocated

@@ -307,6 +307,7 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 		if s.ReplaceAfter == 0 {
 			s.ReplaceAfter = -1
 		}
+		s.ControllersOnly = true // the plain model knows no more
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			m := newNaive(s)
 			events := slices.Clone(s.Events)

@@ -91,7 +91,7 @@ func (p *player) toNodes(e *Planned) error {
 	case e.Drain != nil:
 		return p.choose(e, p.canDrain, func(n *node) { p.drain(n, e) })
 	case e.LoseLeases != nil:
-		return p.choose(e, func(n *node) bool { return !n.unseen }, func(n *node) { n.unseen, n.later = true, int64(e.LoseLeases.ShowAfter) })
+		return p.choose(e, func(n *node) bool { return !n.unseen }, func(n *node) { n.unseen, n.later, c.loses = true, int64(e.LoseLeases.ShowAfter), true })
 	case e.ShowLeases != nil:
 		return p.choose(e, func(n *node) bool { return n.unseen }, func(n *node) { n.unseen, n.later = false, 0 })
 	case e.ReplaceNode != nil:
@@ -113,6 +113,10 @@ func (p *player) api(a *API) {
 	}
 	if kubelets {
 		p.cluster.KubeletsReach(a.State == APIDown, a.Latency)
+	}
+	if ours {
+		p.watchesBreak(p.apiDown)
+		p.leader.answers(p, p.cluster.Clock.Elapsed())
 	}
 }
 

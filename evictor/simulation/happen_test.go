@@ -107,7 +107,7 @@ func TestEventsHappen(t *testing.T) {
 		},
 		"API": {
 			[]simulation.Event{{At: time.Minute, API: &simulation.API{State: simulation.APIDown}}, {At: time.Minute, Cordon: &a0}, {At: 80 * time.Second, API: &simulation.API{State: simulation.APIUp}}}, "taint",
-			[]string{"1m21.3s a-000 "}, nil,
+			[]string{"1m20s a-000 "}, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -110,7 +110,13 @@ func (c *cluster) nextRenewal() (at time.Duration, ok, late bool) {
 }
 
 // NextReport is NextRenewal for status reports.
-func (c *cluster) NextReport() (time.Duration, bool) { return sooner(&c.reports, &c.kubelets.reports) }
+func (c *cluster) NextReport() (time.Duration, bool) {
+	at, ok := sooner(&c.reports, &c.kubelets.reports)
+	if other, is := c.kubelets.comparisons.next(); is && (!ok || time.Duration(other) < at) {
+		return time.Duration(other), true
+	}
+	return at, ok
+}
 
 // Renew lets the kubelet renew whose turn it is, or the watch show a renewal late. A kubelet that failed or is gone has no turns.
 func (c *cluster) Renew() {
@@ -121,18 +127,25 @@ func (c *cluster) Renew() {
 	c.turn(&c.renewals, &c.kubelets.renewals, c.renew)
 }
 
-// Report lets one kubelet report.
-func (c *cluster) Report() { c.turn(&c.reports, &c.kubelets.reports, c.report) }
+// Report lets one kubelet report, or compare.
+func (c *cluster) Report() {
+	at, ok := sooner(&c.reports, &c.kubelets.reports)
+	if other, is := c.kubelets.comparisons.next(); is && (!ok || time.Duration(other) < at) {
+		c.compare()
+		return
+	}
+	c.turn(&c.reports, &c.kubelets.reports, c.report)
+}
 
 func (c *cluster) renew(n *node) {
 	n.renewed = c.now()
-	n.missed = n.unseen
+	n.missed = n.unseen || c.blind
 	tell := c.Renewed
-	if n.unseen {
+	if n.missed {
 		tell = c.Missed
 		c.miss(n)
 	} else {
-		n.shown = n.renewed
+		n.shown, n.seen, c.advanced = n.renewed, n.renewed, n.renewed
 	}
 	if tell != nil {
 		tell(n.name, c.Clock.Now())

@@ -33,7 +33,13 @@ func (c *cluster) show() {
 	l := c.held[0]
 	c.held = c.held[1:]
 	n := &c.nodes[l.node]
-	if n.deleted || n.epoch != l.epoch || l.renewed <= n.shown {
+	if n.deleted || n.epoch != l.epoch || c.blind {
+		return
+	}
+	if l.renewed > n.seen {
+		n.seen, c.advanced = l.renewed, c.now()
+	}
+	if l.renewed <= n.shown {
 		return
 	}
 	n.shown, n.missed = l.renewed, l.renewed < n.renewed

@@ -70,7 +70,8 @@ func (p *player) nextInstant() time.Duration {
 	if at, ok := p.nextComeback(); ok {
 		next = min(next, at)
 	}
-	next = min(next, p.nextCollection(), p.nextDrain(), p.nextRoll(), p.writer.nextArrival())
+	p.guard.due = p.nextLook()
+	next = min(next, p.nextCollection(), p.nextDrain(), p.nextRoll(), p.writer.nextArrival(), p.guard.due, p.leader.next())
 	if !p.next.IsZero() {
 		next = min(next, p.next.Sub(Epoch))
 	}
@@ -105,7 +106,8 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 	for due, ok := p.cluster.NextReport(); ok && due <= at; due, ok = p.cluster.NextReport() {
 		p.cluster.Report()
 	}
-	if restart {
+	p.look(at)
+	if p.leader.elect(p, at) || restart && !(p.leader.vacant && p.leader.process) {
 		if err := p.restart(); err != nil {
 			return err
 		}
@@ -124,12 +126,20 @@ func (p *player) happenings(at time.Duration) (restart bool, err error) {
 	for len(p.events) > 0 && p.events[0].At <= at {
 		e := &p.events[0]
 		p.events = p.events[1:]
+		if p.waits(e) {
+			p.wait(e, at)
+			continue
+		}
 		if e.Restart != nil {
 			restart = true
 		} else if err := p.happen(e); err != nil {
 			return restart, &InvalidError{fmt.Errorf("%s (at %v): %w", e.place(), at, err)}
 		}
 		p.tellEvent(e)
+		p.makeUp(e, at)
+		if e.API != nil {
+			p.goOnWaiting()
+		}
 	}
 	return restart, nil
 }
@@ -138,7 +148,7 @@ func (p *player) happenings(at time.Duration) (restart bool, err error) {
 func (p *player) steps(ctx context.Context, at time.Duration) error {
 	for range maxLaps {
 		p.comeBack(at)
-		next, err := p.world.step(ctx)
+		next, err := p.stepWorld(ctx)
 		if err != nil {
 			return err
 		}

@@ -30,26 +30,29 @@ type Happening struct {
 
 // player is one simulation.
 type player struct {
-	scenario *Scenario
-	starts   []Start
-	cluster  *cluster
-	writer   *writer
-	world    *World
-	report   Report
-	seen     map[string]struct{}
-	pending  []timeline.Line // the lines of one millisecond, to be sorted
-	lineErr  error
-	events   []Planned
-	traces   []driver
-	apiDown  bool
-	driven   bool      // a program moves the world, so that nothing collects lines until their millisecond is over
-	next     time.Time // of the controllers; zero if nothing is due
-	sampler  *sampler  // nil if Scenario.Points is 0
-	drains   []*drain
-	rolls    []roll
-	teller   teller
-	heirs    map[[3]int][]successorOf // of replaceNode, by number, round and inner number of the event
-	acts     int                      // number of events made by controllers
+	scenario  *Scenario
+	starts    []Start
+	cluster   *cluster
+	writer    *writer
+	world     *World
+	report    Report
+	seen      map[string]struct{}
+	pending   []timeline.Line // the lines of one millisecond, to be sorted
+	lineErr   error
+	events    []Planned
+	traces    []driver
+	apiDown   bool
+	guard     guard
+	leader    leader
+	postponed []Planned // events that wait for the API
+	driven    bool      // a program moves the world, so that nothing collects lines until their millisecond is over
+	next      time.Time // of the controllers; zero if nothing is due
+	sampler   *sampler  // nil if Scenario.Points is 0
+	drains    []*drain
+	rolls     []roll
+	teller    teller
+	heirs     map[[3]int][]successorOf // of replaceNode, by number, round and inner number of the event
+	acts      int                      // number of events made by controllers
 }
 
 // driver is a trace that decides which nodes of a zone are live.
@@ -114,7 +117,7 @@ func New(s Scenario) (*World, error) {
 // player adds the scenario's objects and zones to the cluster, and checks it.
 func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	s = s.WithDefaults()
-	p := &player{scenario: &s, starts: starts, cluster: c, seen: make(map[string]struct{})}
+	p := &player{scenario: &s, starts: starts, cluster: c, seen: make(map[string]struct{}), leader: newLeader()}
 	if err := s.fill(p.cluster); err != nil {
 		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})
 	}
@@ -131,7 +134,7 @@ func (p *player) reach(context.Context, string, string) error {
 	if p.apiDown {
 		return errAPIDown
 	}
-	return nil
+	return p.mayWrite()
 }
 
 // begin tells the objects at time 0, and starts the kubelets.
@@ -148,6 +151,7 @@ func (p *player) begin() error {
 			s.Happened(h)
 		}
 	}
+	c.comparing = p.playsOutages()
 	p.sampler = newSampler(s.Until, s.Points)
 	p.report.DaemonSetPods = c.countPods()
 	if !p.driven {
@@ -188,6 +192,9 @@ func (p *player) play(ctx context.Context) (*Report, error) {
 func (p *player) restart() error {
 	p.cluster.ForgetHeld()
 	p.world = &World{player: p}
+	p.guard = newGuard(p.scenario.Config.NodeMonitorGracePeriod, p.cluster.Clock.Elapsed())
+	p.cluster.advanced = p.cluster.now()
+	p.leader.restarted(p)
 	return p.world.begin(p.starts)
 }
 
@@ -278,6 +285,9 @@ func (p *player) finish() (*Report, error) {
 	r.sumUp()
 	if p.sampler != nil {
 		r.Series = p.sampler.end(p)
+	}
+	for i := range p.postponed {
+		r.After = append(r.After, p.postponed[i].Number)
 	}
 	for i := range p.events {
 		if number := p.events[i].Number; number > 0 { // negative numbers are events made by controllers

@@ -96,7 +96,7 @@ func (c *cluster) replace(i int32) {
 // again as soon as something has changed.
 func (p *player) nextComeback() (time.Duration, bool) {
 	c := p.cluster
-	if c.load == nil {
+	if c.load == nil || p.stalled() {
 		return 0, false
 	}
 	if len(c.ending) > 0 || len(c.sequences.look) > 0 || p.tryAgain() {
@@ -126,7 +126,7 @@ func (p *player) tryAgain() bool {
 // the order in which they could be replaced. If a pod finds no node, pods that are alike are not tried in this round.
 func (p *player) comeBack(at time.Duration) {
 	c := p.cluster
-	if c.load == nil {
+	if c.load == nil || p.stalled() {
 		return
 	}
 	c.endJobs()

@@ -28,6 +28,9 @@ func (p *player) startRoll(e *Planned) error {
 // nextRoll returns when a roll goes on with its next node. While it drains one, that is when drains go on.
 func (p *player) nextRoll() time.Duration {
 	next := never
+	if p.stalled() {
+		return next
+	}
 	for i := range p.rolls {
 		if r := &p.rolls[i]; r.now == nil || r.now.ended != drainGoesOn {
 			next = min(next, r.next)
@@ -38,6 +41,9 @@ func (p *player) nextRoll() time.Duration {
 
 // goOnRolling replaces nodes that are drained, and drains the next. A node that is gone by then is left out.
 func (p *player) goOnRolling(at time.Duration) error {
+	if p.stalled() {
+		return nil
+	}
 	going := p.rolls[:0]
 	for _, r := range p.rolls {
 		if err := p.goOn(&r, at); err != nil {

@@ -63,6 +63,13 @@ type Scenario struct {
 	// the Report.
 	AskBudgets bool
 
+	// NoLeaderElection says that one replica of the controllers acts without a lease. Otherwise one that cannot reach the
+	// API for 10 seconds stops writing, and the next one continues once the API is back; see Controller.
+	NoLeaderElection bool
+	// ControllersOnly is for comparing engines line by line: in an outage of the API, evictors have no guard, the leader
+	// keeps leading, kubelets report only every StatusInterval, and workloads, the scheduler and events go on.
+	ControllersOnly bool
+
 	// Timeline, if not nil, gets a line for each write to the API, each event, and each change of a zone, in the order of
 	// time. timeline.To writes them as JSON.
 	Timeline func(timeline.Line) error
@@ -145,7 +152,7 @@ func (s *Scenario) settings() timeline.Fields {
 		"nodeStartupGracePeriod": c.NodeStartupGracePeriod, "nodeEvictionRate": c.NodeEvictionRate,
 		"secondaryNodeEvictionRate": c.SecondaryNodeEvictionRate, "largeClusterSizeThreshold": c.LargeClusterSizeThreshold,
 		"unhealthyZoneThreshold": c.UnhealthyZoneThreshold, "podEvictionTimeout": c.PodEvictionTimeout,
-		"taintBasedEviction": c.TaintBasedEviction, "useEvictionAPI": s.AskBudgets,
+		"taintBasedEviction": c.TaintBasedEviction, "useEvictionAPI": s.AskBudgets, "leaderElection": !s.NoLeaderElection,
 		"heartbeatInterval": s.LeaseInterval, "statusInterval": s.StatusInterval, "spread": "even",
 		"tolerationSeconds": int(usualTolerance), "rescheduleAfter": "never", "until": s.Until,
 	}

@@ -23,17 +23,21 @@ func (p *player) tellSettings() {
 
 // tellEvent reports an event after it has happened.
 func (p *player) tellEvent(e *Planned) {
-	fields := timeline.Fields{"number": e.Number, "text": e.String()}
+	fields := timeline.Fields{"number": e.Number, "text": e.text()}
 	if e.Number < 0 {
-		fields = timeline.Fields{"by": "controller", "text": e.String()}
+		fields = timeline.Fields{"by": "controller", "text": e.text()}
 	}
 	if e.Round > 0 {
 		fields["round"], fields["inner"] = e.Round, e.Inner
 	}
-	if e.Registers {
-		fields["text"] = "the new nodes register"
-	}
 	p.tellTouched(fields)
+}
+
+func (p *Planned) text() string {
+	if p.Registers {
+		return "the new nodes register"
+	}
+	return p.String()
 }
 
 // tellTouched reports the nodes that were affected.

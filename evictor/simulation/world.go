@@ -14,6 +14,10 @@ import (
 )
 
 // Controller acts in a World. An *evictor.Evictor is one.
+//
+// Its replicas all run, and the leader writes; an outage of the API may end its leadership. A Controller that also has a
+// method End() runs only while it leads: End is called when it loses the lease, and its Start again when the next leader
+// takes over.
 type Controller interface {
 	// Step does what is due now and returns when to call it again; the zero time means when something happens. Step runs
 	// at the time that it returned, and whenever something but a lease renewal happens in the world. The returned time
@@ -79,7 +83,7 @@ func (w *World) NewEvictor(options evictor.Options) (*evictor.Evictor, error) {
 	if options.Clock != nil {
 		return nil, errors.New("options.clock: must be nil: the evictor uses the clock of the world")
 	}
-	options.Clock = w.Clock()
+	options.Clock, options.MayWrite = w.Clock(), w.leads(options.MayWrite)
 	switch mine := options.Observer; {
 	case mine == nil:
 		options.Observer = evictor.ObserverFunc(w.Observe)
@@ -118,6 +122,9 @@ func (w *World) begin(controllers []Start) error {
 		}
 		if err != nil {
 			return fmt.Errorf("controller %d: %w", i+1, err)
+		}
+		if _, process := c.(interface{ End() }); process {
+			w.player.leader.process = true
 		}
 		w.acting = append(w.acting, acting{Controller: c})
 	}

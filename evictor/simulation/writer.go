@@ -91,6 +91,7 @@ func (w *writer) updateConditions(n *node, before, conditions []v1.NodeCondition
 	}
 	n.conditions = merged
 	w.Cluster.nodeChanged(n)
+	w.Cluster.compares(n)
 }
 
 // UpdateTaints applies a change to a node's taints.

@@ -44,15 +44,16 @@ type Controllers func(ctx context.Context, p Process) (run []func(), err error)
 
 // Main plays the scenario that the program's argument names, and writes the timeline to stdout. Rewrites, which are not
 // part of a timeline, go to stderr as JSON. With -report FILE, the report goes to that file. With -together, all passes of
-// the controllers come at the same instants; v1.18 always plays so.
+// the controllers come at the same instants; v1.18 always plays so. With -controllers-only, Scenario.ControllersOnly is set.
 func Main(controllers Controllers) {
 	flags := flag.NewFlagSet(os.Args[0], flag.ExitOnError)
 	report := flags.String("report", "", "write the report as JSON to `FILE`")
 	points := flags.Int("points", 0, "with -report: about how many points its series has")
 	together := flags.Bool("together", false, "let all passes of the controllers come at the same instants")
+	alone := flags.Bool("controllers-only", false, "play the controllers without what happens to their leader, and to everybody else, in an outage of the API")
 	_ = flags.Parse(os.Args[1:]) // it exits on errors
 	if flags.NArg() != 1 {
-		fmt.Fprintf(os.Stderr, "usage: %s [-report FILE] [-together] SCENARIO\n", os.Args[0])
+		fmt.Fprintf(os.Stderr, "usage: %s [-report FILE] [-together] [-controllers-only] SCENARIO\n", os.Args[0])
 		os.Exit(2)
 	}
 	debug.SetGCPercent(400) // upstream's passes copy much and keep little
@@ -61,7 +62,7 @@ func Main(controllers Controllers) {
 	// A bubble needs a test. The process exits within it, because v1.18 has goroutines that never end.
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "oracle", F: func(t *testing.T) {
 		synctest.Test(t, func(*testing.T) {
-			p, err := play(path, controllers, *points, *together)
+			p, err := play(path, controllers, *points, *together, *alone)
 			if err == nil {
 				_, err = os.Stdout.Write(p.timeline)
 			}
@@ -111,7 +112,7 @@ func (p *played) save(path string) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-func play(path string, controllers Controllers, points int, together bool) (p *played, err error) {
+func play(path string, controllers Controllers, points int, together, alone bool) (p *played, err error) {
 	file, err := scenariofile.Load(path)
 	if err != nil {
 		return nil, err
@@ -125,6 +126,7 @@ func play(path string, controllers Controllers, points int, together bool) (p *p
 	c := &clock{}
 	c.mu.Lock()
 	s.Clock, s.Points, s.AskBudgets = c, points, false // upstream's controllers delete pods
+	s.ControllersOnly = alone
 	s.Timeline = func(l timeline.Line) error {
 		p.timeline = append(l.AppendJSON(p.timeline), '\n')
 		return nil
@@ -134,11 +136,11 @@ func play(path string, controllers Controllers, points int, together bool) (p *p
 	if s.ReplaceAfter >= 0 {
 		server.look = min(max(s.ReplaceAfter, time.Millisecond), time.Second)
 	}
-	stop := func() {}
+	server.stop = func() {}
 	p.report, err = simulation.Play(context.Background(), s, func(w *simulation.World) (simulation.Controller, error) {
-		stop()
+		server.stop()
 		var ctx context.Context
-		ctx, stop = context.WithCancel(context.Background())
+		ctx, server.stop = context.WithCancel(context.Background())
 		return server, server.start(ctx, w, controllers)
 	})
 	p.rewrites = server.Rewrites
@@ -149,9 +151,9 @@ func play(path string, controllers Controllers, points int, together bool) (p *p
 // instant comes first.
 func (s *Server) start(ctx context.Context, w *simulation.World, controllers Controllers) error {
 	now := &session{server: s, watchers: map[string][]*watcher{}, listed: map[string][]watch.Event{}}
-	if s.session == nil {
+	if s.world == nil {
 		s.firstLeases(w)
-	} else {
+	} else if s.session != nil {
 		s.session.close()
 	}
 	s.world, s.clients, s.session = w, w.Clients(), now

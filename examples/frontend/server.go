@@ -29,6 +29,7 @@ type Server struct {
 	past     map[string][]*v1.Node                // a node's last versions
 	missed   map[string][]*coordinationv1.Lease   // renewals that watches did not see
 	session  *session
+	stop     func()        // stops the process
 	together bool          // see Process.Together
 	look     time.Duration // time between looks at what the controllers did; 0 if no looks are needed
 
@@ -79,6 +80,15 @@ func (s *Server) Step(context.Context) (next time.Time, err error) {
 		return time.Time{}, nil
 	}
 	return s.now().Add(s.look), nil
+}
+
+// End ends the process: its leader has lost the lease.
+func (s *Server) End() {
+	s.stop()
+	if s.session != nil {
+		s.session.close()
+		s.session = nil
+	}
 }
 
 // NodeChanged shows the current node.
@@ -182,7 +192,7 @@ func (s *Server) put(resource, key string, object runtime.Object) {
 	}
 }
 
-// SetObserverHealth does nothing: the simulated watches do not break.
+// SetObserverHealth does nothing: upstream's controllers have no guard.
 func (s *Server) SetObserverHealth(error) {}
 
 func (s *Server) now() time.Time { return s.world.Clock().Now() }

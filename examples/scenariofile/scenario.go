@@ -21,7 +21,7 @@ type Scenario struct {
 	Expect       []Expectation      `yaml:"expect"`     // bounds for the result
 }
 
-// Config has kube-controller-manager's flags by their names, which evictor.Config has too, and UseEvictionAPI.
+// Config has kube-controller-manager's flags by their names, which evictor.Config has too, and two more.
 type Config struct {
 	NodeMonitorPeriod         time.Duration `yaml:"nodeMonitorPeriod"` // 0 means exact, without passes
 	NodeMonitorGracePeriod    time.Duration `yaml:"nodeMonitorGracePeriod"`
@@ -35,6 +35,9 @@ type Config struct {
 	// UseEvictionAPI evicts through the API, which respects PodDisruptionBudgets. Otherwise pods are deleted, which
 	// ignores them.
 	UseEvictionAPI bool `yaml:"useEvictionAPI"`
+	// LeaderElection says that the controllers have replicas, of which one leads, as by default in evictord and
+	// kube-controller-manager. It matters in an outage of the API.
+	LeaderElection bool `yaml:"leaderElection"`
 }
 
 // Heartbeat says how kubelets renew and report.
@@ -79,6 +82,7 @@ func New() *Scenario {
 	s := &Scenario{Heartbeat: Heartbeat{10 * time.Second, 5 * time.Minute, SpreadEven}}
 	config := evictor.DefaultConfig()
 	each(&s.Config, &config, func(ours, theirs reflect.Value) { ours.Set(theirs) })
+	s.Config.LeaderElection = true
 	return s
 }
 
@@ -107,7 +111,7 @@ func (s *Scenario) simulation() simulation.Scenario {
 	played := simulation.Scenario{
 		Zones: s.Cluster.Zones, DefaultTolerationSeconds: s.Cluster.DefaultTolerationSeconds, Events: s.Events, Until: s.Until, Config: s.Config.Evictor(), AskBudgets: s.Config.UseEvictionAPI,
 		LeaseInterval: s.Heartbeat.Interval, StatusInterval: s.Heartbeat.StatusInterval, LeasesTogether: s.Heartbeat.Spread == SpreadNone,
-		ReplaceAfter: -1,
+		ReplaceAfter: -1, NoLeaderElection: !s.Config.LeaderElection,
 	}
 	if s.Reschedule != nil {
 		played.ReplaceAfter = 10 * time.Second

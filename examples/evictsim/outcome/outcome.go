@@ -232,6 +232,7 @@ func settings(s *simulation.Scenario) []Field {
 		{"podEvictionTimeout", c.PodEvictionTimeout.String()},
 		{"taintBasedEviction", strconv.FormatBool(c.TaintBasedEviction)},
 		{"useEvictionAPI", strconv.FormatBool(s.AskBudgets)},
+		{"leaderElection", strconv.FormatBool(!s.NoLeaderElection)},
 		{"heartbeatInterval", s.LeaseInterval.String()},
 		{"statusInterval", s.StatusInterval.String()},
 		{"spread", spread},

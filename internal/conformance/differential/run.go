@@ -27,9 +27,9 @@ type Oracles map[Against]string
 func (p *Played) upstream(ctx context.Context, program, path string) error {
 	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 	defer stop()
-	args := []string{path}
+	args := []string{"-controllers-only", path}
 	if p.Against == V137Together {
-		args = []string{"-together", path}
+		args = append([]string{"-together"}, args...)
 	}
 	command := exec.CommandContext(ctx, program, args...)
 	var stderr bytes.Buffer
@@ -70,6 +70,7 @@ func (p *Played) ours(ctx context.Context, path string) error {
 	order := orderOf(s, p.Upstream, p.Against.late(s.Config.NodeMonitorPeriod))
 	p.Ours, p.Decisions = nil, nil
 	played, _ := s.Simulation(ctx, nil)
+	played.ControllersOnly = true
 	played.Timeline = func(l timeline.Line) error {
 		if l, ok := compared(l); ok {
 			p.Ours = append(p.Ours, l)

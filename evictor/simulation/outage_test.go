@@ -1,0 +1,125 @@
+package simulation_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+)
+
+// outage is a scenario of two zones whose pods tolerate little, and of an API that is down for some time.
+func outage(from, lasts time.Duration, events ...simulation.Event) simulation.Scenario {
+	seconds := simulation.TolerationSeconds(30)
+	s := simulation.Scenario{Until: from + lasts + 20*time.Minute}
+	for _, name := range []string{"a", "b"} {
+		s.Zones = append(s.Zones, simulation.Zone{Name: name, Nodes: 20, PodsPerNode: 2, TolerationSeconds: &seconds})
+	}
+	s.Events = append(events,
+		simulation.Event{At: from, API: &simulation.API{State: simulation.APIDown}},
+		simulation.Event{At: from + lasts, API: &simulation.API{State: simulation.APIUp}})
+	return s
+}
+
+// An outage of the API condemns no node that lives, however long it lasts and whenever it begins.
+func TestAnOutageOfTheAPICondemnsNobody(t *testing.T) {
+	for _, grace := range []time.Duration{40 * time.Second, 50 * time.Second} {
+		for _, elects := range []bool{true, false} {
+			for from := 300 * time.Second; from < 320*time.Second; from += 3 * time.Second {
+				for lasts := 10 * time.Second; lasts <= 10*time.Minute; lasts += 5*time.Second + lasts/7 {
+					s := outage(from, lasts.Truncate(100*time.Millisecond))
+					s.Config = evictor.DefaultConfig()
+					s.Config.NodeMonitorGracePeriod, s.NoLeaderElection = grace, !elects
+					r, err := simulation.Play(context.Background(), s)
+					require.NoError(t, err)
+					about := fmt.Sprintf("grace %v, election %t, from %v for %v", grace, elects, from, lasts)
+					require.Zero(t, r.UnknownNodes, about)
+					require.Zero(t, r.TaintedNodes, about)
+					require.Zero(t, r.Evicted, about)
+				}
+			}
+		}
+	}
+}
+
+// recorded plays a scenario and returns its timeline.
+func recorded(t *testing.T, s simulation.Scenario) (r *simulation.Report, lines []timeline.Line) {
+	t.Helper()
+	s.Timeline = func(l timeline.Line) error {
+		lines = append(lines, l)
+		return nil
+	}
+	r, err := simulation.Play(context.Background(), s)
+	require.NoError(t, err)
+	return r, lines
+}
+
+// first returns when the first line of that kind was written about a node.
+func first(lines []timeline.Line, kind timeline.Kind, node string) time.Duration {
+	for i := range lines {
+		if lines[i].Kind == kind && lines[i].Node == node {
+			return lines[i].T
+		}
+	}
+	return 0
+}
+
+// A node that dies in an outage of the API is found a grace period after its end, because the clocks begin anew.
+func TestANodeThatDiesInAnOutageIsFoundAfterIt(t *testing.T) {
+	const died = 6 * time.Minute
+	found := time.Duration(0)
+	for lasts := 2 * time.Minute; lasts <= 6*time.Minute; lasts += 7 * time.Second {
+		s := outage(5*time.Minute, lasts, simulation.Event{At: died, Fail: &simulation.Nodes{Names: []string{"a-000"}}})
+		r, lines := recorded(t, s)
+		back := 5*time.Minute + lasts
+		at := first(lines, timeline.KindCondition, "a-000")
+		require.GreaterOrEqual(t, at, back+50*time.Second, "a grace period after the return at %v", back)
+		require.LessOrEqual(t, at, back+61*time.Second, "and a look and a pass")
+		require.GreaterOrEqual(t, at, found, "a longer outage never makes it sooner")
+		found = at
+		require.Equal(t, 1, r.TaintedNodes)
+		require.Equal(t, 2, r.Evicted)
+	}
+}
+
+// What needs the API waits until it is back: people, replacements, new nodes. What happens to machines does not wait.
+func TestWhatNeedsTheAPIWaits(t *testing.T) {
+	one := func(name string) simulation.Nodes { return simulation.Nodes{Names: []string{name}} }
+	cordoned, failed, replaced, late := one("b-000"), one("b-001"), one("b-002"), one("new")
+	s := outage(5*time.Minute, 10*time.Minute,
+		simulation.Event{At: time.Minute, Fail: &simulation.Nodes{Names: []string{"a-000"}}},
+		simulation.Event{At: 6 * time.Minute, Cordon: &cordoned},
+		simulation.Event{At: 6 * time.Minute, Fail: &failed},
+		simulation.Event{At: 6 * time.Minute, ReplaceNode: &simulation.ReplaceNode{Nodes: replaced, After: time.Minute}},
+		simulation.Event{At: 7 * time.Minute, AddNode: &simulation.AddNode{Name: "new", Zone: "b"}},
+		simulation.Event{At: 8 * time.Minute, Fail: &late},
+	)
+	s.Until = time.Hour
+	_, lines := play(t, s)
+	var waited, after []string
+	for i := range lines {
+		switch l, at := &lines[i], time.Duration(lines[i].T)*time.Second; {
+		case l.Kind == "schedule":
+			require.False(t, at > 5*time.Minute && at < 15*time.Minute, "a pod was bound at %v", at)
+		case l.Kind != "event" || l.By != "":
+		case at < 15*time.Minute:
+			waited = append(waited, fmt.Sprint(at, " ", l.Text))
+		default:
+			after = append(after, fmt.Sprint(at, " ", l.Text))
+		}
+	}
+	const waits = ": waits until the API is back"
+	require.ElementsMatch(t, []string{
+		"1m0s fail node a-000", "5m0s api down", "6m0s cordon node b-000" + waits, "6m0s fail node b-001",
+		"6m0s replaceNode node b-002" + waits, "7m0s addNode new" + waits, "8m0s fail node new" + waits,
+	}, waited)
+	require.ElementsMatch(t, []string{
+		"15m0s api up", "15m0s cordon node b-000", "15m0s replaceNode node b-002", "15m0s addNode new", "15m0s fail node new",
+		"16m0s the new nodes register",
+	}, after, "a minute after the old node was deleted, as it says")
+}

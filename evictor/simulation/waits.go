@@ -1,0 +1,67 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+)
+
+// stalled says whether deployments, the scheduler, the pod garbage collector and rolls wait for the API.
+func (p *player) stalled() bool { return p.apiDown && p.playsOutages() }
+
+// waits says whether an event must wait. What people and other programs do waits while neither they nor kubelets reach the
+// API, a new node while kubelets do not. What happens to machines and networks waits only for a node that waits itself.
+func (p *player) waits(e *Planned) bool {
+	down := p.cluster.kubelets.down
+	switch {
+	case !p.playsOutages():
+		return false
+	case e.Restart != nil: // a new process must list everything
+		return p.apiDown
+	case e.AddNode != nil || e.Registers:
+		return down
+	case asksAPI(e.Event):
+		return down && p.apiDown
+	case len(p.postponed) == 0 || e.nodes() == nil:
+		return false
+	}
+	return slices.ContainsFunc(e.nodes().Names, func(name string) bool {
+		_, exists := p.cluster.nodeByID[name]
+		return !exists
+	})
+}
+
+// wait puts an event off until the API answers.
+func (p *player) wait(e *Planned, at time.Duration) {
+	p.postponed = append(p.postponed, *e)
+	if e.ReplaceNode != nil && !e.Registers { // the new nodes register so much later than the old ones are deleted
+		p.events = slices.DeleteFunc(p.events, func(other Planned) bool {
+			return other.Registers && other.Number == e.Number && other.Round == e.Round && other.Inner == e.Inner
+		})
+	}
+	if e.At < at {
+		return // it has waited before
+	}
+	fields := timeline.Fields{"number": e.Number, "text": e.text() + ": waits until the API is back", "nodes": []string{}}
+	if e.Round > 0 {
+		fields["round"], fields["inner"] = e.Round, e.Inner
+	}
+	p.line(timeline.Line{T: at, Kind: timeline.KindEvent, More: fields.String()})
+}
+
+// goOnWaiting makes the events happen that waited, as far as they need not wait longer, in the order in which they came.
+func (p *player) goOnWaiting() {
+	p.events = append(p.postponed, p.events...)
+	p.postponed = nil
+}
+
+// makeUp plans the registration of the nodes of a replacement that had to wait.
+func (p *player) makeUp(e *Planned, at time.Duration) {
+	if e.ReplaceNode == nil || e.Registers || e.At == at {
+		return
+	}
+	late := *e
+	late.At, late.Registers = shift(at, e.ReplaceNode.After), true
+	p.plan(late)
+}

@@ -161,11 +161,11 @@ func TestWhyAWorkloadSuffers(t *testing.T) {
 			require.Equal(t, test.remedy, hurt.Remedy)
 			require.Equal(t, test.refused, hurt.Refused)
 			if test.remedy == OutOfService {
-				require.Less(t, outOfService.PodHoursLost, hurt.PodHoursLost/2)
+				require.Less(t, outOfService.PodHoursMissing, hurt.PodHoursMissing/2)
 			}
 			if test.remedied != nil {
 				better, _ := test.remedied.hurt(t)
-				require.Less(t, better.PodHoursLost, hurt.PodHoursLost/2)
+				require.Less(t, better.PodHoursMissing, hurt.PodHoursMissing/2)
 			}
 		})
 	}

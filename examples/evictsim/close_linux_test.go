@@ -29,7 +29,7 @@ func closeUnder(path string) error {
 
 // TestFilesOfANodeThatCannotBeClosed: what was written may be lost, so that is an error.
 func TestFilesOfANodeThatCannotBeClosed(t *testing.T) {
-	m := machine{t, t.TempDir()}
+	m := newMachine(t)
 	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
 	m.write("cgroup/cgroup.controllers", "memory\n")
 	to, timeline := filepath.Join(m.dir, "record.jsonl"), filepath.Join(m.dir, "timeline.jsonl")

@@ -69,7 +69,7 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 		"\nzone a                   4       11  6m15s             3.8           3        0        0      3\n",
 		"\nexample.com/rack=r0      6       10", "\nnode a-0 of large        1        3", "\nnode a-3 of small        1        2",
 		"\nEVICTED WHILE RUNNING, IN A FALSE ALARM OF  NODES  1M  3M  10M  30M\nzone a                                          4   0   0   11   11\n", "\nnode a-3 of small                               1   0   0    2    2\n",
-		"\nHurts most: zone a\n  shop/StatefulSet/db: 0 of 3 live, below half for 1h0m10s\n    its pods are stuck until their nodes are back, or are tainted out of service\n",
+		"\nHurts most: zone a\n  shop/StatefulSet/db: 0 of 3 live, below half for 1h0m20s\n    its pods are stuck until their nodes are back, or are tainted out of service\n",
 		"\n  shop/Deployment/solo: 0 of 1 live, below half for 6m25s\n    it has one pod\n    -> a second replica on another node\n",
 		"\n    4 of its 4 pods were on the lost nodes\n    -> topologySpreadConstraints over topology.kubernetes.io/zone\n",
 		"\n  If its nodes are tainted out of service after 5m, and the taint is removed when they are back,\n  this loss costs 1 pod-hour instead of 3.8.\n",

@@ -119,6 +119,14 @@ type machine struct {
 	dir string
 }
 
+// newMachine returns a machine with what every Linux says of its tasks.
+func newMachine(t *testing.T) machine {
+	m := machine{t, t.TempDir()}
+	m.write("proc/loadavg", "0.14 0.57 2.00 1/95 1366\n")
+	m.write("proc/sys/kernel/pid_max", "32768\n")
+	return m
+}
+
 func (m machine) write(path string, format string, args ...any) {
 	path = filepath.Join(m.dir, path)
 	require.NoError(m.t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -136,7 +144,7 @@ func (m machine) uses(used int) {
 // TestLive: a machine is measured and recorded, and the record gives the same story.
 func TestLive(t *testing.T) {
 	var out, errs bytes.Buffer
-	m := machine{t, t.TempDir()}
+	m := newMachine(t)
 	m.write("proc/meminfo", "MemTotal: 99999999 kB\n")
 	m.write("cgroup/memory.max", "%d\n", 1000<<20)
 	m.write("cgroup/kubepods/memory.max", "max\n")
@@ -152,7 +160,7 @@ func TestLive(t *testing.T) {
 	})
 	story := out.String()
 	require.Empty(t, errs.String())
-	require.Contains(t, story, "          0s  memory.available 900 MiB of 1000 MiB, allocatableMemory.available 900 MiB of 1000 MiB; 1 pod\n")
+	require.Contains(t, story, "          0s  memory.available 900 MiB of 1000 MiB, allocatableMemory.available 900 MiB of 1000 MiB, pid.available 32,673 of 32,768; 1 pod\n")
 	require.Contains(t, story, "         20s  MemoryPressure begins: memory.available < 100Mi, 52428800 available\n")
 	require.Contains(t, story, "         20s  evict cgroup/podcart with 1s to end: memory.available < 100Mi since 20s\n")
 	require.Equal(t, 1, strings.Count(story, "evict "), "from then on it is taken for gone")
@@ -171,7 +179,7 @@ func TestLive(t *testing.T) {
 
 // TestLiveMeasuresDisks if told which, and reports those that it does not measure.
 func TestLiveMeasuresDisks(t *testing.T) {
-	m := machine{t, t.TempDir()}
+	m := newMachine(t)
 	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
 	m.write("cgroup/cgroup.controllers", "memory\n")
 	ctx, stop := context.WithCancel(context.Background())
@@ -216,7 +224,7 @@ func TestSignalsThatComeAndGo(t *testing.T) {
 
 // TestLiveEndsWhenInterrupted and writes what it has so far.
 func TestLiveEndsWhenInterrupted(t *testing.T) {
-	m := machine{t, t.TempDir()}
+	m := newMachine(t)
 	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
 	m.write("cgroup/cgroup.controllers", "memory\n")
 	to := filepath.Join(m.dir, "record.jsonl")
@@ -243,7 +251,7 @@ func TestLiveEndsWhenInterrupted(t *testing.T) {
 
 // TestLiveRecordIsThereAtOnce: however the program ends, what was measured is recorded.
 func TestLiveRecordIsThereAtOnce(t *testing.T) {
-	m := machine{t, t.TempDir()}
+	m := newMachine(t)
 	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
 	m.write("cgroup/cgroup.controllers", "memory\n")
 	to, timeline := filepath.Join(m.dir, "record.jsonl"), filepath.Join(m.dir, "timeline.jsonl")

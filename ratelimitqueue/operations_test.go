@@ -38,7 +38,7 @@ type player struct {
 var (
 	keyNames    = []string{"a", "b", "c", "d", "e", "f", "g"}
 	domainNames = []string{"p", "q", "r"}
-	quarter     = map[int64]float64{endless: Unlimited, 0: Stopped, 1: 0.25, 2: 0.5, 4: 1, 8: 2}
+	quarter     = map[int64]float64{endless: Unlimited, 0: 0, 1: 0.25, 2: 0.5, 4: 1, 8: 2}
 )
 
 func newPlayer(t testing.TB, c choices, isQueue bool) *player {

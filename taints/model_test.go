@@ -191,7 +191,7 @@ func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Tolerati
 			require.Equal(t, using, Using(&taints[i], tolerations))
 		}
 	}
-	require.Equal(t, Stay{Forever: true, Toleration: -1}, m.Tolerate(Selection{}, tolerations), "the zero selection")
+	require.Equal(t, Stay{Forever: true, Toleration: -1}, m.Tolerate(nil, tolerations), "the zero selection")
 	for effects, some := range map[Effects][]v1.TaintEffect{
 		NoExecuteEffect: {v1.TaintEffectNoExecute}, NoScheduleEffect: {v1.TaintEffectNoSchedule},
 		Scheduling | PreferNoScheduleEffect: {v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule},
@@ -206,7 +206,7 @@ func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Tolerati
 		if effects != NoExecuteEffect {
 			continue
 		}
-		stay := m.Tolerate(NoExecute(taints), tolerations)
+		stay := m.Tolerate(taints, tolerations)
 		require.Equal(t, least == nil, stay.Forever)
 		switch {
 		case least == nil:
@@ -230,5 +230,5 @@ func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Tolerati
 			}
 		}
 	}
-	return m.Tolerate(NoExecute(taints), tolerations)
+	return m.Tolerate(taints, tolerations)
 }

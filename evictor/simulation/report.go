@@ -140,7 +140,7 @@ func (c *cluster) left(taintBased bool) map[string]int {
 				left[LeftForever]++
 			case !tainted(n):
 				left[LeftTurn]++
-			case taints.Tolerate(taints.NoExecute(n.taints), pod.spec.Tolerations).Forever:
+			case taints.Tolerate(n.taints, pod.spec.Tolerations).Forever:
 				left[LeftForever]++
 			default:
 				left[LeftPending]++
@@ -153,7 +153,7 @@ func (c *cluster) left(taintBased bool) map[string]int {
 var unreachable = []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}
 
 func toleratesForever(s *podSpec) bool {
-	return taints.Tolerate(taints.NoExecute(unreachable), s.Tolerations).Forever
+	return taints.Tolerate(unreachable, s.Tolerations).Forever
 }
 
 // note counts a line of the timeline.

@@ -100,7 +100,7 @@ func (e *Evictor) confirm(ctx context.Context, w nodeWork) (result timedworker.R
 	name := w.Key
 	suspect, s := e.question(name)
 	if s == nil {
-		return timedworker.Done()
+		return timedworker.Forget()
 	}
 	var answer Answer
 	err := errEnded // and stays so if the Confirmer ends the goroutine
@@ -185,7 +185,7 @@ func (e *Evictor) confirmed(ctx context.Context, suspect Suspect, s *suspicion, 
 		s.err = err
 		return timedworker.Retry(nil)
 	}
-	return timedworker.Done()
+	return timedworker.Forget()
 }
 
 var errUnanswered = errors.New("nobody knows whether it is alive")

@@ -35,7 +35,7 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) (result t
 	case pods.Wait:
 		return timedworker.Blocked(try.Wait)
 	default:
-		return timedworker.Done()
+		return timedworker.Forget()
 	}
 	err := errEnded // and stays so if the client ends the goroutine
 	defer func() { result = e.told(task{pod: w.Key}, e.evicted(w, apart, try, why, err)) }()
@@ -127,7 +127,7 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 		return timedworker.Blocked(e.cfg.RetryMax) // or until the others are gone
 	case done:
 		e.pods.Done(ev)
-		return timedworker.Done()
+		return timedworker.Forget()
 	case apierrors.IsTooManyRequests(err):
 		e.refusedBy(what, err)
 		e.pods.Refused(ev, try.Group, e.now.Add(wait), asked > 0, e.now)

@@ -45,7 +45,7 @@ func (w *writing) prepare() (result timedworker.Result, some bool) {
 	w.rec = w.records[w.task.node]
 	switch {
 	case w.rec == nil:
-		return timedworker.Done(), false
+		return timedworker.Forget(), false
 	case w.rec.busy:
 		return timedworker.Blocked(w.cfg.RetryInitial), false
 	}
@@ -61,7 +61,7 @@ func (w *writing) prepare() (result timedworker.Result, some bool) {
 		w.rec.Wrote(false, "") // a conflict is over: it keeps no turn that has nothing to do
 		w.p.Told = true
 		w.endTurn(nil)
-		return timedworker.Done(), false
+		return timedworker.Forget(), false
 	}
 	w.rec.busy = true
 	return result, true
@@ -107,7 +107,7 @@ func (w *writing) wrote(err error) timedworker.Result {
 	case err == nil && w.p.Again:
 		return timedworker.Blocked(0)
 	case err == nil && !w.p.HeldBack:
-		return timedworker.Done()
+		return timedworker.Forget()
 	case err == nil || closed:
 		return timedworker.Blocked(w.cfg.GateInterval)
 	case conflict:

@@ -88,7 +88,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		{"a rule twice", rules(Rule{"Ready", v1.ConditionFalse, 1}, Rule{"Ready", v1.ConditionFalse, 1}), `health: rules[1]: Duplicate value: "Ready"`},
 		{"a zero Rule, with all its faults", rules(Rule{}), `health: [rules[0].type: Required value, rules[0].status: Unsupported value: "": supported values: "`},
 		{"zero Durations", misuse.Panic(func() { new(Durations[int]).Observe(1, nil) }),
-			"panic: a zero value was used: make it with New, NewGroup, NewLimiter or NewDurations"},
+			"panic: a zero value was used: make it with the function New… of its type"},
 		{"a nil pointer as the clock of Durations", func() error {
 			return misuse.Said(NewDurations[int](DurationsConfig{Rules: []Rule{{"Ready", v1.ConditionFalse, 1}}, Clock: noClock}))
 		}, "health: clock: Invalid value"},

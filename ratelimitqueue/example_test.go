@@ -56,7 +56,7 @@ func ExampleQueue_SetRate() {
 func ExampleGroup() {
 	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	group, err := ratelimitqueue.NewGroup[string, string, string](ratelimitqueue.GroupConfig[string, string]{
-		Config: ratelimitqueue.Config{Rate: ratelimitqueue.Stopped, Clock: clk}, // of a zone, until SetRate
+		Config: ratelimitqueue.Config{Rate: 0.1, Clock: clk}, // of a zone, until SetRate
 	})
 	if err != nil {
 		fmt.Println(err)

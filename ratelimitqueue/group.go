@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// GroupConfig configures a Group. Only Rate is required.
+// GroupConfig configures a Group.
 type GroupConfig[D, K comparable] struct {
-	// Config holds for the whole group; Rate and Burst hold for each domain, until SetRate. A domain that begins with a Rate
-	// has a token at once, as upstream's has; one that begins Stopped must first save one up after SetRate.
+	// Config holds for the whole group; Rate and Burst hold for each domain, until SetRate. A domain begins with a full
+	// bucket, as upstream's does. With Rate 0 it begins with an empty one.
 	Config
 	// MaxRate limits all domains together, in items a second; 0 means no limit. It saves up at most one token.
 	MaxRate float64
@@ -35,9 +35,6 @@ type GroupConfig[D, K comparable] struct {
 // Validate reports every fault at once.
 func (c GroupConfig[D, K]) Validate() error {
 	errs := c.Config.faults()
-	if c.MaxRate == Stopped {
-		errs = append(errs, field.Invalid(field.NewPath("maxRate"), c.MaxRate, "must not stop everything; use Pause for that"))
-	}
 	errs = append(errs, validRate(c.MaxRate, field.NewPath("maxRate"))...)
 	return append(errs, notNegative(c.MaxInFlight, field.NewPath("maxInFlight"))...).ToAggregate()
 }
@@ -96,7 +93,8 @@ type DomainStatus struct {
 	Next time.Time
 }
 
-// Add adds the key to the domain, due now, as AddEntry does with the other fields zero.
+// Add adds the key to the domain, due now, as AddEntry does with the other fields zero. A key that waits, for a retry
+// too, takes the new value and keeps its due time.
 func (g *Group[D, K, V]) Add(domain D, key K, value V) State {
 	return g.AddEntry(domain, Entry[K, V]{Key: key, Value: value})
 }
@@ -104,9 +102,10 @@ func (g *Group[D, K, V]) Add(domain D, key K, value V) State {
 // AddEntry is Queue.AddEntry for a domain. A known key with the same identity stays in its domain; to move it, use
 // Move.
 func (g *Group[D, K, V]) AddEntry(domain D, e Entry[K, V]) State {
+	mustEqualItself(domain)
 	now := g.read()
 	defer g.table.Unlock()
-	l := g.line(domain, g.rate, now)
+	l := g.line(domain, now)
 	defer g.changed(l) // deferred for keys that cannot be hashed: a domain just made for one must be forgotten
 	return g.add(&e, l, now)
 }
@@ -130,6 +129,13 @@ func (g *Group[D, K, V]) all(yield func(*line[K, V]) bool) {
 	}
 }
 
+// mustEqualItself panics for a domain that no map finds again, before anything is locked or changed.
+func mustEqualItself[D comparable](domain D) {
+	if domain != domain { //nolint:gocritic // NaN
+		panic(fmt.Sprintf("ratelimitqueue: the domain %v does not equal itself, so it could never be forgotten", domain)) //nolint:forbidigo // as for a key that cannot be hashed
+	}
+}
+
 // lineOf returns the domain's line, or nil. The lock is held.
 func (g *Group[D, K, V]) lineOf(domain D) *line[K, V] {
 	if l := g.domains.Get(domain); l != nil {
@@ -144,13 +150,13 @@ func unboxed[D any](domain any) D {
 	return d
 }
 
-// line returns the domain's line, and makes it with that rate if there is none. The lock is held.
-func (g *Group[D, K, V]) line(domain D, rate float64, now int64) *line[K, V] {
+// line returns the domain's line, and makes it if there is none. The domain equals itself. The lock is held.
+func (g *Group[D, K, V]) line(domain D, now int64) *line[K, V] {
 	if l := g.lineOf(domain); l != nil {
 		return l
 	}
 	place := g.place(domain)
-	l := g.newLine(domain, rate, now)
+	l := g.newLine(domain, g.rate, now)
 	*g.domains.Add(domain) = l
 	if g.compare != nil {
 		g.fleet.insert(l, place)
@@ -186,13 +192,14 @@ func (g *Group[D, K, V]) Take() (domain D, it Item[K, V], ok bool) {
 // Move moves a known key to another domain, and reports whether the key is known. It keeps its due time and its place
 // among equal due times. A key in flight may be moved too; after that, its ending counts in the new domain.
 func (g *Group[D, K, V]) Move(key K, domain D) bool {
+	mustEqualItself(domain)
 	g.table.Lock()
 	defer g.table.Unlock()
 	r := g.table.Get(key)
 	if r == nil {
 		return false
 	}
-	from, to := r.Line, g.line(domain, g.rate, g.table.Time.Elapsed())
+	from, to := r.Line, g.line(domain, g.table.Time.Elapsed())
 	if from == to {
 		return true
 	}
@@ -209,16 +216,17 @@ func (g *Group[D, K, V]) Move(key K, domain D) bool {
 	return true
 }
 
-// SetRate changes the rate of a domain, as Queue.SetRate does. If that makes the domain, it starts with a full bucket.
+// SetRate changes the rate of a domain, as Queue.SetRate does, and makes the domain if need be.
 func (g *Group[D, K, V]) SetRate(domain D, rate float64) error {
+	mustEqualItself(domain)
 	if err := checkRate(rate); err != nil {
 		return err
 	}
 	now := g.read()
 	defer g.table.Unlock()
-	l := g.line(domain, max(rate, 0), now)
+	l := g.line(domain, now)
 	l.forgotten = false
-	l.bucket.setRate(max(rate, 0), now)
+	l.bucket.setRate(rate, now)
 	g.changed(l)
 	g.kick()
 	return nil
@@ -226,9 +234,10 @@ func (g *Group[D, K, V]) SetRate(domain D, rate float64) error {
 
 // PauseDomain is Pause for one domain: the group hands out none of its items, and its bucket gains no tokens.
 func (g *Group[D, K, V]) PauseDomain(domain D, reason string) {
+	mustEqualItself(domain)
 	now := g.read()
 	defer g.table.Unlock()
-	l := g.line(domain, g.rate, now)
+	l := g.line(domain, now)
 	l.forgotten = false
 	l.pauses.Add(reason)
 	l.bucket.freeze(now)

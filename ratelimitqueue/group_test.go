@@ -321,7 +321,7 @@ func TestPreferThatChangesWhoseTurnItIs(t *testing.T) {
 }
 
 func TestGroupConfig(t *testing.T) {
-	require.NoError(t, GroupConfig[string, string]{Config: Config{Rate: Stopped}, MaxRate: Unlimited}.Validate())
+	require.NoError(t, GroupConfig[string, string]{Config: Config{Rate: 0}, MaxRate: Unlimited}.Validate())
 	g, err := NewGroup[string, string, int](GroupConfig[string, string]{Config: Config{Rate: 1}})
 	require.NoError(t, err)
 	require.Equal(t, []string{}, append([]string{}, g.Paused()...))

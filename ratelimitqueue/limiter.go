@@ -1,150 +1,138 @@
 package ratelimitqueue
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// askAgain is the longest wait that a Limiter tells, so that a change of its rate is noticed soon.
-const askAgain = 10 * time.Second
-
-// Limiter is one rate for a whole process, which [Limiter.SetRate] can change at any moment. It has the methods of
-// client-go's workqueue.TypedRateLimiter, for those who keep a queue of their own. A worker asks [Limiter.When] right
-// before it works on an item, however the item came to it:
+// Limiter is one rate for the workers of a queue that you already have. A worker calls [Limiter.Wait] right before each
+// item, as with Wait of rate.Limiter; unlike that one, it notices at once when [Limiter.SetRate] changes the rate:
 //
-//	item, _ := queue.Get()
-//	if wait := limiter.When(item); wait > 0 {
-//		queue.AddAfter(item, wait) // and asks again
-//	} else {
+//	for item, ended := queue.Get(); !ended; item, ended = queue.Get() {
+//		if err := limiter.Wait(ctx); err != nil {
+//			return err
+//		}
 //		work(item)
+//		queue.Done(item)
 //	}
-//	queue.Done(item)
 //
-// However many workers ask, no more items go than the rate allows. AddRateLimited alone does not keep to a rate that
-// falls: it asks once, when it puts the item off, and not again when the item comes back.
-//
-// An item that was told to wait keeps its place in line until it goes or you Forget it. So forget an item that will not
-// come back: it would cost a token. All methods are safe for concurrent use. A Limiter must be made by NewLimiter.
-type Limiter[T comparable] struct {
-	steady  steady.Guard // guards the rest
+// However many workers wait, no more items go than the rate allows. A Limiter is no workqueue.TypedRateLimiter: a
+// workqueue asks that once, when it puts an item off, and learns of no later change. All methods are safe for concurrent
+// use. A Limiter must be made by NewLimiter.
+type Limiter struct {
+	turn    chan struct{} // holds one while somebody waits for the token; the others queue for their turn, first come first served
+	changed chan struct{} // size 1: tells the one whose turn it is that the rate has changed
+	timers  clock.Clock
+	steady  steady.Guard // guards the bucket
 	bucket  bucket
-	tickets due.Map[T, ticket]
-	last    uint64              // the number of the ticket that was given last
-	let     uint64              // tickets up to this number have a token, or were forgotten before
-	gone    map[uint64]struct{} // later tickets that were forgotten
 }
 
-// ticket is a place in line.
-type ticket struct {
-	number uint64
-	asked  int
-}
-
-// NewLimiter returns a Limiter with a full bucket, or an error with all faults of the configuration. It uses only Rate,
-// Burst and Clock of it, and starts no goroutine.
-func NewLimiter[T comparable](config Config) (*Limiter[T], error) {
+// NewLimiter returns a Limiter with a full bucket (an empty one at rate 0), or an error with all faults of the
+// configuration. It uses only Rate, Burst and Clock of it, which must be a clock.Clock, with timers. It starts no
+// goroutine.
+func NewLimiter(config Config) (*Limiter, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("ratelimitqueue: %w", err)
 	}
 	config = config.withDefaults()
-	l := &Limiter[T]{bucket: newBucket(config.Rate, config.Burst, 0), gone: make(map[uint64]struct{})}
-	l.steady.Clock = config.Clock
 	if config.Clock == nil {
-		l.steady.Clock = clock.RealClock{}
+		config.Clock = clock.RealClock{}
 	}
-	l.steady.Time.Read(l.steady.Clock.Now())
+	timers, ok := config.Clock.(clock.Clock)
+	if !ok {
+		return nil, fmt.Errorf("ratelimitqueue: a Limiter needs timers: Config.Clock must be a clock.Clock, which %T is not", config.Clock)
+	}
+	l := &Limiter{
+		turn: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+		timers: timers, bucket: newBucket(config.Rate, config.Burst, 0),
+	}
+	l.steady.Clock = timers
+	l.steady.Time.Read(timers.Now())
 	return l, nil
 }
 
-// When returns 0 if the item may go now, which spends a token. Otherwise it returns how long to wait before asking
-// again: until the item's turn, but at most 10 seconds, and always 10 seconds while the rate is 0.
-func (l *Limiter[T]) When(item T) time.Duration {
+// Wait returns nil when the caller may go, which spends a token, or the context's error once that has ended. At rate 0 it
+// waits for SetRate. Callers go in the order in which they came. A nil context is an error.
+func (l *Limiter) Wait(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("ratelimitqueue: Wait needs a context, not nil")
+	}
+	l.steady.Now() // panics for a zero Limiter
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case l.turn <- struct{}{}:
+	}
+	defer func() { <-l.turn }()
+	for {
+		wait, ok := l.take()
+		if ok {
+			return nil
+		}
+		if err := l.rest(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// take spends a token. If there is none, it returns how long until there is one, or a negative wait if there never is.
+func (l *Limiter) take() (wait time.Duration, ok bool) {
 	now := l.steady.Read()
 	defer l.steady.Unlock()
-	l.advance(now)
-	t := l.tickets.Get(item)
-	switch {
-	case t == nil && l.let == l.last && l.bucket.ready(now):
+	if l.bucket.ready(now) {
 		l.bucket.take(now)
-		return 0
-	case t == nil:
-		l.last++
-		t = l.tickets.Add(item)
-		t.number = l.last
-	case t.number <= l.let:
-		l.tickets.Delete(item, t)
-		return 0
+		return 0, true
 	}
-	t.asked++
-	first, ok := l.bucket.next(now)
-	if !ok {
-		return askAgain
+	if at, some := l.bucket.next(now); some {
+		return max(time.Duration(steady.Sub(at, now)), 1), false
 	}
-	ahead := float64(t.number-l.let-1) / l.bucket.rate * float64(time.Second)
-	if ahead > float64(askAgain) {
-		return askAgain
-	}
-	return min(max(time.Duration(first-now)+time.Duration(ahead), 1), askAgain)
+	return -1, false
 }
 
-// advance gives the tokens that have accrued to those in line. The lock is held.
-func (l *Limiter[T]) advance(now int64) {
-	for l.let < l.last {
-		if _, gone := l.gone[l.let+1]; gone {
-			delete(l.gone, l.let+1)
-		} else {
-			at, ok := l.bucket.next(l.bucket.at)
-			if !ok || at > now {
-				return
-			}
-			l.bucket.take(at)
-		}
-		l.let++
+// rest waits that long, for ever if it is negative, but no longer than until the rate changes or the context ends. It
+// returns the context's error.
+func (l *Limiter) rest(ctx context.Context, wait time.Duration) error {
+	var fires <-chan time.Time
+	if wait >= 0 {
+		timer := l.timers.NewTimer(wait)
+		defer timer.Stop()
+		fires = timer.C()
 	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-l.changed:
+	case <-fires:
+	}
+	return nil
 }
 
-// Forget takes the item out of the line, and forgets how often it has asked.
-func (l *Limiter[T]) Forget(item T) {
-	now := l.steady.Read()
-	defer l.steady.Unlock()
-	l.advance(now)
-	if t := l.tickets.Get(item); t != nil {
-		if t.number > l.let {
-			l.gone[t.number] = struct{}{}
-		}
-		l.tickets.Delete(item, t)
-	}
-}
-
-// NumRequeues returns how often the item was told to wait since it last went or was forgotten.
-func (l *Limiter[T]) NumRequeues(item T) int {
-	l.steady.Lock()
-	defer l.steady.Unlock()
-	if t := l.tickets.Get(item); t != nil {
-		return t.asked
-	}
-	return 0
-}
-
-// SetRate changes the rate, like Queue.SetRate.
-func (l *Limiter[T]) SetRate(rate float64) error {
+// SetRate changes the rate, like Queue.SetRate. Who waits goes by the new rate at once.
+func (l *Limiter) SetRate(rate float64) error {
 	if err := checkRate(rate); err != nil {
 		return err
 	}
 	now := l.steady.Read()
 	defer l.steady.Unlock()
-	l.advance(now)
-	l.bucket.setRate(max(rate, 0), now)
+	l.bucket.setRate(rate, now)
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
 	return nil
 }
 
 // Rate returns the current rate, like Queue.Rate.
-func (l *Limiter[T]) Rate() float64 {
+func (l *Limiter) Rate() float64 {
 	l.steady.Lock()
 	defer l.steady.Unlock()
 	return l.bucket.rate

@@ -27,11 +27,10 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		Use    func() error
 		Answer string
 	}{
-		{"a zero Config", made(Config{}), "ratelimitqueue: rate: Required value: items a second, or Unlimited, or Stopped"},
 		{"a rate that is no number", made(Config{Rate: math.NaN()}),
-			"ratelimitqueue: rate: Invalid value: NaN: must be a finite number of items a second, Unlimited or Stopped"},
-		{"an infinite rate for no limit", made(Config{Rate: math.Inf(1)}), "rate: Invalid value: +Inf: must be a finite number of items a second, Unlimited or Stopped"},
-		{"a negative rate that is not Stopped", made(Config{Rate: -2}), "rate: Invalid value: -2"},
+			"ratelimitqueue: rate: Invalid value: NaN: must be a number of items a second, from 0, which stops, to Unlimited"},
+		{"an infinite rate for no limit", made(Config{Rate: math.Inf(1)}), "rate: Invalid value: +Inf: must be a number of items a second, from 0, which stops, to Unlimited"},
+		{"a negative rate, which means no limit in client-go", made(Config{Rate: -1}), "rate: Invalid value: -1"},
 		{"a negative burst and a backoff that shrinks", made(Config{Rate: 1, Burst: -1, Backoff: Backoff{Factor: 0.5}}),
 			"[backoff.factor: Invalid value: 0.5: must be a finite number of at least 1, burst: Invalid value: -1: must not be negative]"},
 		{"a nil pointer as the clock", made(Config{Rate: 1, Clock: noClock}),
@@ -53,16 +52,20 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			return q.Run(ended, work)
 		}, "context canceled"},
 		{"a zero Queue", misuse.Panic(func() { new(Queue[string, int]).Add("k", 1) }),
-			"panic: a zero value was used: make it with New, NewGroup, NewLimiter or NewDurations"},
+			"panic: a zero value was used: make it with the function New… of its type"},
 		{"a zero Queue, asked for its rate", misuse.Panic(func() { new(Queue[string, int]).Rate() }), "panic: a zero value was used"},
 		{"a zero Queue, cleared", misuse.Panic(func() { new(Queue[string, int]).Clear() }), "panic: a zero value was used"},
 		{"a zero Queue, run", func() error { return new(Queue[string, int]).Run(background, work) }, "panic: a zero value was used"},
 
 		{"a group with several faults", grouped(groupConfig{Config: Config{Burst: -1}, MaxRate: -2, MaxInFlight: -1}),
-			"[rate: Required value: items a second, or Unlimited, or Stopped, burst: Invalid value: -1: must not be negative, " +
-				"maxRate: Invalid value: -2: must be a finite number of items a second, Unlimited or Stopped, maxInFlight: Invalid value: -1: must not be negative]"},
-		{"a group that is stopped as a whole", grouped(groupConfig{Config: Config{Rate: 1}, MaxRate: Stopped}),
-			"ratelimitqueue: maxRate: Invalid value: -1: must not stop everything; use Pause for that"},
+			"[burst: Invalid value: -1: must not be negative, " +
+				"maxRate: Invalid value: -2: must be a number of items a second, from 0, which stops, to Unlimited, maxInFlight: Invalid value: -1: must not be negative]"},
+		{"a domain that is no number", misuse.Panic(func() {
+			g, err := NewGroup[float64, string, int](GroupConfig[float64, string]{})
+			if err == nil {
+				g.Add(math.NaN(), "k", 1)
+			}
+		}), "panic: ratelimitqueue: the domain NaN does not equal itself, so it could never be forgotten"},
 		{"a group's domain at an infinite rate", func() error {
 			g, err := NewGroup[string, string, int](groupConfig{Config: Config{Rate: 1}})
 			if err != nil {
@@ -79,15 +82,18 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		}, "ratelimitqueue: Run needs a function"},
 		{"a zero Group", misuse.Panic(func() { new(Group[string, string, int]).Take() }), "panic: a zero value was used"},
 
-		{"a Limiter without a rate", func() error { return misuse.Said(NewLimiter[string](Config{})) }, "ratelimitqueue: rate: Required value"},
+		{"a Limiter of a negative burst", func() error { return misuse.Said(NewLimiter(Config{Burst: -1})) }, "ratelimitqueue: burst: Invalid value: -1"},
+		{"a Limiter without timers", func() error {
+			return misuse.Said(NewLimiter(Config{Clock: clocktesting.NewFakePassiveClock(epoch)}))
+		}, "ratelimitqueue: a Limiter needs timers: Config.Clock must be a clock.Clock, which *testing.FakePassiveClock is not"},
 		{"a Limiter set to no number", func() error {
-			l, err := NewLimiter[string](Config{Rate: 1})
+			l, err := NewLimiter(Config{Rate: 1})
 			if err != nil {
 				return err
 			}
 			return l.SetRate(math.NaN())
 		}, "ratelimitqueue: rate: Invalid value: NaN"},
-		{"a zero Limiter", misuse.Panic(func() { new(Limiter[string]).When("k") }), "panic: a zero value was used"},
+		{"a zero Limiter", misuse.Panic(func() { _ = new(Limiter).Wait(background) }), "panic: a zero value was used"},
 		{"a backoff of negative times", made(Config{Rate: 1, Backoff: Backoff{Initial: -time.Second, Max: -1}}),
 			`[backoff.initial: Invalid value: "-1s": must not be negative, backoff.max: Invalid value: "-1ns": must not be negative]`},
 	})

@@ -38,7 +38,7 @@ type player struct {
 var (
 	keyNames    = []string{"a", "b", "c", "d", "e", "f", "g"}
 	domainNames = []string{"p", "q", "r"}
-	quarter     = map[int64]float64{endless: Unlimited, 0: Stopped, 1: 0.25, 2: 0.5, 4: 1, 8: 2}
+	quarter     = map[int64]float64{endless: Unlimited, 0: 0, 1: 0.25, 2: 0.5, 4: 1, 8: 2}
 )
 
 func newPlayer(t testing.TB, c choices, isQueue bool) *player {
@@ -200,7 +200,7 @@ func (p *player) setRate() {
 	rate, domain := pick[int64](p.choices, 0, 1, 2, 4, 8, endless), p.domain()
 	p.note("rate of %s: %d quarters", domain, rate)
 	p.model.sweep()
-	d := p.model.domain(domain, rate)
+	d := p.model.domain(domain, p.model.rate)
 	d.forgotten = false
 	d.setRate(rate, p.model.now)
 	require.NoError(p, p.subject.setRate(domain, quarter[rate]))

@@ -64,7 +64,7 @@ func sixTimes(f func()) {
 
 // Karmada: at rate 0 no worker takes anything, whether the queue started like that or was stopped with a full bucket.
 func TestRateZeroHandsOutNothing(t *testing.T) {
-	for _, rate := range []float64{Stopped, 0.5} {
+	for _, rate := range []float64{0, 0.5} {
 		f := queue(t, Config{Rate: rate, Burst: 6})
 		for i := range 10 {
 			f.Add(fmt.Sprint(i), i)
@@ -85,7 +85,7 @@ func TestRateZeroHandsOutNothing(t *testing.T) {
 
 // Katalyst, kubernetes#104639: after 0, any rate resumes, even exactly 1, whatever the rate was before.
 func TestSwapFromZeroResumes(t *testing.T) {
-	for _, before := range []float64{Stopped, 0.1, 1, 100000} {
+	for _, before := range []float64{0, 0.1, 1, 100000} {
 		for _, rate := range []float64{1, 0.1, 0.3, 1.0 / 3, 7, 100000, 0.01} {
 			f := queue(t, Config{Rate: before})
 			f.Add("a", 0)

@@ -28,7 +28,8 @@ func New[K comparable, V any](config Config) (*Queue[K, V], error) {
 	return q, nil
 }
 
-// Add adds the key, due now, as AddEntry does with the other fields zero.
+// Add adds the key, due now, as AddEntry does with the other fields zero. A key that waits, for a retry too, takes the
+// new value and keeps its due time.
 func (q *Queue[K, V]) Add(key K, value V) State {
 	return q.AddEntry(Entry[K, V]{Key: key, Value: value})
 }
@@ -56,7 +57,7 @@ func (q *Queue[K, V]) Take() (it Item[K, V], ok bool) {
 	return it, ok
 }
 
-// SetRate changes the rate, in items a second; Unlimited and Stopped are allowed, and 0 stops too. Setting the current
+// SetRate changes the rate, in items a second; 0 stops, and Unlimited is allowed. Setting the current
 // rate changes nothing. The bucket keeps whole tokens and loses fractions. An unlimited bucket counts as full, a stopped
 // one as empty: after a stop, the first item is handed out 1/rate later. An invalid rate is an error and changes nothing.
 func (q *Queue[K, V]) SetRate(rate float64) error {
@@ -65,7 +66,7 @@ func (q *Queue[K, V]) SetRate(rate float64) error {
 	}
 	now := q.table.Read()
 	defer q.table.Unlock()
-	q.only.bucket.setRate(max(rate, 0), now)
+	q.only.bucket.setRate(rate, now)
 	q.kick()
 	return nil
 }

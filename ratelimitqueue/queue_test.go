@@ -107,7 +107,7 @@ func TestChangeOfRateKeepsWhatCouldBeTaken(t *testing.T) {
 		require.Equal(t, []string{"a"}, early.takes())
 		early.Add("b", 0)
 		early.step(10*time.Second - 5)
-		rounded := queue(t, Config{Rate: Stopped})
+		rounded := queue(t, Config{Rate: 0})
 		rounded.step(1)
 		require.NoError(t, rounded.SetRate(10))
 		rounded.Add("a", 0)
@@ -186,7 +186,7 @@ func TestClockThatGoesBack(t *testing.T) {
 }
 
 func TestAQueueThatBeginsStopped(t *testing.T) {
-	q, err := New[string, int](Config{Rate: Stopped})
+	q, err := New[string, int](Config{Rate: 0})
 	require.NoError(t, err)
 	q.Add("k", 1)
 	_, ok := q.Take()

@@ -81,7 +81,7 @@ func TestSixRunsStayWithinOneRate(t *testing.T) {
 // A busy Run leaves the other items to idle ones, even after a single wake-up.
 func TestIdleRunsTakeWhatABusyOneLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, err := New[string, int](Config{Rate: Stopped})
+		q, err := New[string, int](Config{Rate: 0})
 		require.NoError(t, err)
 		q.Add("a", 0)
 		q.Add("b", 0)
@@ -115,7 +115,7 @@ func TestIdleRunsTakeWhatABusyOneLeaves(t *testing.T) {
 func TestRunThatEndsLeavesWhatItWaitedFor(t *testing.T) {
 	for ends := range 2 {
 		synctest.Test(t, func(t *testing.T) {
-			q, err := New[string, int](Config{Rate: Stopped})
+			q, err := New[string, int](Config{Rate: 0})
 			require.NoError(t, err)
 			q.Add("a", 0)
 			taken := make(chan string, 1)

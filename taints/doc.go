@@ -11,7 +11,7 @@
 //	if taint, ok := taints.Untolerated(node.Spec.Taints, pod.Spec.Tolerations, taints.Scheduling); ok {
 //		return fmt.Errorf("node %s: taint %s is not tolerated", node.Name, taint.ToString())
 //	}
-//	stay := taints.Tolerate(taints.NoExecute(node.Spec.Taints), pod.Spec.Tolerations)
+//	stay := taints.Tolerate(node.Spec.Taints, pod.Spec.Tolerations)
 //	switch {
 //	case stay.Forever:
 //	case stay.For > 0: // evicted stay.For after the taint began

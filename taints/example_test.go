@@ -36,7 +36,7 @@ func Example() {
 			fmt.Println(err)
 			continue
 		}
-		stay := taints.Tolerate(taints.NoExecute(node.Spec.Taints), pod.Spec.Tolerations)
+		stay := taints.Tolerate(node.Spec.Taints, pod.Spec.Tolerations)
 		switch {
 		case stay.Forever:
 			fmt.Printf("node %s: it would stay\n", node.Name)
@@ -168,7 +168,7 @@ func ExampleTolerate() {
 		for _, key := range keys {
 			on = append(on, v1.Taint{Key: key, Effect: v1.TaintEffectNoExecute})
 		}
-		stay := taints.Tolerate(taints.NoExecute(on), tolerations)
+		stay := taints.Tolerate(on, tolerations)
 		fmt.Println(keys, stay.For, stay.Forever)
 	}
 	// Output:

@@ -89,7 +89,7 @@ func TestMatchingDoesNotAllocate(t *testing.T) {
 	tolerations = append(tolerations, v1.Toleration{Key: taints[0].Key, Operator: operatorLt, Value: "no number"})
 	numeric := Matcher{NumericOperators: true}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		Tolerate(NoExecute(taints), tolerations)
+		Tolerate(taints, tolerations)
 		Untolerated(taints, tolerations, Scheduling)
 		numeric.Using(&taints[0], tolerations[1:])
 	}))
@@ -103,27 +103,27 @@ func TestTolerate(t *testing.T) {
 	}
 	forever := Stay{Forever: true, Toleration: -1}
 	for name, row := range map[string]struct {
-		selection   Selection
+		selection   []v1.Taint
 		tolerations []v1.Toleration
 		want        Stay
 	}{
-		"no taints":            {NoExecute(nil), nil, forever},
-		"no taints, tolerated": {NoExecute(nil), []v1.Toleration{tolerate("a", seconds(0))}, forever},
-		"none that evicts":     {NoExecute(taints[1:2]), nil, forever},
-		"the zero selection":   {Selection{}, nil, forever},
-		"no tolerations":       {NoExecute(taints), nil, Stay{Taint: &taints[0], Toleration: -1}},
-		"one is not tolerated": {NoExecute(taints), []v1.Toleration{tolerate("a", nil)}, Stay{Taint: &taints[2], Toleration: -1}},
-		"neither the other":    {NoExecute(taints), []v1.Toleration{tolerate("b", seconds(5))}, Stay{Taint: &taints[0], Toleration: -1}},
-		"all for ever":         {NoExecute(taints), []v1.Toleration{tolerate("", nil)}, forever},
-		"one is finite":        {NoExecute(taints), []v1.Toleration{tolerate("a", nil), tolerate("b", seconds(5))}, Stay{For: 5 * time.Second, Taint: &taints[2], Toleration: 1}},
-		"the least":            {NoExecute(taints), []v1.Toleration{tolerate("b", seconds(5)), tolerate("a", seconds(4))}, Stay{For: 4 * time.Second, Taint: &taints[0], Toleration: 1}},
-		"of equal ones the first taint": {NoExecute(taints), []v1.Toleration{tolerate("b", seconds(4)), tolerate("a", seconds(4))},
+		"no taints":            {nil, nil, forever},
+		"no taints, tolerated": {nil, []v1.Toleration{tolerate("a", seconds(0))}, forever},
+		"none that evicts":     {taints[1:2], nil, forever},
+		"the zero selection":   {nil, nil, forever},
+		"no tolerations":       {taints, nil, Stay{Taint: &taints[0], Toleration: -1}},
+		"one is not tolerated": {taints, []v1.Toleration{tolerate("a", nil)}, Stay{Taint: &taints[2], Toleration: -1}},
+		"neither the other":    {taints, []v1.Toleration{tolerate("b", seconds(5))}, Stay{Taint: &taints[0], Toleration: -1}},
+		"all for ever":         {taints, []v1.Toleration{tolerate("", nil)}, forever},
+		"one is finite":        {taints, []v1.Toleration{tolerate("a", nil), tolerate("b", seconds(5))}, Stay{For: 5 * time.Second, Taint: &taints[2], Toleration: 1}},
+		"the least":            {taints, []v1.Toleration{tolerate("b", seconds(5)), tolerate("a", seconds(4))}, Stay{For: 4 * time.Second, Taint: &taints[0], Toleration: 1}},
+		"of equal ones the first taint": {taints, []v1.Toleration{tolerate("b", seconds(4)), tolerate("a", seconds(4))},
 			Stay{For: 4 * time.Second, Taint: &taints[0], Toleration: 1}},
-		"what is not used has no say": {NoExecute(taints), []v1.Toleration{tolerate("", seconds(50)), tolerate("a", seconds(1))},
+		"what is not used has no say": {taints, []v1.Toleration{tolerate("", seconds(50)), tolerate("a", seconds(1))},
 			Stay{For: 50 * time.Second, Taint: &taints[0], Toleration: 0}},
-		"used for ever, finite later": {NoExecute(taints), []v1.Toleration{tolerate("", nil), tolerate("a", seconds(1))}, forever},
-		"zero is at once":             {NoExecute(taints), []v1.Toleration{tolerate("", seconds(0))}, Stay{Taint: &taints[0]}},
-		"negative is at once":         {NoExecute(taints), []v1.Toleration{tolerate("a", seconds(9)), tolerate("b", seconds(-7))}, Stay{Taint: &taints[2], Toleration: 1}},
+		"used for ever, finite later": {taints, []v1.Toleration{tolerate("", nil), tolerate("a", seconds(1))}, forever},
+		"zero is at once":             {taints, []v1.Toleration{tolerate("", seconds(0))}, Stay{Taint: &taints[0]}},
+		"negative is at once":         {taints, []v1.Toleration{tolerate("a", seconds(9)), tolerate("b", seconds(-7))}, Stay{Taint: &taints[2], Toleration: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Tolerate(row.selection, row.tolerations)

@@ -191,7 +191,7 @@ func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Tolerati
 			require.Equal(t, using, Using(&taints[i], tolerations))
 		}
 	}
-	require.Equal(t, Stay{Forever: true, Toleration: -1}, m.Tolerate(Selection{}, tolerations), "the zero selection")
+	require.Equal(t, Stay{Forever: true, Toleration: -1}, m.Tolerate(nil, tolerations), "the zero selection")
 	for effects, some := range map[Effects][]v1.TaintEffect{
 		NoExecuteEffect: {v1.TaintEffectNoExecute}, NoScheduleEffect: {v1.TaintEffectNoSchedule},
 		Scheduling | PreferNoScheduleEffect: {v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule},
@@ -206,7 +206,7 @@ func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Tolerati
 		if effects != NoExecuteEffect {
 			continue
 		}
-		stay := m.Tolerate(NoExecute(taints), tolerations)
+		stay := m.Tolerate(taints, tolerations)
 		require.Equal(t, least == nil, stay.Forever)
 		switch {
 		case least == nil:
@@ -230,7 +230,7 @@ func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Tolerati
 			}
 		}
 	}
-	return m.Tolerate(NoExecute(taints), tolerations)
+	return m.Tolerate(taints, tolerations)
 }
 
 // TestOnlyThePodsOwnListIsRight: Tolerate and DeadlineOf agree on the pod's own tolerations. On the list of those used, as
@@ -249,7 +249,7 @@ func TestOnlyThePodsOwnListIsRight(t *testing.T) {
 				used = append(used, tolerations[j])
 			}
 		}
-		stay, deadline := Tolerate(NoExecute(taints), tolerations), DeadlineOf(begun, now, tolerations, nil)
+		stay, deadline := Tolerate(taints, tolerations), DeadlineOf(begun, now, tolerations, nil)
 		require.Equal(t, stay.Forever, deadline.Forever)
 		require.Equal(t, stay.For, deadline.For)
 		if other := DeadlineOf(begun, now, used, nil); other.Forever != deadline.Forever || !other.At.Equal(deadline.At) {

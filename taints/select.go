@@ -28,12 +28,3 @@ func effectOf(effect v1.TaintEffect) Effects {
 	}
 	return 0
 }
-
-// Selection is a view of the taints in a slice that Tolerate looks at. Making one copies and allocates nothing, so it
-// shows later changes of the slice. The zero Selection is empty.
-type Selection struct {
-	taints []v1.Taint
-}
-
-// NoExecute returns a view of the taints that evict running pods.
-func NoExecute(taints []v1.Taint) Selection { return Selection{taints} }

@@ -15,19 +15,19 @@ type Stay struct {
 	// once.
 	For time.Duration
 	// Taint is the taint that decides, the first of them if several end the stay at the same time. It points into the
-	// slice of the Selection.
+	// slice given to Tolerate.
 	Taint *v1.Taint
 	// Toleration is the index of the toleration that matches Taint, -1 if none does.
 	Toleration int
 }
 
-// Tolerate returns how long a pod with these tolerations may stay under the selected taints, by the rule in the package
+// Tolerate returns how long a pod with these tolerations may stay under these taints, by the rule in the package
 // comment. Taints that do not evict (NoExecute) do not count; without any that do, the stay is for ever. Tolerate does
 // not allocate.
-func (m Matcher) Tolerate(selection Selection, tolerations []v1.Toleration) Stay {
+func (m Matcher) Tolerate(taints []v1.Taint, tolerations []v1.Toleration) Stay {
 	stay := Stay{Forever: true, Toleration: -1}
-	for i := range selection.taints {
-		taint := &selection.taints[i]
+	for i := range taints {
+		taint := &taints[i]
 		if taint.Effect != v1.TaintEffectNoExecute {
 			continue
 		}
@@ -59,6 +59,6 @@ func lastsFor(toleration *v1.Toleration) (d time.Duration, forever bool) {
 }
 
 // Tolerate is Matcher.Tolerate of the zero Matcher.
-func Tolerate(selection Selection, tolerations []v1.Toleration) Stay {
-	return Matcher{}.Tolerate(selection, tolerations)
+func Tolerate(taints []v1.Taint, tolerations []v1.Toleration) Stay {
+	return Matcher{}.Tolerate(taints, tolerations)
 }

@@ -26,7 +26,7 @@ func podNames(n int) []podName {
 // Fake clock, shuffled keys {namespace, name}, UID as identity.
 func BenchmarkCancelSchedule150000FakeClock(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
-	set, _ := New(func(context.Context, Work[podName, int32]) Result { return Done() }, Config{Clock: clk})
+	set, _ := New(func(context.Context, Work[podName, int32]) Result { return Forget() }, Config{Clock: clk})
 	names := podNames(150000)
 	entry := func(i int) Entry[podName, int32] {
 		return Entry[podName, int32]{Key: names[i], Identity: "0a1b2c3d-uid", Due: epoch.Add(time.Duration(i*7919%300000) * time.Millisecond)}
@@ -50,7 +50,7 @@ func BenchmarkMemory1000000(b *testing.B) {
 		runtime.GC()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		set, _ := New(func(context.Context, Work[podName, int32]) Result { return Done() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
+		set, _ := New(func(context.Context, Work[podName, int32]) Result { return Forget() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
 		for k, name := range names {
 			set.ScheduleEntry(Entry[podName, int32]{Key: name, Identity: "uid", Due: epoch.Add(time.Duration(k))})
 		}
@@ -71,7 +71,7 @@ func benchmarkDue(b *testing.B, spread time.Duration) {
 			if ran.Add(1) == works {
 				close(done)
 			}
-			return Done()
+			return Forget()
 		}, Config{Workers: 2})
 		at := time.Now().Add(-time.Hour)
 		order := rand.New(rand.NewSource(1)).Perm(works)
@@ -99,7 +99,7 @@ func BenchmarkKeptAfter1000000(b *testing.B) {
 	keys := names(1000000)
 	for i := 0; i < b.N; i++ {
 		before, allocatedBefore := allocated()
-		set, _ := New(func(context.Context, Work[string, int64]) Result { return Done() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
+		set, _ := New(func(context.Context, Work[string, int64]) Result { return Forget() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
 		for _, key := range keys {
 			set.Schedule(key, 1, epoch)
 		}

@@ -41,7 +41,7 @@ func TestPanicIsAFailedTry(t *testing.T) {
 		if w.Key == "k" {
 			panic("boom")
 		}
-		return Done()
+		return Forget()
 	}
 	r.Schedule("k", 0, r.in(0))
 	r.Schedule("other", 0, r.in(0))
@@ -75,7 +75,7 @@ func TestCallbacksThatPanic(t *testing.T) {
 			require.Equal(t, 1, st.Attempts)
 			require.Equal(t, r.in(100*time.Millisecond), st.Due, "the delay is as it would be without jitter")
 			require.Equal(t, row.panicked, r.Stats().Panicked)
-			r.result = func(Work[string, int]) Result { return Done() }
+			r.result = func(Work[string, int]) Result { return Forget() }
 			require.Equal(t, []string{"k"}, r.step(t, 100*time.Millisecond))
 		})
 	}
@@ -120,7 +120,7 @@ func TestGoexitIsAFailedTry(t *testing.T) {
 			require.Equal(t, Waiting, st.State)
 			require.Equal(t, 1, st.Attempts)
 			require.Error(t, st.LastError)
-			r.result = func(Work[string, int]) Result { return Done() }
+			r.result = func(Work[string, int]) Result { return Forget() }
 			require.Equal(t, []string{"k"}, r.step(t, time.Second), "another Step may run")
 			require.Zero(t, r.Len())
 		})
@@ -142,7 +142,7 @@ func TestRetryWhoseJitterEndsTheGoroutine(t *testing.T) {
 }
 
 func TestKeyThatCannotBe(t *testing.T) {
-	s, err := New(func(context.Context, Work[any, int]) Result { return Done() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
+	s, err := New(func(context.Context, Work[any, int]) Result { return Forget() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
 	require.NoError(t, err)
 	s.Schedule("good", 1, epoch)
 	before := s.Snapshot()

@@ -16,7 +16,7 @@ func setOn(t *testing.T, c *clockcases.Clock) (s *Set[string, int], ran *[]strin
 	ran = new([]string)
 	s, err := New(func(_ context.Context, w Work[string, int]) Result {
 		*ran = append(*ran, w.Key)
-		return Done()
+		return Forget()
 	}, Config{Clock: c})
 	require.NoError(t, err)
 	return s, ran
@@ -77,7 +77,7 @@ func (c *readLate) Now() time.Time {
 func TestReadingThatComesLate(t *testing.T) {
 	for _, monotonic := range []bool{true, false} {
 		c := &readLate{Clock: clockcases.New(monotonic)}
-		s, err := New(func(context.Context, Work[string, int]) Result { return Done() }, Config{Clock: c})
+		s, err := New(func(context.Context, Work[string, int]) Result { return Forget() }, Config{Clock: c})
 		require.NoError(t, err)
 		s.Schedule("k", 1, c.Now().Add(time.Hour))
 		c.meanwhile = func() {

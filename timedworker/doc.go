@@ -5,7 +5,7 @@
 //		if err := evict(ctx, w.Key, w.Value); err != nil { // nothing is locked here
 //			return timedworker.Retry(err) // again, after a backoff
 //		}
-//		return timedworker.Done()
+//		return timedworker.Forget()
 //	}, timedworker.Config{Workers: 8})
 //
 //	evictions.Schedule(key, reason, at) // or moves it, if it waits
@@ -26,7 +26,7 @@
 //	   +-----------------+   |  RetryAfter,    |    |
 //	   |                     |  Blocked        |    |
 //	   |                     +-----------------+    |
-//	   |                     Done                   |
+//	   |                    Forget                  |
 //	   +--------------------------------------------+
 //
 // A worker claims work only at the moment it starts. So once Cancel has returned, the work has either started already
@@ -40,8 +40,7 @@
 // reconcilers. Only one Run or Step can be active at a time. All other methods may be called from any goroutine, also
 // by the work itself. With a Snapshot, another process can continue.
 //
-// These words mean the same in package ratelimitqueue, which hands items out at a rate, except for one: its Done keeps
-// the key known until Remove, because events about the key's object keep coming. Here Done forgets the key.
+// These words mean the same in package ratelimitqueue, which hands items out at a rate.
 //
 // Time is elapsed time. Setting the wall clock moves no due time, if the clock's readings have a monotonic part;
 // without one, a step back counts as no time. A Set compares a due time with the clock once, when the work is
@@ -66,5 +65,5 @@
 //	CancelAndWait()                  Clear, then end Run's context: Run returns after the work has
 //	created, fire                    Due, the instant fire; upstream fires fire-created from now, whenever created was
 //	key namespace/name               any comparable key; another Identity takes it over, where AddWork ignores it
-//	f returns an error               Retry tries again; Done ends it, as any error does upstream
+//	f returns an error               Retry tries again; Forget ends it, as any error does upstream
 package timedworker

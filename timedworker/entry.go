@@ -21,7 +21,7 @@ type Entry[K comparable, V any] struct {
 }
 
 // Duplicate says what becomes of waiting work when its key is scheduled again: [Replace] takes the new one, [KeepFirst]
-// the old one, [KeepEarliest] whichever is due first. Work in flight stays as it is until it ends. Then Done gives the
+// the old one, [KeepEarliest] whichever is due first. Work in flight stays as it is until it ends. Then Forget gives the
 // entry scheduled meanwhile a turn of its own; with Retry, RetryAfter or Blocked, the entry's Duplicate decides as if
 // the work had been waiting.
 type Duplicate uint8

@@ -17,7 +17,7 @@ func Example() {
 	clk := testingclock.NewFakeClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	evictions, err := timedworker.New(func(ctx context.Context, w timedworker.Work[podKey, string]) timedworker.Result {
 		fmt.Println(clk.Now().Format(time.TimeOnly), "evict", w.Key.Name, "because of", w.Value)
-		return timedworker.Done()
+		return timedworker.Forget()
 	}, timedworker.Config{Workers: 8, Clock: clk})
 	if err != nil {
 		fmt.Println(err)
@@ -43,7 +43,7 @@ func ExampleSet_ScheduleEntry() {
 	clk := testingclock.NewFakeClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	set, _ := timedworker.New(func(_ context.Context, w timedworker.Work[string, int]) timedworker.Result {
 		fmt.Println("ran for", w.Identity)
-		return timedworker.Done()
+		return timedworker.Forget()
 	}, timedworker.Config{Clock: clk})
 	set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-1", Due: clk.Now()})
 	fmt.Println(set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-2", Due: clk.Now()})) // takes the key over

@@ -64,7 +64,7 @@ func TestMemoryFollowsTheKeys(t *testing.T) {
 				if w.Value[0] == 1 {
 					return Blocked(0)
 				}
-				return Done()
+				return Forget()
 			}, Config{Clock: clk})
 			require.NoError(t, err)
 			s.Schedule("stays", [64]byte{}, epoch.Add(time.Hour))
@@ -94,7 +94,7 @@ func TestValuesAreLetGo(t *testing.T) {
 		runtime.SetFinalizer(v, func(*[1 << 10]byte) { done <- struct{}{} })
 		return v
 	}
-	s, err := New(func(context.Context, Work[int, *[1 << 10]byte]) Result { return Done() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
+	s, err := New(func(context.Context, Work[int, *[1 << 10]byte]) Result { return Forget() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
 	require.NoError(t, err)
 	for i := range 30 {
 		s.Schedule(i, value(), epoch)

@@ -13,7 +13,7 @@ import (
 
 func TestWrongUseIsAnswered(t *testing.T) {
 	var noClock *testingclock.FakeClock
-	background, work := context.Background(), func(context.Context, Work[float64, int]) Result { return Done() }
+	background, work := context.Background(), func(context.Context, Work[float64, int]) Result { return Forget() }
 	made := func(c Config) func() error {
 		return func() error { return misuse.Said(New(work, c)) }
 	}
@@ -55,7 +55,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			var s *Set[float64, int]
 			s = set(func(ctx context.Context, _ Work[float64, int]) Result {
 				inner = s.Run(ctx)
-				return Done()
+				return Forget()
 			}, Config{Clock: testingclock.NewFakeClock(epoch)})
 			s.Schedule(1, 1, epoch)
 			if _, err := s.Step(background); err != nil {
@@ -67,7 +67,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			"timedworker: Step of a zero Set: make one with New"},
 		{"a zero Set, run", func() error { return new(Set[string, int]).Run(background) }, "timedworker: Run of a zero Set: make one with New"},
 		{"a zero Set, given work", misuse.Panic(func() { new(Set[string, int]).Schedule("k", 1, epoch) }),
-			"panic: a zero value was used: make it with New, NewGroup, NewLimiter or NewDurations"},
+			"panic: a zero value was used: make it with the function New… of its type"},
 		{"a zero Set, asked when", misuse.Panic(func() { new(Set[string, int]).Next() }), "panic: a zero value was used"},
 		{"a snapshot that is empty because it was not read", func() error { return set(work, Config{}).Restore(Snapshot[float64, int]{}) },
 			"timedworker: cannot restore: a snapshot of version 0, only of version 1"},

@@ -238,7 +238,7 @@ func (p *player) outcome(try *modelTry, ways int) Result {
 		runtime.Goexit()
 	}
 	p.model.end(try, done, 0, nil)
-	return Done()
+	return Forget()
 }
 
 // step plays a Step, in its own goroutine because the work may end it.

@@ -41,7 +41,7 @@ func TestBlockedWorkBacksOffAndStarvesNobody(t *testing.T) {
 			require.Equal(t, InFlight, reconcile(5*time.Second), "also while it is tried")
 			return Blocked(20 * time.Second)
 		}
-		return Done()
+		return Forget()
 	}
 	for i := range 60 {
 		r.Schedule(fmt.Sprint(i), 0, r.in(time.Duration(i)*time.Second))
@@ -83,7 +83,7 @@ func TestPredecessorsWorkNeverRunsForASuccessor(t *testing.T) {
 			r := recorded(t, Config{})
 			r.ScheduleEntry(old)
 			before(t, r)
-			r.result = func(Work[string, int]) Result { return Done() }
+			r.result = func(Work[string, int]) Result { return Forget() }
 			require.Equal(t, OtherIdentity, r.ScheduleEntry(young))
 			requireOnlyYoung(t, r)
 		})
@@ -92,7 +92,7 @@ func TestPredecessorsWorkNeverRunsForASuccessor(t *testing.T) {
 		r := recorded(t, Config{})
 		r.ScheduleEntry(old)
 		r.result = func(Work[string, int]) Result {
-			r.result = func(Work[string, int]) Result { return Done() }
+			r.result = func(Work[string, int]) Result { return Forget() }
 			require.Equal(t, OtherIdentity, r.ScheduleEntry(young))
 			return RetryAfter(time.Second)
 		}

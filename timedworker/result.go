@@ -6,13 +6,13 @@ import (
 	"github.com/evictkit/evictkit/internal/slots"
 )
 
-// Result is how one try of a piece of work ended. Make one with Done, Retry, RetryAfter or Blocked; the zero Result is
-// Done. It has no effect if the work was cancelled or another identity has taken its key.
+// Result is how one try of a piece of work ended. Make one with Forget, Retry, RetryAfter or Blocked; the zero Result
+// is Forget. It has no effect if the work was cancelled or another identity has taken its key.
 type Result struct{ ending slots.Ending }
 
-// Done ends the work, because it is finished or no longer wanted, and forgets its key. An entry scheduled meanwhile
+// Forget ends the work, because it is finished or no longer wanted, and forgets its key. An entry scheduled meanwhile
 // gets its turn.
-func Done() Result { return Result{} }
+func Forget() Result { return Result{} }
 
 // Retry ends a failed try: the work is tried again after as long as Config.Backoff says. It keeps its place among work
 // that is due at the same time. Status shows the error, which may be nil.

@@ -47,7 +47,7 @@ func TestRunLosesNoWorkerToGoexit(t *testing.T) {
 				panic("once")
 			}
 			done.Add(1)
-			return Done()
+			return Forget()
 		}, Config{
 			Workers: 2,
 			Backoff: Backoff{Jitter: func(d time.Duration) time.Duration { leave("jitter"); return d }},
@@ -70,7 +70,7 @@ func TestRunLosesNoWorkerToGoexit(t *testing.T) {
 func TestRunPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran atomic.Int32
-		s, err := New(func(context.Context, Work[int, string]) Result { ran.Add(1); return Done() }, Config{})
+		s, err := New(func(context.Context, Work[int, string]) Result { ran.Add(1); return Forget() }, Config{})
 		require.NoError(t, err)
 		stop := running(t, s)
 		s.Schedule(1, "", time.Now().Add(time.Second))
@@ -103,7 +103,7 @@ func TestRunWhileTheWallIsSet(t *testing.T) {
 			var ran sync.Map
 			s, err := New(func(_ context.Context, w Work[string, int]) Result {
 				ran.Store(w.Key, true)
-				return Done()
+				return Forget()
 			}, Config{Clock: c})
 			require.NoError(t, err)
 			has := func(key string) bool {
@@ -155,7 +155,7 @@ func TestRunKeepsWhatCancelSays(t *testing.T) {
 			case 2:
 				panic("no")
 			}
-			return Done()
+			return Forget()
 		}, Config{Workers: 4, Backoff: Backoff{Initial: time.Millisecond, Max: time.Millisecond}})
 		require.NoError(t, err)
 		stop := running(t, s)

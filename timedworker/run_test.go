@@ -25,7 +25,7 @@ func TestRun(t *testing.T) {
 			time.Sleep(w.Value)
 			running.Add(-1)
 			ran.Add(1)
-			return Done()
+			return Forget()
 		}, Config{Workers: 3})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(context.Background())
@@ -65,7 +65,7 @@ func TestRunIsNotHeldUpByWorkThatTakesLong(t *testing.T) {
 		set, err := New(func(_ context.Context, w Work[string, time.Duration]) Result {
 			started <- fmt.Sprint(w.Key, " ", time.Since(began))
 			time.Sleep(w.Value)
-			return Done()
+			return Forget()
 		}, Config{Workers: 3})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(context.Background())
@@ -124,7 +124,7 @@ func TestRunIsNotLateWhenAWorkerSetsTheTimerTooLate(t *testing.T) {
 		begin, timers := time.Now(), &slowTimers{}
 		set, err := New(func(_ context.Context, w Work[string, struct{}]) Result {
 			ran[w.Key] = time.Since(begin)
-			return Done()
+			return Forget()
 		}, Config{Workers: 1, Clock: timers})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(context.Background())
@@ -149,7 +149,7 @@ func TestRunLeavesNoTimerBehindAndBeginsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := testingclock.NewFakeClock(epoch)
 		ran := 0
-		set, err := New(func(context.Context, Work[int, struct{}]) Result { ran++; return Done() }, Config{Clock: fake})
+		set, err := New(func(context.Context, Work[int, struct{}]) Result { ran++; return Forget() }, Config{Clock: fake})
 		require.NoError(t, err)
 		for i := range 3 {
 			set.Schedule(i, struct{}{}, fake.Now().Add(time.Hour))

@@ -23,7 +23,7 @@ type recorder struct {
 }
 
 func recorded(t testing.TB, config Config) *recorder {
-	r := &recorder{clk: testingclock.NewFakeClock(epoch), result: func(Work[string, int]) Result { return Done() }}
+	r := &recorder{clk: testingclock.NewFakeClock(epoch), result: func(Work[string, int]) Result { return Forget() }}
 	config.Clock = r.clk
 	set, err := New(func(_ context.Context, w Work[string, int]) Result {
 		r.ran = append(r.ran, w)
@@ -148,7 +148,7 @@ func TestWhileRunning(t *testing.T) {
 			r.result = func(w Work[string, int]) Result {
 				require.Equal(t, 1, r.Stats().InFlight)
 				tc.do(t, r)
-				r.result = func(Work[string, int]) Result { return Done() }
+				r.result = func(Work[string, int]) Result { return Forget() }
 				return RetryAfter(0)
 			}
 			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "old", Value: 1, Due: r.in(0)})
@@ -201,8 +201,8 @@ func TestSnapshotAndRestore(t *testing.T) {
 	require.Equal(t, []string{"soon", "also"}, other.step(t, 50*time.Second))
 	r.result = func(Work[string, int]) Result {
 		require.Contains(t, r.Snapshot().Items, SnapshotItem[string, int]{Key: "soon", Identity: "u", Value: 2, Place: 2, PutOff: 10 * time.Second})
-		r.result = func(Work[string, int]) Result { return Done() }
-		return Done()
+		r.result = func(Work[string, int]) Result { return Forget() }
+		return Forget()
 	}
 	r.step(t, time.Minute)
 }
@@ -215,7 +215,7 @@ func TestNames(t *testing.T) {
 func TestStepStops(t *testing.T) {
 	r := recorded(t, Config{})
 	ctx, cancel := context.WithCancel(context.Background())
-	r.result = func(Work[string, int]) Result { cancel(); return Done() }
+	r.result = func(Work[string, int]) Result { cancel(); return Forget() }
 	r.Schedule("a", 0, r.in(0))
 	r.Schedule("b", 0, r.in(0))
 	n, err := r.Step(ctx)
@@ -225,7 +225,7 @@ func TestStepStops(t *testing.T) {
 		_, err := r.Step(context.Background())
 		require.ErrorIs(t, err, ErrRunning)
 		require.ErrorIs(t, r.Run(context.Background()), ErrRunning)
-		return Done()
+		return Forget()
 	}
 	require.Equal(t, []string{"b"}, r.step(t, 0))
 }
@@ -262,7 +262,7 @@ func TestHeld(t *testing.T) {
 				row.do(r)
 				require.Equal(t, row.held, w.Held())
 				last = w
-				return Done()
+				return Forget()
 			}
 			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1"})
 			r.step(t, 0)

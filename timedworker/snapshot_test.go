@@ -39,7 +39,7 @@ func TestSnapshotWhileWorkRuns(t *testing.T) {
 			r.result = func(Work[string, int]) Result {
 				row.do(r)
 				require.Equal(t, row.want, r.Snapshot().Items)
-				return Done()
+				return Forget()
 			}
 			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1", Value: 1})
 			require.Equal(t, []string{"k"}, r.step(t, 0))

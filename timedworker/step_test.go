@@ -19,13 +19,13 @@ func TestScheduledAgainWhileAStepPutItAside(t *testing.T) {
 		case "c":
 			r.Schedule("a", 5, r.in(0))
 		}
-		return Done()
+		return Forget()
 	}
 	r.Schedule("a", 1, r.in(-2*time.Second))
 	r.Schedule("b", 1, r.in(0))
 	require.Equal(t, []string{"a", "b", "c"}, r.step(t, 0))
 	require.Nil(t, panicked)
-	r.result = func(Work[string, int]) Result { return Done() }
+	r.result = func(Work[string, int]) Result { return Forget() }
 	require.Equal(t, []string{"a"}, r.step(t, 0))
 	require.Equal(t, 5, r.ran[0].Value)
 }
@@ -36,7 +36,7 @@ func TestOfSeveralScheduledMeanwhileTheEarliestCounts(t *testing.T) {
 		for value, due := range []time.Duration{3 * time.Second, time.Second, 2 * time.Second} {
 			r.ScheduleEntry(Entry[string, int]{Key: "a", Value: value, Due: r.in(due), OnDuplicate: KeepEarliest})
 		}
-		return Done()
+		return Forget()
 	}
 	r.Schedule("a", 7, r.in(0))
 	require.Equal(t, []string{"a"}, r.step(t, 0))
@@ -49,7 +49,7 @@ func TestStepEndsThoughTwoScheduleEachOther(t *testing.T) {
 	r := recorded(t, Config{})
 	r.result = func(w Work[string, int]) Result {
 		r.Schedule(map[string]string{"a": "b", "b": "a"}[w.Key], 0, r.in(0))
-		return Done()
+		return Forget()
 	}
 	r.Schedule("a", 1, r.in(0))
 	require.Len(t, r.step(t, 0), 2)
@@ -60,7 +60,7 @@ func TestClear(t *testing.T) {
 	r := recorded(t, Config{})
 	r.result = func(w Work[string, int]) Result {
 		if w.Value > 1 {
-			return Done()
+			return Forget()
 		}
 		r.Schedule("running", 2, r.in(0))
 		r.Clear()
@@ -87,7 +87,7 @@ func TestClear(t *testing.T) {
 
 func TestStats(t *testing.T) {
 	r := recorded(t, Config{})
-	results := map[string]Result{"done": Done(), "retried": Retry(nil), "after": RetryAfter(time.Minute), "blocked": Blocked(time.Minute), "cancelled": Done()}
+	results := map[string]Result{"done": Forget(), "retried": Retry(nil), "after": RetryAfter(time.Minute), "blocked": Blocked(time.Minute), "cancelled": Forget()}
 	r.result = func(w Work[string, int]) Result {
 		if w.Key == "cancelled" {
 			r.Cancel(w.Key)

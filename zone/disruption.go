@@ -21,7 +21,7 @@ type DisruptionPolicy struct {
 	LargeZoneThreshold int `json:"largeZoneThreshold"`
 	// UnhealthyThreshold, in (0,1], is the share of bad members at which a zone with more than two bad members is
 	// partially disrupted. kube-controller-manager's flag is --unhealthy-zone-threshold. As there, both sides are float32
-	// when they are compared, so that 11 of 20 reaches 0.55.
+	// when they are compared.
 	UnhealthyThreshold float64 `json:"unhealthyThreshold"`
 	// FullDisruptionRate, if not nil, is the rate of a zone that is fully down while another zone is not.
 	// kube-controller-manager has no such parameter and evicts at EvictionRate.

@@ -86,13 +86,13 @@ func New[K, D comparable](config Config[D]) (*Tracker[K, D], error) {
 // Identity, the known one stays. An unknown domain is created. Set is O(1) and does not allocate for a member that
 // stays in its domain.
 func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
+	if key != key || domain != domain { //nolint:gocritic // NaN
+		panic(fmt.Sprintf("zone: %v or %v does not equal itself, so it could never be removed", key, domain)) //nolint:forbidigo // as for a key that cannot be hashed
+	}
 	ds := &t.domains
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
 	r := t.members.Get(key)
-	if key != key || domain != domain { //nolint:gocritic // NaN
-		panic(fmt.Sprintf("zone: %v or %v does not equal itself, so it could never be removed", key, domain)) //nolint:forbidigo // as for a key that cannot be hashed
-	}
 	if r == nil {
 		t.addLocked(key, ds.findLocked(domain), m)
 		return

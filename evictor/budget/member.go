@@ -49,7 +49,7 @@ func (b *Budget[K, M]) Set(key K, m M) { b.SetAt(key, m, b.now()) }
 
 // SetAt is Set at a reading of the clock.
 func (b *Budget[K, M]) SetAt(key K, m M, now time.Time) {
-	if key != key { //nolint:gocritic,staticcheck // only NaN, or what contains one
+	if key != key { // only NaN, or what contains one
 		panic("budget: Set: the key does not equal itself (NaN?)") //nolint:forbidigo // a bug of the caller's
 	}
 	next := standing{weight: 1, counts: true, actionable: true} // call the program's functions before taking the lock

@@ -147,7 +147,7 @@ func (b *Budget[K, M]) RestoreAt(s Snapshot[K], now time.Time) error {
 	acting := make(map[K]restored)
 	for _, name := range slices.Sorted(maps.Keys(s.Acting)) {
 		for _, key := range s.Acting[name] {
-			if key != key { //nolint:gocritic,staticcheck // only NaN, or what contains one
+			if key != key { // only NaN, or what contains one
 				return fmt.Errorf("budget: snapshot: the key %v is acted on, and does not equal itself", key)
 			}
 			if _, twice := acting[key]; twice {
@@ -214,7 +214,7 @@ func fitsOnce[K comparable](recent []RecentSnapshot[K], seen map[K]bool) error {
 			return errors.New("an age is negative, or a weight is not one of a member")
 		case i > 0 && r.Ago > recent[i-1].Ago:
 			return errors.New("the oldest does not come first")
-		case r.Key != r.Key: //nolint:gocritic,staticcheck // only NaN, or what contains one
+		case r.Key != r.Key: // only NaN, or what contains one
 			return fmt.Errorf("the key %v does not equal itself", r.Key)
 		case seen[r.Key]:
 			return fmt.Errorf("%v appears twice", r.Key)

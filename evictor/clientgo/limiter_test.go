@@ -3,6 +3,7 @@
 package clientgo
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,15 +15,13 @@ import (
 	"github.com/evictkit/evictkit/ratelimitqueue"
 )
 
-var _ workqueue.TypedRateLimiter[string] = (*ratelimitqueue.Limiter[string])(nil)
-
 // Three workers of a real queue share one rate, whatever it is set to. Each alone with a rate of its own would let three
 // times as many go, and one each at rate 0.
 func TestThreeWorkersOfAWorkqueueShareARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limiter, err := ratelimitqueue.NewLimiter[int](ratelimitqueue.Config{Rate: 0.5})
+		limiter, err := ratelimitqueue.NewLimiter(ratelimitqueue.Config{Rate: 0.5})
 		require.NoError(t, err)
-		queue := workqueue.NewTypedRateLimitingQueue[int](limiter)
+		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[int]())
 		began := time.Now()
 		var mu sync.Mutex
 		var went []time.Duration
@@ -32,17 +31,16 @@ func TestThreeWorkersOfAWorkqueueShareARate(t *testing.T) {
 			go func() {
 				defer workers.Done()
 				for item, ended := queue.Get(); !ended; item, ended = queue.Get() {
-					if wait := limiter.When(item); wait > 0 {
-						queue.AddAfter(item, wait)
-					} else {
-						mu.Lock()
-						went = append(went, time.Since(began))
-						failed := len(went)%4 == 0
-						mu.Unlock()
-						time.Sleep(5 * time.Second) // longer than a token takes
-						if failed {
-							queue.Add(item)
-						}
+					if limiter.Wait(context.Background()) != nil {
+						return
+					}
+					mu.Lock()
+					went = append(went, time.Since(began))
+					failed := len(went)%4 == 0
+					mu.Unlock()
+					time.Sleep(5 * time.Second) // longer than a token takes
+					if failed {
+						queue.Add(item)
 					}
 					queue.Done(item)
 				}
@@ -67,7 +65,7 @@ func TestThreeWorkersOfAWorkqueueShareARate(t *testing.T) {
 		require.NoError(t, limiter.SetRate(0))
 		require.Zero(t, within(time.Hour))
 		require.NoError(t, limiter.SetRate(0.25))
-		require.InDelta(t, 13, within(60*time.Second), 4, "who waits asks every ten seconds")
+		require.InDelta(t, 15, within(60*time.Second), 1, "who waits notices at once")
 		require.NoError(t, limiter.SetRate(ratelimitqueue.Unlimited))
 		within(20 * time.Minute)
 		require.Zero(t, queue.Len())

@@ -116,5 +116,5 @@ func (n *node) begun() (begun []taints.Begun) {
 var unreachable = []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}
 
 func toleratesForever(s *podSpec) bool {
-	return taints.Tolerate(taints.NoExecute(unreachable), s.Tolerations).Forever
+	return taints.Tolerate(unreachable, s.Tolerations).Forever
 }

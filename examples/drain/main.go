@@ -69,7 +69,7 @@ func newDrain(clock *testingclock.FakeClock, out io.Writer) (d *drain, err error
 	}
 	d.work, err = timedworker.New(func(_ context.Context, w timedworker.Work[string, func()]) timedworker.Result {
 		w.Value()
-		return timedworker.Done()
+		return timedworker.Forget()
 	}, timedworker.Config{Clock: clock})
 	return d, err
 }

@@ -119,7 +119,7 @@ func (o *Operator) empty(node string) bool {
 	empty := true
 	o.Clients.Pods.PodsOnNode(node, func(pod *v1.Pod) bool {
 		ended := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
-		empty = ended || taints.Tolerate(taints.NoExecute([]v1.Taint{Taint}), pod.Spec.Tolerations).Forever
+		empty = ended || taints.Tolerate([]v1.Taint{Taint}, pod.Spec.Tolerations).Forever
 		return empty
 	})
 	return empty

@@ -83,7 +83,7 @@ func (p *Plugin) Score(_ context.Context, _ framework.CycleState, pod *v1.Pod, i
 	const half = framework.MaxScore / 2
 	node := info.Node()
 	score := half
-	if stay := taints.Tolerate(taints.NoExecute(node.Spec.Taints), pod.Spec.Tolerations); !stay.Forever {
+	if stay := taints.Tolerate(node.Spec.Taints, pod.Spec.Tolerations); !stay.Forever {
 		score = (half - 1) * int64(min(stay.For, time.Hour)) / int64(time.Hour)
 	}
 	if status, ok := p.zones.Zone(zone.KeyOf(node.Labels)); ok && status.State == zone.Normal {

@@ -131,6 +131,7 @@ func (t *Table[K, V, L]) Paste(c *Copy[K, V], line L, now int64) {
 	t.fresh(s, &Entry[K, V]{Value: c.Value, Identity: c.Identity}, now, steady.Add(now, c.In))
 	if c.PutOff > 0 || c.Attempts > 0 {
 		tried := t.try(s)
-		tried.asked, tried.attempts = steady.Sub(s.Due, int64(c.PutOff)), c.Attempts
+		tried.attempts = c.Attempts
+		tried.asked = steady.Add(now, time.Duration(steady.Sub(int64(c.In), int64(c.PutOff)))) // not from Due, which saturates
 	}
 }

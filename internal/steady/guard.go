@@ -26,7 +26,7 @@ func (g *Guard) Now() time.Time {
 }
 
 // Unmade is the panic of a value that has no clock, because nobody made it.
-const Unmade = "a zero value was used: make it with New, NewGroup, NewLimiter or NewDurations"
+const Unmade = "a zero value was used: make it with the function New… of its type"
 
 // ReadAt is Read with a reading of the clock that was taken before, without the mutex, to hold that for a shorter time. If
 // it is earlier than the last one, either another goroutine has read the clock since, or the clock was set back. Only a

@@ -148,7 +148,7 @@ func (q *TimedWorkerQueue) work(_ context.Context, w timedworker.Work[string, *T
 	if err := q.workFunc(w.Value.ctx, w.Value.FireAt, w.Value.WorkItem); err != nil {
 		klog.FromContext(w.Value.ctx).Error(err, "Timed work failed", "item", w.Key)
 	}
-	return timedworker.Done()
+	return timedworker.Forget()
 }
 
 // CancelWork cancels the work of that key, unless the work has started, and forgets it. It returns true if the key was

@@ -44,7 +44,7 @@ func (e *Evictions[K, V]) PutApart(w timedworker.Work[K, V], at time.Time) timed
 	if w.Held() {
 		e.Refused.ScheduleEntry(e.entry(w.Value, at))
 	}
-	return timedworker.Done()
+	return timedworker.Forget()
 }
 
 func (e *Evictions[K, V]) entry(eviction V, due time.Time) timedworker.Entry[K, V] {

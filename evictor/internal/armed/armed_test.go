@@ -45,7 +45,7 @@ func (s *story) evict(_ context.Context, w work, apart bool) timedworker.Result 
 	s.lens = append(s.lens, s.Len())
 	ev := w.Value
 	if ev.refused == 0 {
-		return timedworker.Done()
+		return timedworker.Forget()
 	}
 	if ev.refused--; apart {
 		return timedworker.Blocked(time.Minute)

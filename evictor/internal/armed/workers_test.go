@@ -28,7 +28,7 @@ func TestOneWorkerInEightTriesWhatWasRefused(t *testing.T) {
 				}
 				running.Add(1)
 				<-hung
-				return timedworker.Done()
+				return timedworker.Forget()
 			})
 			require.NoError(t, err)
 			ended := make(chan error)

@@ -63,7 +63,7 @@ type Turn struct {
 // New returns Turns in which no node waits. now is a first reading of the clock.
 func New(c Config, now time.Time) (*Turns, error) {
 	if !(c.Rate > 0) || math.IsInf(c.Rate, 0) {
-		c.Rate = ratelimitqueue.Stopped
+		c.Rate = 0
 	}
 	read := &reading{now}
 	config := ratelimitqueue.GroupConfig[zone.Key, key]{

@@ -19,9 +19,10 @@
 // A Node measures memory as the kubelet does. Used is memory.current without the inactive_file of memory.stat, which
 // the kernel could drop at once. The capacity is memory.max, or the machine's memory if that is less or there is no
 // maximum. The root cgroup has no memory.current; there, anon plus file of its memory.stat take its place or, without a
-// memory.stat, /proc/meminfo. What the machine reserves as huge pages is not available. For process IDs, the limit of the
-// machine is the smaller of pid_max and threads-max, and its tasks are in /proc/loadavg; a cgroup below the root also has
-// pids.current and pids.max. The one with less left counts. A Node measures a file system if it names a directory on it.
+// memory.stat, /proc/meminfo. What the machine reserves as huge pages is not available. For process IDs, the limit of
+// the machine is the smaller of pid_max and threads-max, and its tasks are in /proc/loadavg; a cgroup below the root
+// also has pids.current and pids.max. The one with less left counts. A Node measures a file system if it names a
+// directory on it.
 //
 // Pods are the cgroups that a kubelet makes for them, under kubepods or kubepods.slice. If there is neither, every
 // cgroup right below the directory counts as a pod. A pod's memory request is its memory.min or, if that is 0 and the

@@ -83,7 +83,7 @@ func requireSameMatch(t *testing.T, on []v1.Taint, by []v1.Toleration, numeric b
 		_, untolerated := m.Untolerated(on, by, effects)
 		require.Equal(t, want, !untolerated, "%+v %+v", on, by)
 		if effects == taints.NoExecuteEffect {
-			stay := m.Tolerate(taints.NoExecute(on), by)
+			stay := m.Tolerate(on, by)
 			require.Equal(t, want, stay.Forever || stay.Toleration >= 0, "%+v %+v", on, by)
 		}
 	}

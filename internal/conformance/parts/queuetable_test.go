@@ -79,9 +79,6 @@ func upstreamsQueue(d *diary, qps float64, burst int) (*queueSide, *scheduler.Ra
 
 // ourQueue is used as the table says.
 func ourQueue(d *diary, rate float64, burst int) (*queueSide, *ratelimitqueue.Queue[string, struct{}]) {
-	if rate == 0 {
-		rate = ratelimitqueue.Stopped
-	}
 	q, err := ratelimitqueue.New[string, struct{}](ratelimitqueue.Config{Rate: rate, Burst: burst})
 	require.NoError(d, err)
 	return &queueSide{

@@ -100,7 +100,7 @@ func newWorks(t *testing.T, s *script, f fired) *works {
 		if err := w.work(oursSide, work.Key, work.Identity); err != nil {
 			return timedworker.Retry(err)
 		}
-		return timedworker.Done()
+		return timedworker.Forget()
 	}, timedworker.Config{Backoff: timedworker.Backoff{Initial: backoff, Factor: 1, Max: backoff}})
 	require.NoError(t, err)
 	w.upstream = tainteviction.CreateWorkerQueue(func(_ context.Context, _ time.Time, args *tainteviction.WorkArgs) error {

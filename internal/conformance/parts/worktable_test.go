@@ -108,7 +108,7 @@ func ourWork(d *diary, do task, workers int) (*workSide, *timedworker.Set[string
 		if err := w.run(do, work.Key, work.Identity); err != nil {
 			return timedworker.Retry(err)
 		}
-		return timedworker.Done()
+		return timedworker.Forget()
 	}, timedworker.Config{Workers: workers, Backoff: timedworker.Backoff{Initial: backoff, Factor: 1, Max: backoff}})
 	require.NoError(d, err)
 	w.add = func(key, uid string, _, fire time.Time) {

@@ -43,7 +43,7 @@ type workSet = timedworker.Set[evictor.PodKey, struct{}]
 func (p pods) set(work func()) *workSet {
 	set, err := timedworker.New(func(context.Context, timedworker.Work[evictor.PodKey, struct{}]) timedworker.Result {
 		work()
-		return timedworker.Done()
+		return timedworker.Forget()
 	}, timedworker.Config{})
 	if err != nil {
 		p.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -210,6 +211,14 @@ type Evictor struct {
 // New checks the configuration, the clients and the options, and returns an Evictor that the clients' Source feeds from
 // then on. The error names every fault. New starts no goroutine and reads no store.
 func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
+	e, err := build(cfg, clients, opts)
+	if err != nil {
+		return nil, fmt.Errorf("evictor: %w", err)
+	}
+	return e, nil
+}
+
+func build(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if err := append(cfg.faults(), faults(clients, opts)...).ToAggregate(); err != nil {
 		return nil, err
 	}

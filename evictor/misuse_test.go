@@ -84,13 +84,13 @@ func TestWrongUseIsAnswered(t *testing.T) {
 
 		{"no clients", func() error {
 			return misuse.Said(evictor.New(evictor.DefaultConfig(), evictor.Clients{}, evictor.Options{}))
-		}, "[clients.nodes: Required value: clientgo.Cluster.Clients returns all of them, clients.pods: Required value: clientgo.Cluster.Clients returns all of them, " +
+		}, "evictor: [clients.nodes: Required value: clientgo.Cluster.Clients returns all of them, clients.pods: Required value: clientgo.Cluster.Clients returns all of them, " +
 			"clients.nodeWriter: Required value: clientgo.Cluster.Clients returns all of them, clients.podWriter: Required value"},
 		{"a bad Config, no clients and a bad option", func() error {
 			c := evictor.DefaultConfig()
 			c.NodeWorkers = 0
 			return misuse.Said(evictor.New(c, evictor.Clients{Nodes: b, Pods: b, PodWriter: b}, evictor.Options{Observer: evictor.ObserverFunc(nil)}))
-		}, "[nodeWorkers: Invalid value: 0: must be greater than 0, clients.nodeWriter: Required value: clientgo.Cluster.Clients returns all of them, " +
+		}, "evictor: [nodeWorkers: Invalid value: 0: must be greater than 0, clients.nodeWriter: Required value: clientgo.Cluster.Clients returns all of them, " +
 			`options.observer: Invalid value: "evictor.ObserverFunc(nil)": must not be nil within an interface; leave it out]`},
 		{"nil pointers as clients", func() error {
 			var no *bare
@@ -104,10 +104,10 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			return misuse.Said(evictor.New(evictor.DefaultConfig(), c, evictor.Options{}))
 		}, `[clients.eventSink: Invalid value: "*evictor_test.silent(nil)": must not be nil within an interface; leave it out, clients.source: Invalid value: ` +
 			`"*evictor_test.brought(nil)": must not be nil within an interface; leave it out, clients.confirmer: Invalid value: "evictor.ConfirmFunc(nil)"`},
-		{"a nil pointer as the clock", with(evictor.Options{Clock: (*testingclock.FakePassiveClock)(nil)}), `options.clock: Invalid value: "*testing.FakePassiveClock(nil)": must not be nil`},
+		{"a nil pointer as the clock", with(evictor.Options{Clock: (*testingclock.FakePassiveClock)(nil)}), `evictor: options.clock: Invalid value: "*testing.FakePassiveClock(nil)": must not be nil`},
 		{"a nil pointer as the policy", with(evictor.Options{Policy: (*zone.DisruptionPolicy)(nil)}), `options.policy: Invalid value: "*zone.DisruptionPolicy(nil)": must not be nil`},
 		{"a policy that does not start from its default", with(evictor.Options{Policy: zone.DisruptionPolicy{EvictionRate: 1}}),
-			"zone: policy: unhealthyThreshold: Invalid value: 0: must lie in (0,1]"},
+			"evictor: zone: policy: unhealthyThreshold: Invalid value: 0: must lie in (0,1]"},
 		{"what to do when a budget is exceeded, and no budget", with(evictor.Options{Exceeded: func(*budget.Refusal) zone.Pending { return zone.Wait }}),
 			`options.exceeded: Invalid value: "a function": has no effect without options.budget`},
 		{"a budget that New did not make", with(evictor.Options{Budget: &budget.Budget[string, evictor.Member]{}}),

@@ -72,3 +72,15 @@ func TestOldReadingMakesNoToken(t *testing.T) {
 	require.Equal(t, 2, taken, "the burst")
 	require.Equal(t, time.Second, f.Wait())
 }
+
+// A token that Take would hand out, because less than a nanosecond is missing, is a whole one when the rate changes.
+func TestAChangeOfRateKeepsATokenThatIsThere(t *testing.T) {
+	f := queue(t, Config{Rate: 3, Burst: 3})
+	for _, key := range []string{"a", "b", "c", "d"} {
+		f.Add(key, 0)
+	}
+	require.Len(t, f.takes(), 3)
+	f.step(time.Second / 3) // 0.999999999 tokens
+	require.NoError(t, f.SetRate(1))
+	require.Len(t, f.takes(), 1)
+}

@@ -19,10 +19,9 @@ func (c Change) Empty() bool { return len(c.Add) == 0 && len(c.Remove) == 0 }
 
 // Diff returns the change after which a node with the taints have has all of want and no other managed taints. It
 // leaves taints alone that are neither wanted nor managed; if managed is nil, all are managed. It compares taints by
-// key and effect. If the value differs, it adds the wanted taint, which replaces the
-// old one; upstream's TaintSetDiff leaves that alone. It does not compare
-// TimeAdded, so a taint that is still wanted keeps its time. If want has a key and effect more than once, the first
-// counts. Without a change, Diff allocates nothing.
+// key and effect. If the value differs, the wanted taint is in Add and the old one in Remove; upstream's TaintSetDiff
+// leaves the old one alone. It does not compare TimeAdded, so a taint that is still wanted keeps its time. If want has
+// a key and effect more than once, the first counts. Without a change, Diff allocates nothing.
 func Diff(have, want []v1.Taint, managed func(*v1.Taint) bool) Change {
 	var c Change
 	for i := range want {
@@ -31,7 +30,8 @@ func Diff(have, want []v1.Taint, managed func(*v1.Taint) bool) Change {
 		}
 	}
 	for i := range have {
-		if (managed == nil || managed(&have[i])) && find(want, &have[i]) < 0 {
+		wanted := find(want, &have[i])
+		if wanted < 0 && (managed == nil || managed(&have[i])) || wanted >= 0 && have[i].Value != want[wanted].Value {
 			c.Remove = append(c.Remove, have[i])
 		}
 	}

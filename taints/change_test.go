@@ -1,6 +1,7 @@
 package taints
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -35,6 +36,15 @@ func valued(t v1.Taint, value string) v1.Taint {
 
 func list(taints ...v1.Taint) []v1.Taint { return taints }
 
+// untimed returns the taints without their times.
+func untimed(list []v1.Taint) []v1.Taint {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].TimeAdded = nil
+	}
+	return list
+}
+
 func TestDiff(t *testing.T) {
 	for name, row := range map[string]struct {
 		have, want []v1.Taint
@@ -48,17 +58,19 @@ func TestDiff(t *testing.T) {
 		"remove, but not theirs":          {list(theirs, disk, notReady), nil, OwnNoSchedule, Change{Remove: list(disk)}},
 		"both":                            {list(disk), list(memory), OwnNoSchedule, Change{Add: list(memory), Remove: list(disk)}},
 		"another effect is another taint": {list(v1.Taint{Key: disk.Key, Effect: v1.TaintEffectNoExecute}), list(disk), OwnNoSchedule, Change{Add: list(disk)}},
-		"another value is replaced":       {list(valued(disk, "x")), list(disk), OwnNoSchedule, Change{Add: list(disk)}},
+		"another value is replaced":       {list(valued(disk, "x")), list(disk), OwnNoSchedule, Change{Add: list(disk), Remove: list(valued(disk, "x"))}},
 		"the time is not compared":        {list(since(notReady, earlier)), list(notReady), OwnNoExecute, Change{}},
 		"a swap":                          {list(since(notReady, earlier)), list(unreachable), OwnNoExecute, Change{Add: list(unreachable), Remove: list(since(notReady, earlier))}},
 		"nil manages everything":          {list(theirs, disk), list(disk), nil, Change{Remove: list(theirs)}},
-		"what is wanted is managed":       {list(theirs), list(valued(theirs, "y"), evicting), OwnNoSchedule, Change{Add: list(valued(theirs, "y"), evicting)}},
+		"what is wanted is managed":       {list(theirs), list(valued(theirs, "y"), evicting), OwnNoSchedule, Change{Add: list(valued(theirs, "y"), evicting), Remove: list(theirs)}},
 		"wanted twice":                    {nil, list(disk, valued(disk, "x"), disk), OwnNoSchedule, Change{Add: list(disk)}},
 		"wanted twice, and there":         {list(disk), list(disk, valued(disk, "x")), OwnNoSchedule, Change{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Diff(row.have, row.want, row.managed)
 			require.Equal(t, row.change, got)
+			kept := slices.DeleteFunc(slices.Clone(row.have), func(t v1.Taint) bool { return find(got.Remove, &t) >= 0 })
+			require.ElementsMatch(t, untimed(got.Apply(row.have, now)), untimed(append(kept, got.Add...)), "who applies it by hand gets the same")
 			require.Equal(t, len(row.change.Add)+len(row.change.Remove) == 0, got.Empty())
 		})
 	}

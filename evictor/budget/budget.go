@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -60,7 +61,7 @@ type bound struct {
 // New returns a Budget without members, or an error with all faults of the configuration.
 func New[K comparable, M any](c Config[K, M]) (*Budget[K, M], error) {
 	if err := c.Validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("budget: %w", err)
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}

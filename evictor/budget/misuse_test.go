@@ -36,7 +36,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		Answer string
 	}{
 		{"a zero Config", func() error { return misuse.Said(New(Config[string, thing]{})) },
-			"bounds: Required value: without one, and without Config.Actionable, everything is allowed"},
+			"budget: bounds: Required value: without one, and without Config.Actionable, everything is allowed"},
 		{"a nil pointer as the clock", made(func(c *Config[string, thing]) {
 			var noClock *clocktesting.FakeClock
 			c.Clock = noClock
@@ -54,7 +54,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			for i := range 65 {
 				c.Bounds = append(c.Bounds, Bound{Name: fmt.Sprint(i), Of: Bad, Max: Count(1)})
 			}
-		}), "[dimensions: Too many: 17: must have at most 16 items, bounds: Too many: 65: must have at most 64 items]"},
+		}), "budget: [dimensions: Too many: 17: must have at most 16 items, bounds: Too many: 65: must have at most 64 items]"},
 		{"two faults of two bounds", made(func(c *Config[string, thing]) {
 			c.Bounds[0].Quiet = -1
 			c.Bounds = append(c.Bounds, Bound{Of: Bad})

@@ -47,7 +47,7 @@ type Cluster struct {
 // every fault of the client and the options.
 func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	if err := opts.validate(client); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("clientgo: %w", err)
 	}
 	c := &Cluster{client: client, opts: opts.withDefaults(client)}
 	c.guard = newGuard(c)
@@ -99,7 +99,7 @@ func (c *Cluster) allLinks() []*link {
 // client-go's own default is too slow when a zone is lost. It uses clients set in the options as they are.
 func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 	if config == nil {
-		return nil, field.Required(field.NewPath("config"), "how to reach the API server, such as rest.InClusterConfig returns it")
+		return nil, fmt.Errorf("clientgo: %w", field.Required(field.NewPath("config"), "how to reach the API server, such as rest.InClusterConfig returns it"))
 	}
 	var client kubernetes.Interface
 	var perSecond float32
@@ -171,11 +171,11 @@ func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 		return errors.New("clientgo: Feed needs a target, such as an evictor, not nil")
 	}
 	if err := c.opts.serves(config); err != nil {
-		return err
+		return fmt.Errorf("clientgo: %w", err)
 	}
 	if config.Half != evictor.TaintEviction { // that half has no grace period
 		if err := c.guard.serve(config.NodeMonitorGracePeriod); err != nil {
-			return err
+			return fmt.Errorf("clientgo: %w", err)
 		}
 	}
 	c.warn(config)

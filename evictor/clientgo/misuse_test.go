@@ -164,10 +164,10 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		Answer string
 	}{
 		{"no client", func() error { return misuse.Said(clientgo.New(nil, clientgo.Options{})) },
-			"client: Required value: such as kubernetes.NewForConfig makes one"},
+			"clientgo: client: Required value: such as kubernetes.NewForConfig makes one"},
 		{"a nil pointer as the client", func() error { return misuse.Said(clientgo.New(noClient, clientgo.Options{})) }, "client: Required value"},
 		{"no config", func() error { return misuse.Said(clientgo.NewForConfig(nil, clientgo.Options{})) },
-			"config: Required value: how to reach the API server, such as rest.InClusterConfig returns it"},
+			"clientgo: config: Required value: how to reach the API server, such as rest.InClusterConfig returns it"},
 		{"a config of no address", func() error {
 			return misuse.Said(clientgo.NewForConfig(&rest.Config{Host: "http://[::1"}, clientgo.Options{}))
 		},
@@ -188,12 +188,12 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			return made(clientgo.Options{Factory: shared})()
 		}, "clientgo: the factory serves another Cluster already; make one factory for each"},
 		{"a half that is not enough", feeds(clientgo.Options{Half: evictor.Lifecycle}, func(*evictor.Config) {}),
-			`half: Invalid value: "Lifecycle": is not enough for an evictor of another half`},
+			`evictor: clientgo: half: Invalid value: "Lifecycle": is not enough for an evictor of another half`},
 		{"a half that does not evict, without taints", feeds(clientgo.Options{Half: evictor.Lifecycle}, func(c *evictor.Config) {
 			c.Half, c.TaintBasedEviction = evictor.Lifecycle, false
 		}), `half: Invalid value: "Lifecycle": is not enough for an evictor without taintBasedEviction, which deletes pods`},
 		{"a silence that the grace does not allow", feeds(clientgo.Options{LeaseSilence: 40 * time.Second}, func(*evictor.Config) {}),
-			`leaseSilence: Invalid value: "40s": the guard may need 1m5s to notice, which exceeds nodeMonitorGracePeriod (50s); the default is 20s, or two fifths of that period if less`},
+			`evictor: clientgo: leaseSilence: Invalid value: "40s": the guard may need 1m5s to notice, which exceeds nodeMonitorGracePeriod (50s); the default is 20s, or two fifths of that period if less`},
 		{"nobody to feed", func() error { return cluster(clientgo.Options{}).Feed(nil, evictor.DefaultConfig()) },
 			"clientgo: Feed needs a target, such as an evictor, not nil"},
 		{"a nil pointer to feed", func() error { return cluster(clientgo.Options{}).Feed(noTarget, evictor.DefaultConfig()) }, "clientgo: Feed needs a target"},

@@ -49,7 +49,7 @@ type Options struct {
 // settings, or is controller-runtime's. The evictor sends nothing before the manager starts.
 func New(config *rest.Config, options ctrl.Options, settings evictor.Config, more Options) (ctrl.Manager, *evictor.Evictor, error) {
 	if err := validate(options, more); err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("manager: %w", err)
 	}
 	logger := slog.New(logr.ToSlogHandler(loggerOf(options)))
 	more.Cluster.Logger, more.Evictor.Logger = cmp.Or(more.Cluster.Logger, logger), cmp.Or(more.Evictor.Logger, logger)
@@ -68,7 +68,7 @@ func New(config *rest.Config, options ctrl.Options, settings evictor.Config, mor
 	if options.LeaderElection {
 		lock, err := lockOf(config, options)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("manager: %w", err)
 		}
 		options.LeaderElectionResourceLockInterface = &notedLock{cluster.Lock(lock), own}
 	}

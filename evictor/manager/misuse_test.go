@@ -33,15 +33,15 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		Use    func() error
 		Answer string
 	}{
-		{"no config", made(nil, ctrl.Options{}, settings, Options{}), "config: Required value: how to reach the API server"},
+		{"no config", made(nil, ctrl.Options{}, settings, Options{}), "clientgo: config: Required value: how to reach the API server"},
 		{"informers of one's own, some namespaces, and a lease that is too short", made(&rest.Config{}, ctrl.Options{
 			LeaderElection: true, LeaseDuration: &short, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{"shop": {}}},
 		}, settings, Options{Cluster: clientgo.Options{Factory: informers.NewSharedInformerFactory(fake.NewClientset(), 0)}}),
-			"[cluster.informers: Forbidden: must be nil, and so must factory: the informers are the manager's, " +
+			"manager: [cluster.informers: Forbidden: must be nil, and so must factory: the informers are the manager's, " +
 				"cache.defaultNamespaces: Forbidden: an evictor needs the pods of all namespaces: restrict other kinds in ByObject instead, " +
 				`leaseDuration: Invalid value: "12s": must be at least renewDeadline (10s) and the 4s in which a leader finishes its last writes, in whole seconds]`},
 		{"a lease without a namespace, outside of a pod", made(&rest.Config{}, ctrl.Options{LeaderElection: true, LeaderElectionID: "l"}, settings, Options{}),
-			"leaderElectionNamespace: Required value: outside a pod"},
+			"manager: leaderElectionNamespace: Required value: outside a pod"},
 		{"a lease without a name", made(&rest.Config{}, ctrl.Options{LeaderElection: true, LeaderElectionNamespace: "n"}, settings, Options{}),
 			"leaderElectionID: Required value: the name of the lease"},
 		{"zero settings", made(&rest.Config{}, ctrl.Options{}, evictor.Config{}, Options{}), "nodeMonitorGracePeriod: Invalid value"},

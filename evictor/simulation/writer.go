@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -148,6 +149,9 @@ func (w *writer) taintLines(n *node, before, after []v1.Taint) {
 	}
 	for i := range d.Remove {
 		t := &d.Remove[i]
+		if slices.ContainsFunc(d.Add, func(add v1.Taint) bool { return add.MatchTaint(t) }) {
+			continue // it has another value now
+		}
 		if t.Effect == v1.TaintEffectNoExecute {
 			w.Cluster.overdue(n)
 		}

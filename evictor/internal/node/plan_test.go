@@ -185,3 +185,15 @@ func TestPlanOfAHealthyNodeAllocatesNothing(t *testing.T) {
 	in := Input{Node: healthy(), Facts: Facts{World: World{Now: at(0), TaintBased: true}, Judged: true, Ready: v1.ConditionTrue, Says: v1.ConditionTrue}}
 	require.Zero(t, testing.AllocsPerRun(100, func() { in.Plan() }))
 }
+
+// A taint of ours that is to get another value only changes with its replacement: to take the old one off alone would
+// leave the node without it.
+func TestAnotherValueIsNoLifting(t *testing.T) {
+	disk := v1.Taint{Key: v1.TaintNodeDiskPressure, Effect: v1.TaintEffectNoSchedule}
+	old := disk
+	old.Value = "x"
+	swap := taints.Diff([]v1.Taint{old}, []v1.Taint{disk}, Managed)
+	require.Equal(t, []v1.Taint{old}, swap.Remove)
+	require.True(t, withoutHarm(swap).Empty())
+	require.Equal(t, []v1.Taint{old}, withoutHarm(taints.Change{Remove: swap.Remove}).Remove)
+}

@@ -56,12 +56,13 @@ func keepUnready(want, have []v1.Taint) []v1.Taint {
 	return append(want, those(have, ofUnready)...)
 }
 
-// withoutHarm returns the part of a change that needs no permission: lifting. A swap of one of our taints for another is
-// left out as a whole.
+// withoutHarm returns the part of a change that needs no permission: lifting. A swap of one of our taints for another, or
+// for itself with another value, is left out as a whole.
 func withoutHarm(c taints.Change) (lift taints.Change) {
 	lift.Remove = those(c.Remove, func(t *v1.Taint) bool {
-		swapped := ofReady(t) && slices.ContainsFunc(c.Add, func(add v1.Taint) bool { return ofReady(&add) && add.Effect == t.Effect })
-		return !swapped
+		return !slices.ContainsFunc(c.Add, func(add v1.Taint) bool {
+			return add.MatchTaint(t) || ofReady(t) && ofReady(&add) && add.Effect == t.Effect
+		})
 	})
 	return lift
 }

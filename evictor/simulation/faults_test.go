@@ -48,7 +48,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		}),
 		"controller 1: its Start returned nil":                                  good(func(*simulation.Scenario) {}),
 		"objects[0]: \"1x\" is neither a number nor a percentage":               good(func(s *simulation.Scenario) { s.Objects = []runtime.Object{badBudget()} }),
-		"simulation: leaseInterval: -1s is negative\nuntil: 0s is not positive": good(func(s *simulation.Scenario) { s.Until, s.LeaseInterval = 0, -time.Second }),
+		"simulation: leaseInterval: -1s is negative\nuntil is missing: it says when the scenario ends": good(func(s *simulation.Scenario) { s.Until, s.LeaseInterval = 0, -time.Second }),
 	} {
 		t.Run(want, func(t *testing.T) {
 			var controllers []simulation.Start

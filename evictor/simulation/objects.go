@@ -77,6 +77,9 @@ func (f *filler) add(object runtime.Object) error {
 	}
 	switch o := object.(type) {
 	case *v1.Node:
+		if err := checkNodeObject(o); err != nil {
+			return err
+		}
 		return f.cluster.AddNodeObject(o)
 	case *v1.Pod:
 		return f.pod(o)
@@ -130,6 +133,9 @@ func (f *filler) pod(pod *v1.Pod) error {
 		copied := *pod
 		copied.Namespace = v1.NamespaceDefault
 		pod = &copied
+	}
+	if err := checkPodObject(pod); err != nil {
+		return err
 	}
 	f.note(pod)
 	if pod.Spec.NodeName == "" {

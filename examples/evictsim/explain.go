@@ -47,8 +47,9 @@ func explainCommand(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := &tale{node: node, bare: pod != "" && !strings.Contains(pod, "/"), silent: -1, back: -1, gone: -1}
+			t := &tale{node: node, silent: -1, back: -1, gone: -1}
 			if pod != "" {
+				t.bare = !strings.Contains(pod, "/")
 				if t.pod = podKey(pod); t.pod.Namespace == "" || t.pod.Name == "" {
 					return usage(fmt.Errorf("--pod %s is neither NAME nor NAMESPACE/NAME", pod))
 				}

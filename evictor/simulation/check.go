@@ -34,7 +34,10 @@ func (p *player) check() error {
 	complete := p.generate(&f)
 	p.drivers(&f, complete)
 	p.checkEvents(&f, complete)
-	if s.Until <= 0 {
+	switch {
+	case s.Until == 0:
+		f.add("until is missing: it says when the scenario ends")
+	case s.Until < 0:
 		f.add("until: %v is not positive", s.Until)
 	}
 	return errors.Join(f...)

@@ -109,7 +109,7 @@ func TestCheckFaults(t *testing.T) {
 		change func(*Scenario)
 		want   []string
 	}{
-		{"no end", func(s *Scenario) { s.Until = 0 }, []string{"until: 0s is not positive"}},
+		{"no end", func(s *Scenario) { s.Until = 0 }, []string{"until is missing: it says when the scenario ends"}},
 		{"an end before the start", func(s *Scenario) { s.Until = -1 }, []string{"until: -1ns is not positive"}},
 		{"durations", func(s *Scenario) { s.LeaseInterval, s.StatusInterval = -5, -6 }, []string{
 			"leaseInterval: -5ns is negative", "statusInterval: -6ns is negative",
@@ -131,7 +131,7 @@ func TestCheckFaults(t *testing.T) {
 			event(Event{At: time.Hour, Fail: &Nodes{Zone: "none"}})(s)
 			event(Event{AddNode: &AddNode{Name: "first", Zone: "late"}})(s)
 			event(Event{At: time.Hour, Fail: &Nodes{Zone: "late"}})(s)
-		}, []string{`event 1 (at 1h0m0s): fail: zone "none" does not exist`}},
+		}, []string{`event 1 (at 1h0m0s): fail: zone "none" does not exist: the zones are "c", "r1:a", "r1:b"`}},
 		{"too much together", func(s *Scenario) {
 			s.Zones = append(s.Zones, Zone{Name: "big", Nodes: 2000, PodsPerNode: maxPodsPerNode})
 		}, []string{
@@ -145,7 +145,7 @@ func TestCheckFaults(t *testing.T) {
 			"trace 1: gap: 500ms is not a positive number of whole seconds", "alive: there are no values", "scale: -1 is negative", "trace 1: zone is missing",
 		}},
 		{"trace values", func(s *Scenario) { s.Traces[0].Alive = []int{1, -1, -2} }, []string{"trace 1: alive: value 1 (from 0) is -1, outside 0…2147483647"}},
-		{"trace of no zone", func(s *Scenario) { s.Traces[0].Zone = "x" }, []string{`trace 1: zone "x" does not exist`}},
+		{"trace of no zone", func(s *Scenario) { s.Traces[0].Zone = "x" }, []string{`trace 1: zone "x" does not exist: the zones are "c", "r1:a", "r1:b"`}},
 		{"zone driven twice", func(s *Scenario) { s.Traces = append(s.Traces, s.Traces[0]) }, []string{
 			`trace 2: zone "c" already has a trace`,
 		}},
@@ -162,9 +162,9 @@ func TestCheckFaults(t *testing.T) {
 			"event 1 (at 1m0s): fail: nodes: both names and a zone or labels are set",
 		}},
 		{"unknown zone", event(Event{At: 2 * time.Minute, Fail: &Nodes{Zone: "x"}}), []string{
-			`event 1 (at 2m0s): fail: zone "x" does not exist`,
+			`event 1 (at 2m0s): fail: zone "x" does not exist: the zones are "c", "r1:a", "r1:b"`,
 		}},
-		{"unknown region", event(Event{Fail: &Nodes{Zone: "r3:a"}}), []string{`event 1 (at 1m0s): fail: zone "r3:a" does not exist`}},
+		{"unknown region", event(Event{Fail: &Nodes{Zone: "r3:a"}}), []string{`event 1 (at 1m0s): fail: zone "r3:a" does not exist: the zones are "c", "r1:a", "r1:b"`}},
 		{"ambiguous zone", func(s *Scenario) {
 			event(Event{Recover: &Nodes{Zone: "b"}})(s)
 			event(Event{AddNode: &AddNode{Name: "other", Zone: "b", Region: "r2", PodsPerNode: 0}})(s)
@@ -263,7 +263,7 @@ func TestCheckFaults(t *testing.T) {
 			event(Event{DeletePod: &Pod{"n-p0"}})(s)
 			event(Event{ForceDelete: &Pod{"m-p0"}})(s)
 		}, []string{
-			`event 2 (at 1m0s): fail: node m does not exist`, `event 4 (at 1m0s): fail: zone "m" does not exist`,
+			`event 2 (at 1m0s): fail: node m does not exist`, `event 4 (at 1m0s): fail: zone "m" does not exist: the zones are "c", "r1:a", "r1:b"`,
 			`event 8 (at 1m0s): forceDelete: pod m-p0 does not exist`,
 		}},
 		{"unknown pods", func(s *Scenario) {

@@ -46,9 +46,9 @@ func TestFaultsAreNamed(t *testing.T) {
 		"event 1 (at 2m0s): fail: zone \"q\" does not exist": good(func(s *simulation.Scenario) {
 			s.Events = []simulation.Event{{At: 2 * time.Minute, Fail: &simulation.Nodes{Zone: "q"}}}
 		}),
-		"controller 1: its Start returned nil":                                  good(func(*simulation.Scenario) {}),
-		"objects[0]: \"1x\" is neither a number nor a percentage":               good(func(s *simulation.Scenario) { s.Objects = []runtime.Object{badBudget()} }),
-		"simulation: leaseInterval: -1s is negative\nuntil: 0s is not positive": good(func(s *simulation.Scenario) { s.Until, s.LeaseInterval = 0, -time.Second }),
+		"controller 1: its Start returned nil":                                                         good(func(*simulation.Scenario) {}),
+		"objects[0]: \"1x\" is neither a number nor a percentage":                                      good(func(s *simulation.Scenario) { s.Objects = []runtime.Object{badBudget()} }),
+		"simulation: leaseInterval: -1s is negative\nuntil is missing: it says when the scenario ends": good(func(s *simulation.Scenario) { s.Until, s.LeaseInterval = 0, -time.Second }),
 	} {
 		t.Run(want, func(t *testing.T) {
 			var controllers []simulation.Start

@@ -206,6 +206,8 @@ func checkAmounts(f *faults, place string, amounts map[string]Quantity) {
 		}
 		if err := new(Quantity).UnmarshalText([]byte(amounts[name])); err != nil {
 			f.add("%s: %s: %w", place, name, err)
+		} else if amount := resource.MustParse(string(amounts[name])); checkAmount(v1.ResourceName(name), &amount) != nil {
+			f.add("%s: %s: %s is too large", place, name, amounts[name])
 		}
 	}
 }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,7 +56,7 @@ func resolveZone(ref string, exist []zone.Key) (zone.Key, error) {
 	}
 	switch len(found) {
 	case 0:
-		return zone.Key{}, fmt.Errorf("zone %q does not exist", ref)
+		return zone.Key{}, fmt.Errorf("zone %q does not exist%s", ref, thereAre(exist))
 	case 1:
 		return found[0], nil
 	}
@@ -64,4 +65,24 @@ func resolveZone(ref string, exist []zone.Key) (zone.Key, error) {
 		names[i] = strconv.Quote(k.String())
 	}
 	return zone.Key{}, fmt.Errorf("zone %q is ambiguous: write one of %s", ref, strings.Join(names, ", "))
+}
+
+// thereAre lists zones, the first by name.
+func thereAre(zones []zone.Key) string {
+	const most = 20
+	var names []string
+	for _, key := range zones {
+		if key != (zone.Key{}) {
+			names = append(names, strconv.Quote(strings.TrimPrefix(key.String(), ":")))
+		}
+	}
+	slices.Sort(names)
+	switch more := len(names) - most; {
+	case len(names) == 0:
+		return ": no node has the label of a zone"
+	case more > 0:
+		return fmt.Sprintf(": the zones are %s and %d more", strings.Join(names[:most], ", "), more)
+	default:
+		return ": the zones are " + strings.Join(names, ", ")
+	}
 }

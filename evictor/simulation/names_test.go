@@ -39,7 +39,7 @@ func TestResolveZone(t *testing.T) {
 	}
 	for _, ref := range []string{"d", "r2:b", ":c", "r1:"} {
 		_, err := resolveZone(ref, exist)
-		require.EqualError(t, err, `zone "`+ref+`" does not exist`)
+		require.EqualError(t, err, `zone "`+ref+`" does not exist: the zones are "b", "r1:a", "r1:c", "r2:a"`)
 	}
 	_, err := resolveZone("a", exist)
 	require.EqualError(t, err, `zone "a" is ambiguous: write one of "r1:a", "r2:a"`)

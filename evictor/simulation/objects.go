@@ -79,6 +79,9 @@ func (f *filler) add(object runtime.Object) error {
 	}
 	switch o := object.(type) {
 	case *v1.Node:
+		if err := checkNodeObject(o); err != nil {
+			return err
+		}
 		return f.cluster.AddNodeObject(o)
 	case *v1.Pod:
 		return f.pod(o)
@@ -135,6 +138,9 @@ func (f *filler) pod(pod *v1.Pod) error {
 		copied := *pod
 		copied.Namespace = v1.NamespaceDefault
 		pod = &copied
+	}
+	if err := checkPodObject(pod); err != nil {
+		return err
 	}
 	if f.seconds != nil {
 		pod = f.seconds.readmitted(pod)

@@ -105,6 +105,6 @@ func TestMistypedNamesDoNotWait(t *testing.T) {
 	}
 	s.Timeline = func(timeline.Line) error { return errors.New("something has happened") }
 	require.EqualError(t, checked(s), `event 2 (at 51m0s): fail: node knew does not exist
-event 3 (at 52m0s): recover: zone "knew" does not exist
+event 3 (at 52m0s): recover: zone "knew" does not exist: the zones are "c", "r1:a", "r1:b"
 event 4 (at 53m0s): addPod: node a-01 does not exist`)
 }

@@ -215,9 +215,11 @@ func TestOutputsSpareWhatIsPlayed(t *testing.T) {
 	scenario := filepath.Join(dir, "a.yaml")
 	for name := range files {
 		file := filepath.Join(dir, name)
+		page := file + ".html"
+		require.NoError(t, os.Symlink(file, page))
 		for _, args := range [][]string{
-			{"--scenario", scenario, "--report", file}, {"--scenario", scenario, "--timeline", file},
-			{"sweep", "--set", "until=1m", "--scenario", scenario, "--report", file}, {"compare", scenario, scenario, "--report", file},
+			{"--scenario", scenario, "--report", page}, {"--scenario", scenario, "--timeline", file},
+			{"sweep", "--set", "until=1m", "--scenario", scenario, "--report", page}, {"compare", scenario, scenario, "--report", page},
 		} {
 			_, _, err := simulate(t, args...)
 			require.Equal(t, 64, exitCode(err), "%v: %v", args, err)
@@ -237,7 +239,7 @@ func TestOutputsSpareWhatIsPlayed(t *testing.T) {
 	}
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, len(files))
+	require.Len(t, entries, 2*len(files))
 }
 
 func TestNumbersAsPeopleReadThem(t *testing.T) {

@@ -49,6 +49,7 @@ func explainCommand(f *flags) *cobra.Command {
 			}
 			t := &tale{node: node, silent: -1, back: -1, gone: -1}
 			if pod != "" {
+				t.bare = !strings.Contains(pod, "/")
 				if t.pod = podKey(pod); t.pod.Namespace == "" || t.pod.Name == "" {
 					return usage(fmt.Errorf("--pod %s is neither NAME nor NAMESPACE/NAME", pod))
 				}
@@ -77,6 +78,9 @@ type tale struct {
 	pod    evictor.PodKey // zero if it is about a node
 	node   string         // empty while the pod has no node
 	zone   zone.Key
+	held   string   // what its eviction waits for
+	bare   bool     // the user gave the pod's name without a namespace
+	others []string // pods of that name in other namespaces
 	stores evictor.Clients
 	lines  []chapter
 
@@ -98,6 +102,7 @@ func (t *tale) ofPod() bool { return t.pod.Name != "" }
 // started finds the pod.
 func (t *tale) started(w *simulation.World) {
 	t.stores = w.Clients()
+	t.elsewhere()
 	if pod, ok := t.stores.Pods.Pod(t.pod); ok {
 		t.is(0, pod.Spec.NodeName)
 	} else if _, ok := t.stores.Nodes.Node(t.node); ok {
@@ -215,6 +220,7 @@ func (t *tale) decided(d evictor.Decision) {
 	if d.Kind == evictor.PodEvicted && (d.Pod.PodKey == t.pod || !t.ofPod() && d.Node == t.node) {
 		t.leaves(d.Time.Sub(simulation.Epoch))
 	}
+	t.holds(&d)
 	switch {
 	case d.Kind == evictor.AllZonesDown || d.Kind == evictor.AllZonesDownEnded:
 	case t.node == "" || t.isGone() && d.Pod.PodKey != t.pod:
@@ -270,6 +276,9 @@ func (t *tale) add(at time.Duration, text string) { t.lines = append(t.lines, ch
 func (t *tale) tell(w io.Writer) error {
 	if t.zone == (zone.Key{}) && len(t.lines) == 0 {
 		if t.ofPod() {
+			if len(t.others) > 0 {
+				return fmt.Errorf("pod %s does not exist: is it %s?", t.pod, strings.Join(t.others, " or "))
+			}
 			return fmt.Errorf("pod %s does not exist", t.pod)
 		}
 		return fmt.Errorf("node %s does not exist", t.node)
@@ -283,6 +292,9 @@ func (t *tale) tell(w io.Writer) error {
 		left = left[n:]
 	}
 	table.write(w, "")
+	if why := t.stays(); why != "" {
+		fmt.Fprintf(w, "\nAt the end it is still there: %s\n", why)
+	}
 	return nil
 }
 

@@ -218,6 +218,8 @@ func (f *flags) check(c *cobra.Command) (sets []scenariofile.Set, err error) {
 		return nil, usage(fmt.Errorf("--output %s is neither text, json nor csv", f.output))
 	case f.report == "-":
 		return nil, usage(errors.New("--report needs the name of a file"))
+	case !isPage(f.report):
+		return nil, usage(fmt.Errorf("--report %s: a report is a page of HTML: give it a name that ends in .html", f.report))
 	}
 	for _, text := range f.sets {
 		set, err := parseSet(text)

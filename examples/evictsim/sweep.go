@@ -111,8 +111,8 @@ func product(lists []scenariofile.Set) ([][]scenariofile.Set, error) {
 	for _, list := range lists {
 		var next [][]scenariofile.Set
 		for _, before := range runs {
-			for value := range strings.SplitSeq(list.Value, ",") {
-				next = append(next, append(slices.Clone(before), scenariofile.Set{Path: list.Path, Value: strings.TrimSpace(value)}))
+			for _, value := range list.Values() {
+				next = append(next, append(slices.Clone(before), scenariofile.Set{Path: list.Path, Value: value}))
 			}
 		}
 		if len(next) > mostRuns {
@@ -164,6 +164,11 @@ func (f *flags) several(c *cobra.Command, jobs []*job) error {
 
 // playReported plays jobs on all cores, and writes the report if one is wanted.
 func (f *flags) playReported(ctx context.Context, jobs []*job, stderr io.Writer) ([]*outcome.Outcome, error) {
+	if f.until == 0 { // else the user asked for the beginning only
+		if err := warnOfLate(jobs, stderr); err != nil {
+			return nil, err
+		}
+	}
 	var told *stories
 	var file *whole
 	for _, j := range jobs {

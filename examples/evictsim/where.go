@@ -61,12 +61,25 @@ func create(what, path string, stdout io.Writer) (*whole, error) {
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, fmt.Errorf("%s: %s cannot be written: %w", what, path, withoutPath(err))
 	}
 	unfinished.Lock()
 	defer unfinished.Unlock()
 	unfinished.names[file.Name()] = true
 	return &whole{Writer: bufio.NewWriterSize(file, 1<<16), file: file, path: path}, nil
+}
+
+// withoutPath returns the cause of an error about a temporary file, whose name the user does not know.
+func withoutPath(err error) error {
+	var of *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &of):
+		return of.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
 }
 
 // unfinished are the names of temporary files. The lock is held to rename or remove one.
@@ -102,9 +115,11 @@ func (f *whole) keep(failed error) error {
 	defer unfinished.Unlock()
 	delete(unfinished.names, f.file.Name())
 	if failed == nil {
-		if failed = os.Rename(f.file.Name(), f.path); failed == nil {
+		failed = os.Rename(f.file.Name(), f.path)
+		if failed == nil {
 			return nil
 		}
+		failed = fmt.Errorf("%s cannot be written: %w", f.path, withoutPath(failed))
 	}
 	return errors.Join(failed, os.Remove(f.file.Name()))
 }
@@ -135,4 +150,13 @@ func readAll(ctx context.Context, r io.Reader, most int64) (data []byte, err err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// isPage says whether a name may be that of a report; it need not have an ending.
+func isPage(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case "", ".html", ".htm":
+		return true
+	}
+	return false
 }

@@ -44,6 +44,10 @@ func StreamCount(r io.Reader, name string, visit func(runtime.Object) error) (Co
 	switch {
 	case errors.Is(err, io.EOF):
 		err = errors.New("holds no object")
+	case err == nil && first == '\x1f':
+		err = errors.New("is compressed by gzip: unpack it first, for example with gunzip")
+	case err == nil && first == '[':
+		err = errors.New(`begins with a list: write {"apiVersion": "v1", "kind": "List", "items": [...]}, as kubectl get -o json does`)
 	case err == nil && first == '{':
 		err = s.json(in)
 	case err == nil:

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -17,6 +18,9 @@ import (
 func toJSON(text []byte, start int) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
+		if line, column := Tab(text); line > 0 && strings.Contains(err.Error(), "cannot start any token") {
+			return nil, fmt.Errorf("line %d, column %d: a tab; YAML allows only spaces for indentation", start+line-1, column)
+		}
 		return nil, moved(err, start)
 	}
 	if len(document.Content) == 0 {
@@ -133,4 +137,16 @@ func (c *converter) text(s string) {
 		}
 	}
 	c.dst = append(append(append(c.dst, '"'), s...), '"')
+}
+
+// Tab returns the place of the first tab that indents a line of text, counted from 1; zeros if there is none.
+func Tab(text []byte) (line, column int) {
+	for of := range bytes.Lines(text) {
+		line++
+		rest := bytes.TrimLeft(of, " ")
+		if len(rest) > 0 && rest[0] == '\t' && !blank(rest) {
+			return line, len(of) - len(rest) + 1
+		}
+	}
+	return 0, 0
 }

@@ -55,7 +55,7 @@ func TestBreachesNameThemselves(t *testing.T) {
 		"expect 2: evicted of zone r:a is 7, less than 8",
 		"expect 3: lowestReadyShare of workload n/Deployment/w is 0.5, less than 0.75",
 		"expect 4: belowSeconds of budget n/b is 60, more than 0",
-		`expect 5: zone "r:b" does not exist`,
+		`expect 5: zone "r:b" does not exist: the zones are "r:a"`,
 	}, scenariofile.Breaches(r, []scenariofile.Expectation{
 		{Figure: "evicted", AtMost: amount(11)},
 		{Figure: "evicted", Zone: "r:a", AtLeast: amount(8)},

@@ -223,7 +223,7 @@ f: line 3: "10" is not a duration such as 90s, 1m30s or 0`},
 			"f: line 1: .nan is not a whole number\nf: line 1: .5 is not a whole number\nf: line 1: found `1e40`, need a whole number below 2^63"},
 		{"truncated flow", "until: 1m\nevents:\n- {at: 1m, fail: {zone", "f: near line 2: did not find expected ',' or '}' (the file ends there: is it cut off?)"},
 		{"truncated text", "until: 1m\nevents: [{at: \"1", "f: near line 2: found unexpected end of stream (the file ends there: is it cut off?)"},
-		{"tab", "config:\n\tnodeMonitorPeriod: 5s\nheartbeat:\n  interval: 1s\nuntil: 1m\n", "f: near line 2: found character that cannot start any token"},
+		{"tab", "config:\n\tnodeMonitorPeriod: 5s\nheartbeat:\n  interval: 1s\nuntil: 1m\n", "f: line 2, column 1: a tab; YAML allows only spaces for indentation"},
 		{"binary", "\x00\x01", "f: control characters are not allowed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/examples/objects"
 )
 
 // Parse reads a scenario from the text of a file. Errors begin with the name. It opens no other file: paths stay as
@@ -26,6 +27,9 @@ import (
 func Parse(name string, data []byte, sets ...Set) (*Scenario, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("%s: the file is larger than %d MiB", name, MaxSize>>20)
+	}
+	if bytes.HasPrefix(data, []byte("\x1f\x8b")) {
+		return nil, fmt.Errorf("%s: the file is compressed by gzip: unpack it first, for example with gunzip", name)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
@@ -127,6 +131,9 @@ func scalarFault(node *yaml.Node, as reflect.Type) error {
 	}
 	if as == reflect.TypeFor[time.Duration]() {
 		if _, err := time.ParseDuration(node.Value); err != nil {
+			if long.MatchString(node.Value) {
+				return fmt.Errorf("%s is too long: the longest duration is %dh, 292 years", node.Value, math.MaxInt64/int64(time.Hour))
+			}
 			return fmt.Errorf("%q is not a duration such as 90s, 1m30s or 0", node.Value)
 		}
 		return nil
@@ -143,6 +150,9 @@ func scalarFault(node *yaml.Node, as reflect.Type) error {
 	}
 	return nil
 }
+
+// long matches durations, also those that time.ParseDuration cannot represent.
+var long = regexp.MustCompile(`^[-+]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$`)
 
 // fields checks a mapping against a struct.
 func (w *walker) fields(node *yaml.Node, as reflect.Type) {
@@ -206,25 +216,29 @@ func meant(written string, known map[string]reflect.Type) string {
 	return fmt.Sprintf(" (do you mean %s?)", best)
 }
 
-// distance counts the letters that must be added, removed or replaced to make one text the other.
+// distance counts the letters that must be added, removed, replaced, or swapped with the next to make one text the other.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for k := range row {
-		row[k] = k
+	var before []int // the row before last
+	last := make([]int, len(b)+1)
+	for k := range last {
+		last[k] = k
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		row := make([]int, len(b)+1)
 		row[0] = i + 1
 		for k := range len(b) {
-			change := diagonal
+			change := last[k]
 			if a[i] != b[k] {
 				change++
 			}
-			diagonal = row[k+1]
-			row[k+1] = min(change, row[k]+1, diagonal+1)
+			row[k+1] = min(change, last[k+1]+1, row[k]+1)
+			if i > 0 && k > 0 && a[i] == b[k-1] && a[i-1] == b[k] {
+				row[k+1] = min(row[k+1], before[k-1]+1)
+			}
 		}
+		before, last = last, row
 	}
-	return row[len(b)]
+	return last[len(b)]
 }
 
 // fieldsOf collects the fields of a struct, including inlined ones.
@@ -339,6 +353,9 @@ func syntaxError(name string, err error, data []byte) error {
 	match := numbered.FindStringSubmatch(err.Error())
 	if match == nil {
 		return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if line, column := objects.Tab(data); line > 0 && strings.Contains(match[2], "cannot start any token") {
+		return fmt.Errorf("%s: line %d, column %d: a tab; YAML allows only spaces for indentation", name, line, column)
 	}
 	hint := ""
 	if line, _ := strconv.Atoi(match[1]); line >= bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")) {

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// elsewhere looks for the pod's name in other namespaces. A pod that was named without its namespace is the only one that has
+// the name.
+func (t *tale) elsewhere() {
+	if _, here := t.stores.Pods.Pod(t.pod); here || !t.ofPod() {
+		return
+	}
+	var found []evictor.PodKey
+	t.stores.Nodes.Nodes(func(n *v1.Node) bool {
+		t.stores.Pods.PodsOnNode(n.Name, func(p *v1.Pod) bool {
+			if p.Name == t.pod.Name {
+				found = append(found, evictor.PodKey{Namespace: p.Namespace, Name: p.Name})
+			}
+			return true
+		})
+		return true
+	})
+	if len(found) == 1 && t.bare {
+		t.pod = found[0]
+		return
+	}
+	for _, key := range found {
+		t.others = append(t.others, key.String())
+	}
+	slices.Sort(t.others)
+}
+
+// stays says why a pod that was never evicted is still on its node at the end, "" for other stories.
+func (t *tale) stays() string {
+	if !t.ofPod() || t.evicted > 0 {
+		return ""
+	}
+	pod, ok := t.stores.Pods.Pod(t.pod)
+	if !ok {
+		return ""
+	}
+	node, ok := t.stores.Nodes.Node(pod.Spec.NodeName)
+	switch {
+	case !ok:
+		return ""
+	case pod.DeletionTimestamp != nil:
+		return "it is deleted, and waits for the kubelet of node " + node.Name
+	case t.held != "":
+		return t.held
+	}
+	for i := range node.Spec.Taints {
+		if node.Spec.Taints[i].Effect == v1.TaintEffectNoExecute {
+			return "it tolerates the taints of node " + node.Name + " without a limit"
+		}
+	}
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == v1.NodeReady && c.Status != v1.ConditionTrue {
+			return fmt.Sprintf("node %s is not Ready, and waits for its taint", node.Name)
+		}
+	}
+	return "nothing asks it to leave: node " + node.Name + " has no NoExecute taint"
+}
+
+// holds keeps what the pod's eviction waits for.
+func (t *tale) holds(d *evictor.Decision) {
+	switch {
+	case d.Pod.PodKey != t.pod:
+	case d.Kind == evictor.EvictionArmed, d.Kind == evictor.EvictionMoved, d.Kind == evictor.EvictionDelayed:
+		t.held = "its eviction is not yet done; the last word is: " + wording(d)
+	case d.Kind == evictor.EvictionCancelled, d.Kind == evictor.PodEvicted:
+		t.held = ""
+	}
+}

@@ -97,6 +97,9 @@ type Decision struct {
 	Conditions []v1.NodeConditionType
 	// Met are the met thresholds, in the order in which the machine acts on them.
 	Met []MetThreshold
+	// Unmeasured are the thresholds whose signal had no sample, so that nobody knows whether they are met. They count as
+	// not met. Those that DeriveContainerFs added are left out: only some sources measure that file system.
+	Unmeasured []Threshold
 
 	// Threshold is the one that the decision acts on, and Sample the measurement that met it. Both are zero if Observe
 	// finds nothing to do or evicts pods that exceed limits. AfterReclaim leaves them as they were.

@@ -154,7 +154,9 @@ func (m *Machine) observe(stats Stats) (d Decision, first int) {
 	count := 0
 	for i := range m.watched {
 		w := &m.watched[i]
-		w.compare(stats.Signals, now)
+		if !w.compare(stats.Signals, now) && !w.Signal.containerFs() {
+			d.Unmeasured = append(d.Unmeasured, w.Threshold)
+		}
 		if !w.met {
 			continue
 		}
@@ -190,8 +192,8 @@ func (m *Machine) observe(stats Stats) (d Decision, first int) {
 }
 
 // compare updates whether the threshold is met, since when, and whether it is due. Only a threshold that was due stays
-// met until its minimum reclaim is available.
-func (w *watched) compare(samples map[Signal]Sample, now int64) {
+// met until its minimum reclaim is available. It returns whether there is a sample of its signal.
+func (w *watched) compare(samples map[Signal]Sample, now int64) (measured bool) {
 	sample, ok := samples[w.Signal]
 	below := ok && w.amount(sample.Capacity, false) > sample.Available
 	w.rising = ok && !below && w.due && w.amount(sample.Capacity, true) > sample.Available
@@ -199,13 +201,14 @@ func (w *watched) compare(samples map[Signal]Sample, now int64) {
 	w.met = below || w.rising
 	if !w.met {
 		w.due = false
-		return
+		return ok
 	}
 	if !was {
 		w.since = now
 	}
 	w.due = now-w.since >= int64(w.GracePeriod)
 	w.sample = sample
+	return ok
 }
 
 // conditions returns the conditions that a shortage calls for now or called for within the transition period, nil if

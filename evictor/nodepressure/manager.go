@@ -29,11 +29,12 @@ type Manager struct {
 	running atomic.Bool
 
 	// The rest is used only by the active Run or Step.
-	time     steady.Time
-	woken    bool      // a notification was taken from wake and not served
-	nextPass int64     // if passes() is true
-	progress *progress // nil if no eviction is in progress
-	kills    []*kill   // not returned yet, at most one for each pod
+	time       steady.Time
+	woken      bool        // a notification was taken from wake and not served
+	nextPass   int64       // if passes() is true
+	progress   *progress   // nil if no eviction is in progress
+	kills      []*kill     // not returned yet, at most one for each pod
+	unmeasured []Threshold // of the last measurement
 }
 
 // NewManager returns a manager that does nothing until Run or Step, or an error with all faults of the configuration.

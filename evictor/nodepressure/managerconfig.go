@@ -21,7 +21,8 @@ type ManagerConfig struct {
 	// Clock is the real clock if nil, and must be that of the Machine. What counts is elapsed time; see the package comment.
 	Clock clock.Clock
 	// OnDecision, if set, gets every decision, even one that the Manager does not act on because an eviction is in
-	// progress. OnError, if set, gets every error; that of a Kill is a *KillError. Run or Step calls both, and they must
+	// progress. OnError, if set, gets every error; that of a Kill is a *KillError. A threshold without a sample is an error
+	// once, until it has a sample again. Run or Step calls both, and they must
 	// not block. OnError also gets a panic in OnDecision; a panic in OnError is ignored.
 	OnDecision func(Decision)
 	OnError    func(error)

@@ -31,6 +31,7 @@ func (m *Manager) decide(ctx context.Context) []Eviction {
 	}
 	stats.Pods = m.withoutHanging(stats.Pods)
 	d := m.machine.Observe(stats)
+	m.tell(d.Unmeasured)
 	m.show(d)
 	if m.progress != nil && !(m.progress.soft && hard(d)) {
 		return nil
@@ -43,6 +44,17 @@ func (m *Manager) decide(ctx context.Context) []Eviction {
 		return nil
 	}
 	return d.Evictions
+}
+
+// tell reports each threshold that has no sample now, once until it has one again.
+func (m *Manager) tell(unmeasured []Threshold) {
+	for i := range unmeasured {
+		is := func(t Threshold) bool { return t.String() == unmeasured[i].String() }
+		if !slices.ContainsFunc(m.unmeasured, is) {
+			m.report(fmt.Errorf("nodepressure: threshold %s: there is no sample of %s: it counts as not met", unmeasured[i], unmeasured[i].Signal))
+		}
+	}
+	m.unmeasured = unmeasured
 }
 
 // hard says whether a decision takes precedence over a soft eviction in progress. A hard threshold does even if no pod

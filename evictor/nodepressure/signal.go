@@ -107,6 +107,9 @@ func (s Signal) Resource() v1.ResourceName {
 	return ""
 }
 
+// containerFs says whether the signal is one of the file system of writable layers.
+func (s Signal) containerFs() bool { return s == ContainerFsAvailable || s == ContainerFsInodesFree }
+
 // format returns how amounts of a resource are written: bytes in powers of two, counts in powers of ten.
 func format(name v1.ResourceName) resource.Format {
 	if name == ResourceInodes || name == ResourcePIDs {

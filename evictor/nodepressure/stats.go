@@ -24,7 +24,7 @@ func MemorySample(available, workingSet int64, at time.Time) Sample {
 
 // Stats is a sample of a node at one time. A Machine neither changes nor keeps it, but a Decision refers to its pods.
 type Stats struct {
-	// Signals are the measurements. A signal without a measurement counts as not watched.
+	// Signals are the measurements. A threshold on a signal without one is not met, and is in Decision.Unmeasured.
 	Signals map[Signal]Sample
 	// Pods are the node's active pods, in any order: those that have something running, including terminating ones.
 	Pods []Pod

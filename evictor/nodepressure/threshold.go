@@ -56,7 +56,7 @@ func DeriveContainerFs(thresholds []Threshold, layout Layout) ([]Threshold, erro
 	var errs []error
 	result := make([]Threshold, 0, len(thresholds)+4)
 	for _, t := range thresholds {
-		if t.Signal == ContainerFsAvailable || t.Signal == ContainerFsInodesFree {
+		if t.Signal.containerFs() {
 			errs = append(errs, fmt.Errorf("nodepressure: threshold %s is overridden by that of %s", t, layout.base(t.Signal)))
 			continue
 		}

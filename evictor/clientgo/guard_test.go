@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 type heard struct {
 	mu     sync.Mutex
 	health []string
+	times  []time.Time // when
 }
 
 func (*heard) NodeChanged(string)                      {}
@@ -49,7 +50,14 @@ func (h *heard) SetObserverHealth(err error) {
 	if err != nil {
 		text = err.Error()
 	}
-	h.health = append(h.health, text)
+	h.health, h.times = append(h.health, text), append(h.times, time.Now())
+}
+
+// at returns when it was told the i-th time.
+func (h *heard) at(i int) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.times[i]
 }
 
 func (h *heard) all() []string {
@@ -63,11 +71,13 @@ type guarded struct {
 	*heard
 	client  *fake.Clientset
 	cluster *clientgo.Cluster
+	watches shownWatches
 
 	mu    sync.Mutex
 	alive []string
 	// blind: what is written is not told to watches. mute: reads fail.
 	blind, mute bool
+	takes       time.Duration // how long it takes to read a lease
 }
 
 func (g *guarded) set(change func()) {
@@ -80,6 +90,12 @@ func (g *guarded) is(what *bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return *what
+}
+
+func (g *guarded) latency() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.takes
 }
 
 // never is no resync; 0 makes client-go before 0.35 wait on a channel from outside the bubble.
@@ -132,6 +148,7 @@ func startGuarded(t *testing.T, resync time.Duration) *guarded {
 		seen := watch.NewProxyWatcher(make(chan watch.Event))
 		forwarded := make(chan watch.Event)
 		shown := &shownWatch{Interface: real, events: forwarded, stopped: seen.StopChan(), stop: seen.Stop}
+		g.watches.add(shown)
 		go shown.forward(forwarded, func() bool { return !g.is(&g.blind) })
 		return true, shown, nil
 	})
@@ -146,7 +163,7 @@ func startGuarded(t *testing.T, resync time.Duration) *guarded {
 		o.Factory = informers.NewSharedInformerFactory(g.client, resync)
 	}
 	var err error
-	g.cluster, err = clientgo.New(g.client, o)
+	g.cluster, err = clientgo.New(slowClient{g.client, g.latency}, o)
 	require.NoError(t, err)
 	require.NoError(t, g.cluster.Feed(g, evictor.Config{}))
 	ran := make(chan error)

@@ -1,3 +1,5 @@
+//go:build !thin
+
 package evictor
 
 // complete reads the clock and says whether the stores are synced and the evictor is fed; before that, silence would

@@ -39,7 +39,7 @@ func TestNoGoroutines(t *testing.T) {
 		files := strings.Fields(run(t, "git", "ls-files", pattern+"/*.go"))
 		require.NotEmpty(t, files, pattern)
 		for _, file := range files {
-			if !strings.HasSuffix(file, "_test.go") {
+			if !strings.HasSuffix(file, "_test.go") && file != "evictor/internal/loop/loop.go" { // only within Run
 				require.NotRegexp(t, `(?m)^\s*go \S.*\(`, page(t, file), file)
 			}
 		}

@@ -1,0 +1,98 @@
+// Package cluster has what both halves of an evictor see of a cluster: names of pods, stores and who fills them.
+package cluster
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// PodKey is a pod's namespace and name. Another pod may have the same key later.
+type PodKey struct{ Namespace, Name string }
+
+// String returns namespace/name.
+func (k PodKey) String() string { return k.Namespace + "/" + k.Name }
+
+// KeyOf returns the pod's key.
+func KeyOf(pod *v1.Pod) PodKey { return PodKey{pod.Namespace, pod.Name} }
+
+// PodRef names one pod. A write must carry its UID as a precondition.
+type PodRef struct {
+	PodKey
+	UID  types.UID
+	Node string
+}
+
+// RefOf returns the pod's reference.
+func RefOf(pod *v1.Pod) PodRef { return PodRef{KeyOf(pod), pod.UID, pod.Spec.NodeName} }
+
+// Shows says whether the object, nil for none, is that pod, on the same node.
+func (r PodRef) Shows(pod *v1.Pod) bool {
+	return pod != nil && pod.UID == r.UID && pod.Spec.NodeName == r.Node
+}
+
+// Version returns a resourceVersion as a number, or 0 if it is not one.
+func Version(s string) uint64 {
+	v, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// Spared returns why a pod is never evicted; empty if it may be.
+func Spared(pod *v1.Pod) string {
+	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+		return "Completed"
+	}
+	if _, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]; mirror {
+		return "MirrorPod"
+	}
+	return ""
+}
+
+// NodeStore reads the user's cache of nodes. It must not call the evictor, nor change a node that it has handed out.
+type NodeStore interface {
+	// Synced reports whether the store is complete. Nothing is decided before it is.
+	Synced() bool
+	Node(name string) (*v1.Node, bool)
+	Nodes(visit func(*v1.Node) bool)
+}
+
+// PodStore reads the user's cache of pods, under the same rules.
+type PodStore interface {
+	Pod(key PodKey) (*v1.Pod, bool)
+	// PodsOnNode may reuse one object for all visits.
+	PodsOnNode(node string, visit func(*v1.Pod) bool)
+}
+
+// Target receives the changes in a cluster. An Evictor is one, and so is each half.
+type Target interface {
+	NodeChanged(name string)
+	PodChanged(key PodKey)
+	LeaseObserved(node string, renewTime time.Time, resourceVersion string)
+	SetObserverHealth(err error)
+}
+
+// Source tells targets about the changes in a cluster; informers are an example.
+type Source interface {
+	// Feed registers a target.
+	Feed(to Target) error
+	// Run feeds the targets until the context ends.
+	Run(ctx context.Context) error
+	// Awaits says what is missing before the stores are complete; empty means nothing.
+	Awaits() string
+}
+
+// Own says whether evictions by the taints that a node lifecycle controller sets (not-ready and unreachable, NoExecute) are
+// wanted on a node now. Package nodelifecycle answers, and package tainteviction asks.
+type Own struct {
+	Wanted  bool          // the verdict asks for them
+	Why     string        // why not, or what they wait for
+	Wait    time.Duration // nothing leaves before; 0 for at once
+	Stale   bool          // the store does not show the node as it was: that holds back evictions by any taint
+	Overdue bool          // pods that fell due while harm was refused wait for the node's turn
+}

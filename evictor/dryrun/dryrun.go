@@ -1,0 +1,151 @@
+// Package dryrun has clients that write nothing, and stores that show what was left out, so that the decisions that follow
+// are made as well. Give them to an evictor, or to a half, in place of the real ones.
+package dryrun
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
+	"github.com/evictkit/evictkit/taints"
+)
+
+// Clients wraps stores. It is a NodeStore, a PodStore, a NodeWriter and a PodWriter. Programs hand it to an evictor and
+// call none of its methods; [Clients.Node] and [Clients.Pod] show objects as they would be.
+type Clients struct {
+	cluster.NodeStore
+	Pods cluster.PodStore
+	// To is told of what a write changes, as an API server tells by its watch.
+	To cluster.Target
+
+	mu    sync.Mutex
+	nodes map[string]*v1.Node               // as they would be, until the store shows a newer version
+	gone  map[cluster.PodKey]cluster.PodRef // would have been deleted
+	ready map[cluster.PodKey]cluster.PodRef // would have been marked not Ready
+}
+
+// Node returns the node as it would be.
+func (c *Clients) Node(name string) (*v1.Node, bool) {
+	node, ok := c.NodeStore.Node(name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	shadow := c.nodes[name]
+	switch {
+	case shadow == nil:
+		return node, ok
+	case !ok || node.UID != shadow.UID:
+		delete(c.nodes, name)
+		return node, ok
+	}
+	merged := node.DeepCopy() // the real node lives on under its shadow: only what we would have written is ours
+	merged.Spec.Taints = shadow.Spec.Taints
+	for i := range merged.Status.Conditions { // until the kubelet says something again
+		real := &merged.Status.Conditions[i]
+		for _, ours := range shadow.Status.Conditions {
+			if ours.Type == real.Type && ours.LastHeartbeatTime.Equal(&real.LastHeartbeatTime) {
+				*real = ours
+			}
+		}
+	}
+	return merged, true
+}
+
+// Pod returns the pod, terminating if it would have been deleted.
+func (c *Clients) Pod(key cluster.PodKey) (*v1.Pod, bool) {
+	pod, ok := c.Pods.Pod(key)
+	if !ok {
+		return nil, false
+	}
+	return c.shadow(pod), true
+}
+
+// PodsOnNode visits the pods as they would be.
+func (c *Clients) PodsOnNode(node string, visit func(*v1.Pod) bool) {
+	c.Pods.PodsOnNode(node, func(pod *v1.Pod) bool { return visit(c.shadow(pod)) })
+}
+
+func (c *Clients) shadow(pod *v1.Pod) *v1.Pod {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := cluster.KeyOf(pod)
+	if was, ok := c.gone[key]; ok && was.Shows(pod) {
+		pod = pod.DeepCopy()
+		pod.DeletionTimestamp = &metav1.Time{Time: pod.CreationTimestamp.Time}
+	}
+	if was, ok := c.ready[key]; ok && was.Shows(pod) {
+		pod = pod.DeepCopy()
+		pod.Status.Conditions = slices.DeleteFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady })
+	}
+	return pod
+}
+
+// UpdateTaints writes nothing.
+func (c *Clients) UpdateTaints(_ context.Context, node *v1.Node, change taints.Change) error {
+	return c.write(node, func(after *v1.Node) {
+		after.Spec.Taints = slices.DeleteFunc(after.Spec.Taints, func(t v1.Taint) bool {
+			return slices.ContainsFunc(change.Remove, func(r v1.Taint) bool { return r.MatchTaint(&t) })
+		})
+		after.Spec.Taints = append(after.Spec.Taints, change.Add...)
+	})
+}
+
+func (c *Clients) write(node *v1.Node, change func(after *v1.Node)) error {
+	after := node.DeepCopy()
+	change(after)
+	c.mu.Lock()
+	if c.nodes == nil {
+		c.nodes = make(map[string]*v1.Node)
+	}
+	c.nodes[node.Name] = after
+	c.mu.Unlock()
+	c.To.NodeChanged(node.Name)
+	return nil
+}
+
+// UpdateConditions writes nothing. What it would have written shows until the kubelet reports anew: a heartbeat stays one.
+func (c *Clients) UpdateConditions(_ context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
+	return c.write(node, func(after *v1.Node) {
+		for i := range after.Status.Conditions {
+			for _, ours := range conditions {
+				if have := &after.Status.Conditions[i]; have.Type == ours.Type {
+					ours.LastHeartbeatTime = have.LastHeartbeatTime
+					*have = ours
+				}
+			}
+		}
+	})
+}
+
+// UpdateLabels writes nothing.
+func (c *Clients) UpdateLabels(context.Context, *v1.Node, map[string]string) error { return nil }
+
+// Evict writes nothing.
+func (c *Clients) Evict(ctx context.Context, pod cluster.PodRef, _ tainteviction.Decision) error {
+	return c.Delete(ctx, pod)
+}
+
+// Delete writes nothing.
+func (c *Clients) Delete(_ context.Context, pod cluster.PodRef) error {
+	return c.note(&c.gone, pod)
+}
+
+// MarkNotReady writes nothing.
+func (c *Clients) MarkNotReady(_ context.Context, pod cluster.PodRef) error {
+	return c.note(&c.ready, pod)
+}
+
+func (c *Clients) note(in *map[cluster.PodKey]cluster.PodRef, pod cluster.PodRef) error {
+	c.mu.Lock()
+	if *in == nil {
+		*in = make(map[cluster.PodKey]cluster.PodRef)
+	}
+	(*in)[pod.PodKey] = pod
+	c.mu.Unlock()
+	c.To.PodChanged(pod.PodKey)
+	return nil
+}

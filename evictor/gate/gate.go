@@ -1,0 +1,95 @@
+// Package gate says what is permitted now. A Gate is asked right before each act, with nothing locked; a last look at the
+// store and the verdict follows its answer, so a slow Gate cannot make a stale write.
+package gate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Gate answers nil, or why not; a *Refused says until when, too.
+type Gate interface {
+	May(ctx context.Context, act Act) error
+}
+
+// Act is what is about to be done.
+type Act struct {
+	Do     Do
+	Node   string          // Turn, Evict
+	Domain zone.Key        // Harm, Turn, Evict
+	Pod    *v1.Pod         // Evict; do not change it
+	Why    taints.Deadline // Evict: the taint, the toleration and the deadline; no taint if a failed node is emptied
+}
+
+// Do says what sort of act it is: [Write], [Harm], [Turn] or [Evict].
+type Do uint8
+
+// The acts. An eviction asks for Harm, Write and Evict; a new taint for Harm and Write; lifting a taint only for Write.
+const (
+	// Write is a write of any kind. Refusals are remembered for an interval.
+	Write Do = iota + 1
+	// Harm is any taint or eviction in the domain. While it is refused no turns come there and no tokens accrue, and what
+	// falls due meanwhile leaves node by node afterwards, at the domain's rate. Refusals are remembered for an interval.
+	Harm
+	// Turn is the turn of one failed node. A refusal costs no token, and the next node in line is asked about.
+	Turn
+	// Evict is the eviction of one pod. A refusal holds up neither the node's turn nor its other pods.
+	Evict
+)
+
+// Func is a function that is a Gate.
+type Func func(ctx context.Context, act Act) error
+
+// May calls the function.
+func (f Func) May(ctx context.Context, act Act) error { return f(ctx, act) }
+
+// All asks each Gate in order until one refuses. It leaves out nil Gates.
+func All(gates ...Gate) Gate {
+	return Func(func(ctx context.Context, act Act) error {
+		for _, g := range gates {
+			if g == nil {
+				continue
+			}
+			if err := g.May(ctx, act); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Refused is the one "not now": of a Gate, or of a writer that does nothing yet. It is no failure.
+type Refused struct {
+	Reason string    // a short stable text
+	Again  time.Time // when to ask again, by the evictor's clock; zero for when the asker thinks best
+	Err    error     // what is behind it, or nil
+	// Pace says of an eviction by one of our own taints that the pod leaves later with its node, at its zone's rate.
+	Pace bool
+}
+
+// Error returns the reason and what is behind it.
+func (r *Refused) Error() string {
+	if r.Err == nil {
+		return cmp.Or(r.Reason, "refused")
+	}
+	return r.Err.Error()
+}
+
+// Unwrap returns what is behind it.
+func (r *Refused) Unwrap() error { return r.Err }
+
+// Because makes a Refused of any error but nil.
+func Because(err error) *Refused {
+	var r *Refused
+	if err == nil || errors.As(err, &r) && r != nil {
+		return r
+	}
+	return &Refused{Reason: "Refused", Err: err}
+}

@@ -1,0 +1,91 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/evictkit/evictkit/zone"
+)
+
+// ErrPaused is what the errors of a Pause wrap.
+var ErrPaused = errors.New("paused")
+
+// Leader refuses every act while leads returns an error.
+func Leader(leads func() error) Gate {
+	return Func(func(context.Context, Act) error { return refused("NotLeading", leads()) })
+}
+
+// Breaker refuses harm while trips returns an error.
+func Breaker(trips func(domain zone.Key) error) Gate {
+	return Func(func(_ context.Context, act Act) error {
+		if act.Do != Harm {
+			return nil
+		}
+		return refused("Breaker", trips(act.Domain))
+	})
+}
+
+func refused(reason string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Refused{Reason: reason, Err: err}
+}
+
+// Pause refuses harm for as long as there is a reason. The zero Pause permits. Most callers want [Pause.Pause] first, and
+// [Pause.Resume].
+type Pause struct {
+	// Changed, if not nil, is called after each change; an Evictor's GateChanged is meant.
+	Changed func()
+
+	mu      sync.Mutex
+	reasons []string // oldest first
+}
+
+// Pause adds a reason.
+func (p *Pause) Pause(reason string) {
+	p.change(func() {
+		if !slices.Contains(p.reasons, reason) {
+			p.reasons = append(p.reasons, reason)
+		}
+	})
+}
+
+// Resume removes a reason. It returns false if there was none.
+func (p *Pause) Resume(reason string) (was bool) {
+	p.change(func() {
+		before := len(p.reasons)
+		p.reasons = slices.DeleteFunc(p.reasons, func(r string) bool { return r == reason })
+		was = len(p.reasons) < before
+	})
+	return was
+}
+
+// Paused returns the reasons in force, oldest first.
+func (p *Pause) Paused() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.reasons)
+}
+
+func (p *Pause) change(change func()) {
+	p.mu.Lock()
+	change()
+	p.mu.Unlock()
+	if p.Changed != nil {
+		p.Changed()
+	}
+}
+
+// May refuses harm.
+func (p *Pause) May(_ context.Context, act Act) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if act.Do != Harm || len(p.reasons) == 0 {
+		return nil
+	}
+	return refused("Paused", fmt.Errorf("%w: %s", ErrPaused, p.reasons[0]))
+}

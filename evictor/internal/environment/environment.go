@@ -1,0 +1,49 @@
+// Package environment is what the halves of an evictor have around them, together or each alone: one clock, one inbox, one
+// memory of what is permitted, one order of decisions, and what was evicted.
+package environment
+
+import (
+	"sync/atomic"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/internal/inbox"
+	"github.com/evictkit/evictkit/timedworker"
+)
+
+// Environment is itself a clock, so that an evictor hands it to both halves as theirs.
+type Environment struct {
+	*Clock
+	Inbox   *inbox.Inbox[cluster.PodKey]
+	Permits *Permits
+	Out     Outbox
+	Evicted Evicted
+	Parts   []Part // the first is asked first, and reports what is missing
+	Panicked
+
+	asking atomic.Int32 // functions of Options that run now with a Lock held
+}
+
+// Settings are what an Environment is made of.
+type Settings struct {
+	Clock    clock.PassiveClock // nil for the real one
+	Gate     gate.Gate          // nil for one that permits everything
+	Interval time.Duration      // for which a refusal is believed, if it names no time
+	Most     time.Duration      // the longest wait after refusals of one pod that name no time
+	Panicked Panicked
+}
+
+// Of returns the Environment that the settings' clock is or, if it is none, a new one.
+func Of(s Settings) *Environment {
+	if joined, ok := s.Clock.(*Environment); ok {
+		return joined
+	}
+	e := &Environment{Clock: steady(s.Clock), Inbox: inbox.New[cluster.PodKey](), Panicked: s.Panicked}
+	waits := timedworker.Backoff{Initial: s.Interval, Max: max(s.Interval, s.Most), Factor: 2}
+	e.Out.panicked = e.Panicked
+	e.Permits = &Permits{gate: s.Gate, clock: e.Clock, waits: waits, panicked: s.Panicked, changed: e.Inbox.Kick, refused: make(map[remembered]memory)}
+	return e
+}

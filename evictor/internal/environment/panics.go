@@ -1,0 +1,91 @@
+package environment
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+)
+
+// ErrEnded is the result of a client that ended its goroutine.
+var ErrEnded = errors.New("panic: the client ended its goroutine")
+
+var (
+	errPanic  = errors.New("panic")
+	errCalled = errors.New("evictor: a function of Options called the evictor, which holds a lock while it waits for that function")
+)
+
+// Panicked is told of a panic of the user's code; it may be nil.
+type Panicked func(key, value any, stack []byte)
+
+func (p Panicked) tell(key, value any, stack []byte) {
+	defer func() { _ = recover() }() // it has nobody left to tell
+	if p != nil {
+		p(key, value, stack)
+	}
+}
+
+// Guard turns a panic of the user's code into an error. It is called with nothing locked.
+func (p Panicked) Guard(key any, call func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			p.tell(key, value, debug.Stack())
+			err = fmt.Errorf("%w: %v", errPanic, value)
+		}
+	}()
+	return call()
+}
+
+// Ask calls a function of the user's Options with a Lock held. It returns false if that panicked, of which the program is
+// told once nothing is locked.
+func (e *Environment) Ask(about string, call func()) (answered bool) {
+	e.asking.Add(1)
+	defer func() {
+		e.asking.Add(-1)
+		if value := recover(); value != nil {
+			answered = false
+			stack := debug.Stack()
+			e.Out.Add(func() { e.tell(about, value, stack) })
+		}
+	}()
+	call()
+	return true
+}
+
+// Lock is a mutex that knows when a function that Ask calls would wait for itself: then it panics instead, so that the
+// function, which is guarded, has failed.
+type Lock struct {
+	Around *Environment
+	mu     sync.Mutex
+}
+
+// Lock locks it.
+func (l *Lock) Lock() {
+	switch {
+	case l.mu.TryLock():
+		return
+	case l.Around.asking.Load() > 0 && asks():
+		panic(errCalled) //nolint:forbidigo // Ask recovers it: the function that called has failed
+	}
+	l.mu.Lock()
+}
+
+// Unlock unlocks it.
+func (l *Lock) Unlock() { l.mu.Unlock() }
+
+// asks says whether this goroutine is within Ask.
+func asks() bool {
+	callers := make([]uintptr, 256)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	for {
+		frame, more := frames.Next()
+		if strings.HasSuffix(frame.Function, "(*Environment).Ask") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}

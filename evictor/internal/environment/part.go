@@ -1,0 +1,30 @@
+package environment
+
+import (
+	"context"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+)
+
+// Part is a half of an evictor.
+type Part interface {
+	// Await reports what is missing before anything is decided; empty means nothing.
+	Await(missing string)
+	// Plan reads what has changed, and decides. It makes no write.
+	Plan(ctx context.Context, nodes []string, pods []cluster.PodKey)
+	// Workers make the writes, in this order under Step, and Evictions those that take pods away.
+	Workers() []Worker
+	Evictions() Worker
+	// Next is when Plan has something to do without any change; zero for never.
+	Next() time.Time
+	// Bound bounds how many turns are out at once; 0 means no bound.
+	Bound(turns int)
+}
+
+// Worker makes writes of one sort.
+type Worker interface {
+	NextAt(now time.Time) (next time.Time, ok bool)
+	Step(ctx context.Context) (ran int, err error)
+	Run(ctx context.Context) error
+}

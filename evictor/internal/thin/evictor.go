@@ -1,0 +1,143 @@
+// Package evictor is both halves of Kubernetes' eviction machinery on one clock, one feed and one loop: package
+// nodelifecycle taints failed nodes, and package tainteviction evicts pods from tainted nodes.
+package evictor
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/evictor/internal/environment"
+	"github.com/evictkit/evictkit/evictor/internal/loop"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Config is what an operator may tune, half by half.
+type Config struct {
+	Nodes nodelifecycle.Config
+	Pods  tainteviction.Config
+}
+
+// DefaultConfig returns upstream's defaults, and ours for what upstream does not have.
+func DefaultConfig() Config {
+	return Config{nodelifecycle.DefaultConfig(), tainteviction.DefaultConfig()}
+}
+
+// PodWriter writes pods for both halves.
+type PodWriter interface {
+	nodelifecycle.PodWriter
+	tainteviction.Evicter
+}
+
+// Clients are how the evictor sees and changes the cluster. Source may be nil; then the program feeds the evictor.
+type Clients struct {
+	Nodes      NodeStore
+	Pods       PodStore
+	NodeWriter NodeWriter
+	PodWriter  PodWriter
+	Source     Source
+}
+
+// Observer receives the decisions of both halves, in order and with nothing locked. It must not block; it may feed the
+// evictor.
+type Observer interface {
+	nodelifecycle.Observer
+	tainteviction.Observer
+}
+
+// Options are settings that the program chooses, not the operator. The zero Options are valid; see nodelifecycle.Options.
+type Options struct {
+	Clock    clock.PassiveClock
+	Observer Observer
+	Gate     Gate
+	Policy   zone.Policy
+	Domain   func(node *v1.Node) zone.Key
+	Excluded func(node *v1.Node) bool
+	Hold     func(node *v1.Node) (reason string, held bool)
+	Prefer   func(domain zone.Key, waiting []string) (node string)
+	Jitter   func(time.Duration) time.Duration
+	OnPanic  func(key, value any, stack []byte)
+}
+
+// Evictor is both halves. Make one with New.
+type Evictor struct {
+	nodes *nodelifecycle.Controller
+	pods  *tainteviction.Controller
+	loop  loop.Loop
+}
+
+// New checks the configuration and the clients, and returns an Evictor that the clients' Source feeds.
+func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
+	nodes, pods := cfg.Nodes, cfg.Pods
+	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: nodes.GateInterval, Most: nodes.RetryMax, Panicked: opts.OnPanic})
+	ofNodes := nodelifecycle.Options{
+		Clock: around, Policy: opts.Policy, Domain: opts.Domain, Excluded: opts.Excluded, Hold: opts.Hold, Prefer: opts.Prefer, Jitter: opts.Jitter, OnPanic: opts.OnPanic,
+	}
+	ofPods := tainteviction.Options{Clock: around, Jitter: opts.Jitter, OnPanic: opts.OnPanic}
+	if opts.Observer != nil {
+		ofNodes.Observer, ofPods.Observer = opts.Observer, opts.Observer
+	}
+	e := &Evictor{}
+	var err error
+	e.nodes, err = nodelifecycle.New(nodes, nodelifecycle.Clients{Nodes: clients.Nodes, Pods: clients.Pods, NodeWriter: clients.NodeWriter, PodWriter: clients.PodWriter}, ofNodes)
+	if err != nil {
+		return nil, err
+	}
+	e.pods, err = tainteviction.New(pods, tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Verdicts: e.nodes}, ofPods)
+	if err != nil {
+		return nil, err
+	}
+	e.loop = loop.Loop{Around: around, Nodes: clients.Nodes, Source: clients.Source, Interval: nodes.GateInterval, Turns: nodes.NodeWorkers}
+	if clients.Source != nil {
+		err = clients.Source.Feed(e)
+	}
+	return e, err
+}
+
+// Step does everything that is due now, in line and in order, and returns when to call it again.
+func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) { return e.loop.Step(ctx) }
+
+// Run does what Step does, in a loop, with bounded pools of workers, and runs the clients' Source.
+func (e *Evictor) Run(ctx context.Context) error { return e.loop.Run(ctx) }
+
+// Late says whether something is due that Run should have done; for tests.
+func (e *Evictor) Late() bool { return e.loop.Late() }
+
+// Nodes is the half that watches nodes: ask it about nodes, zones and turns, and let it hold nodes.
+func (e *Evictor) Nodes() *nodelifecycle.Controller { return e.nodes }
+
+// Pods is the half that evicts pods: ask it about evictions.
+func (e *Evictor) Pods() *tainteviction.Controller { return e.pods }
+
+// NodeChanged says that a node was added, changed or deleted.
+func (e *Evictor) NodeChanged(name string) { e.nodes.NodeChanged(name) }
+
+// PodChanged is NodeChanged for a pod.
+func (e *Evictor) PodChanged(key PodKey) { e.nodes.PodChanged(key) }
+
+// LeaseObserved reports the renewTime of a node's lease, and the lease's resourceVersion if that is known.
+func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersion string) {
+	e.nodes.LeaseObserved(node, renewTime, resourceVersion)
+}
+
+// SetObserverHealth says whether the evictor itself can see the cluster; err says why not.
+func (e *Evictor) SetObserverHealth(err error) {
+	e.nodes.SetObserverHealth(err)
+	e.pods.GateChanged()
+}
+
+// Kick makes the evictor ask anew whatever was refused; call it when the answer of a Gate changes.
+func (e *Evictor) Kick() {
+	e.nodes.Kick()
+	e.pods.Kick()
+}
+
+// GateChanged is Kick for writes and harm alone: refusals of single pods stand.
+func (e *Evictor) GateChanged() {
+	e.nodes.GateChanged()
+	e.pods.GateChanged()
+}

@@ -1,0 +1,93 @@
+package nodelifecycle
+
+import (
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Config holds what an operator may tune. The names follow kube-controller-manager's flags. Start from DefaultConfig.
+type Config struct {
+	// NodeMonitorPeriod is the time between two monitor passes. 0 is exact: a heartbeat counts on arrival, and a verdict
+	// comes at its deadline.
+	NodeMonitorPeriod time.Duration
+	// NodeMonitorGracePeriod is how long a node that has reported may stay silent before its verdict is Unknown, and
+	// NodeStartupGracePeriod the same for one that has never reported.
+	NodeMonitorGracePeriod, NodeStartupGracePeriod time.Duration
+
+	// NodeEvictionRate is how many nodes a second have their turn in a healthy zone, and SecondaryNodeEvictionRate in a
+	// partially disrupted one of more than LargeClusterSizeThreshold nodes; a smaller one stops.
+	NodeEvictionRate, SecondaryNodeEvictionRate float64
+	LargeClusterSizeThreshold                   int
+	// UnhealthyZoneThreshold, in (0,1], is the share of nodes not ready that makes a zone partially disrupted.
+	UnhealthyZoneThreshold float64
+	// MaxNodesPerSecond caps the rate of all zones together; 0 means no cap.
+	MaxNodesPerSecond float64
+
+	// TaintBasedEviction chooses what a turn does: taint the node NoExecute, or delete its pods, as v1.16 did.
+	TaintBasedEviction bool
+	// PodEvictionTimeout counts only without TaintBasedEviction: a node joins the queue this long after its last heartbeat,
+	// or after the pass that found it not ready by its own report.
+	PodEvictionTimeout time.Duration
+
+	// NodeWorkers bounds the writes that Run has in flight.
+	NodeWorkers int
+	// RetryInitial and RetryMax bound the backoff of failed writes; GateInterval is how long a refusal is believed.
+	RetryInitial, RetryMax, GateInterval time.Duration
+}
+
+// DefaultConfig returns upstream's defaults, and ours for what upstream does not have.
+func DefaultConfig() Config {
+	return Config{
+		NodeMonitorPeriod: 5 * time.Second, NodeMonitorGracePeriod: 50 * time.Second, NodeStartupGracePeriod: 60 * time.Second,
+		NodeEvictionRate: 0.1, SecondaryNodeEvictionRate: 0.01, LargeClusterSizeThreshold: 50, UnhealthyZoneThreshold: 0.55,
+		TaintBasedEviction: true, PodEvictionTimeout: 5 * time.Minute,
+		NodeWorkers: 32, RetryInitial: 100 * time.Millisecond, RetryMax: time.Minute, GateInterval: time.Second,
+	}
+}
+
+// Validate reports every fault at once, as an aggregate of field errors, or nil.
+func (c Config) Validate() error { return c.faults(nil).ToAggregate() }
+
+func (c Config) faults(under *field.Path) (errs field.ErrorList) {
+	check := func(ok bool, name string, value any, why string) {
+		if d, is := value.(time.Duration); is {
+			value = d.String()
+		}
+		if !ok {
+			errs = append(errs, field.Invalid(under.Child(name), value, why))
+		}
+	}
+	rate := func(name string, r float64) {
+		check(r >= 0 && !math.IsInf(r, 0), name, r, "must be a finite number of at least 0")
+	}
+	const positive, natural = "must be greater than 0", "must not be negative"
+	period, grace, startup := c.NodeMonitorPeriod, c.NodeMonitorGracePeriod, c.NodeStartupGracePeriod
+	check(period >= 0, "nodeMonitorPeriod", period, "must not be negative; 0 is exact")
+	check(grace > 0, "nodeMonitorGracePeriod", grace, positive)
+	check(startup > 0, "nodeStartupGracePeriod", startup, positive)
+	check(period <= 0 || grace <= 0 || grace > period, "nodeMonitorGracePeriod", grace, "must exceed nodeMonitorPeriod")
+	check(period <= 0 || startup <= 0 || startup > period, "nodeStartupGracePeriod", startup, "must exceed nodeMonitorPeriod")
+	rate("nodeEvictionRate", c.NodeEvictionRate)
+	rate("secondaryNodeEvictionRate", c.SecondaryNodeEvictionRate)
+	rate("maxNodesPerSecond", c.MaxNodesPerSecond)
+	check(c.LargeClusterSizeThreshold >= 0, "largeClusterSizeThreshold", c.LargeClusterSizeThreshold, natural)
+	check(c.UnhealthyZoneThreshold > 0 && c.UnhealthyZoneThreshold <= 1, "unhealthyZoneThreshold", c.UnhealthyZoneThreshold, "must lie in (0,1]")
+	check(c.PodEvictionTimeout > 0 || c.TaintBasedEviction && c.PodEvictionTimeout == 0, "podEvictionTimeout", c.PodEvictionTimeout, positive)
+	check(c.NodeWorkers > 0, "nodeWorkers", c.NodeWorkers, positive)
+	check(c.RetryInitial > 0, "retryInitial", c.RetryInitial, positive)
+	check(c.GateInterval > 0, "gateInterval", c.GateInterval, positive)
+	check(c.RetryMax >= c.RetryInitial, "retryMax", c.RetryMax, "must not be less than retryInitial")
+	return errs
+}
+
+// policy is the zone policy that the configuration describes.
+func (c Config) policy() zone.Policy {
+	return zone.DisruptionPolicy{
+		EvictionRate: c.NodeEvictionRate, SecondaryEvictionRate: c.SecondaryNodeEvictionRate,
+		LargeZoneThreshold: c.LargeClusterSizeThreshold, UnhealthyThreshold: c.UnhealthyZoneThreshold,
+	}
+}

@@ -1,0 +1,203 @@
+package nodelifecycle
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/environment"
+	"github.com/evictkit/evictkit/evictor/internal/inbox"
+	"github.com/evictkit/evictkit/evictor/internal/loop"
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/internal/absent"
+	"github.com/evictkit/evictkit/ratelimitqueue"
+	"github.com/evictkit/evictkit/timedworker"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// liftWorkers lift taints under Run, and do nothing else.
+const liftWorkers = 2
+
+// Controller watches nodes, decides which of them have failed, and taints or empties them, at the rates of their zones.
+// Most callers want [Controller.Run] first, or [Controller.Step] in tests, and [Controller.Node] to look into it. All
+// methods but Step and Run may be called from any goroutine.
+type Controller struct {
+	mu environment.Lock // guards engine; never held during a write, nor while the Gate is asked
+	engine
+	loop loop.Loop
+}
+
+// New checks the configuration and the clients, and returns a Controller.
+func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
+	if err := append(cfg.faults(nil), faults(clients, opts)...).ToAggregate(); err != nil {
+		return nil, err
+	}
+	opts = opts.withDefaults()
+	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Most: cfg.RetryMax, Panicked: opts.OnPanic})
+	c := &Controller{mu: environment.Lock{Around: around}, engine: engine{
+		cfg: cfg, clients: clients, opts: opts, around: around,
+		nodes: make(map[string]*node), attention: make(map[string]*node), holds: make(map[string]string), closed: make(map[zone.Key]bool),
+	}}
+	if err := c.build(); err != nil {
+		return nil, err
+	}
+	around.Parts = append(around.Parts, half{c})
+	c.loop = loop.Loop{Around: around, Nodes: clients.Nodes, Source: clients.Source, Interval: cfg.GateInterval, Turns: cfg.NodeWorkers}
+	if clients.Source != nil {
+		if err := clients.Source.Feed(c); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// build makes the pieces of which the controller is made.
+func (c *Controller) build() error {
+	cfg, opts := c.cfg, c.opts
+	policy := opts.Policy
+	if policy == nil {
+		policy = cfg.policy()
+	}
+	policy = guarded{policy, c.around}
+	rate := policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: c.around.Now()}).Rate
+	if !(rate > 0) {
+		rate = 0
+	}
+	queues := ratelimitqueue.GroupConfig[zone.Key, turnKey]{
+		Config:  ratelimitqueue.Config{Rate: rate, Clock: c.around, OnPanic: opts.OnPanic},
+		MaxRate: cfg.MaxNodesPerSecond,
+	}
+	if cfg.MaxNodesPerSecond == 0 {
+		queues.Compare = zone.Key.Compare
+	}
+	if opts.Prefer != nil {
+		queues.Prefer = func(domain zone.Key, due []turnKey) turnKey {
+			names := make([]string, len(due))
+			for i := range due {
+				names[i] = due[i].node
+			}
+			return turnKey{node: opts.Prefer(domain, names)}
+		}
+	}
+	work := timedworker.Config{
+		Clock: c.around, OnPanic: opts.OnPanic, Workers: cfg.NodeWorkers,
+		Backoff: timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter},
+	}
+	lifting := work
+	lifting.Workers = liftWorkers
+	var errs [7]error
+	c.monitor, errs[0] = health.NewMonitor(health.Config{
+		Clock: c.around, NodeMonitorPeriod: cfg.NodeMonitorPeriod, NodeMonitorGracePeriod: cfg.NodeMonitorGracePeriod, NodeStartupGracePeriod: cfg.NodeStartupGracePeriod,
+	})
+	c.zones, errs[1] = zone.New[string](zone.Config[zone.Key]{Policy: policy, Compare: zone.Key.Compare, Clock: c.around})
+	c.turns, errs[2] = ratelimitqueue.NewGroup[zone.Key, turnKey, struct{}](queues)
+	c.writes, errs[3] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, false) }, work)
+	c.lifts, errs[4] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, true) }, lifting)
+	c.marks, errs[5] = timedworker.New(c.mark, work)
+	c.deletes, errs[6] = timedworker.New(c.remove, work)
+	return cmp.Or(errs[:]...)
+}
+
+// guarded is a policy that stops a zone while it panics.
+type guarded struct {
+	zone.Policy
+	around *environment.Environment
+}
+
+// Validate is that of the policy, if it has one.
+func (g guarded) Validate() error {
+	if v, ok := g.Policy.(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+// Decide asks the policy.
+func (g guarded) Decide(s zone.Situation) (ruling zone.Ruling) {
+	g.around.Ask("Policy", func() { ruling = g.Policy.Decide(s) })
+	return ruling
+}
+
+// Step does everything that is due now, in line and in order, and returns when to call it again.
+func (c *Controller) Step(ctx context.Context) (next time.Time, err error) { return c.loop.Step(ctx) }
+
+// Run does what Step does, in a loop, with bounded pools of workers, and runs the Source.
+func (c *Controller) Run(ctx context.Context) error { return c.loop.Run(ctx) }
+
+// NodeChanged says that a node was added, changed or deleted.
+func (c *Controller) NodeChanged(name string) { c.around.Inbox.Node(name) }
+
+// PodChanged is NodeChanged for a pod.
+func (c *Controller) PodChanged(key cluster.PodKey) { c.around.Inbox.Pod(key) }
+
+// LeaseObserved reports the renewTime of a node's lease, and the lease's resourceVersion if that is known.
+func (c *Controller) LeaseObserved(node string, renewTime time.Time, resourceVersion string) {
+	lease := inbox.Lease{RenewTime: renewTime, ResourceVersion: resourceVersion}
+	if c.around.Inbox.Early(node, lease) || !c.monitor.ObserveLease(node, renewTime, resourceVersion) {
+		return
+	}
+	if c.cfg.NodeMonitorPeriod == 0 && environment.Due(c.monitor.NextAt, c.around.Now()) {
+		c.around.Inbox.Kick()
+	}
+}
+
+// SetObserverHealth says whether the evictor itself can see the cluster; err says why not. While it cannot, verdicts stay
+// as they are, and nothing is harmed.
+func (c *Controller) SetObserverHealth(err error) {
+	const reason = "observer"
+	if err != nil {
+		err = fmt.Errorf("observer is not healthy: %w", err)
+	}
+	c.mu.Lock()
+	c.around.Permits.Blind(err)
+	if was := c.blind; err != nil && !was {
+		c.monitor.Freeze(reason)
+	} else if err == nil && was {
+		c.tick()
+		c.monitor.ThawAt(reason, c.now)
+		c.restarted()
+	}
+	c.blind = err != nil
+	c.mu.Unlock()
+	c.GateChanged()
+}
+
+// Kick makes the controller ask anew whatever was refused.
+func (c *Controller) Kick() { c.reask(true) }
+
+// GateChanged is Kick for writes and harm alone: refusals of single pods stand.
+func (c *Controller) GateChanged() { c.reask(false) }
+
+func (c *Controller) reask(pods bool) {
+	c.around.Permits.Reask(pods)
+	c.mu.Lock()
+	c.tick()
+	for _, n := range c.nodes {
+		c.tryPods(n)
+	}
+	c.mu.Unlock()
+	c.around.Inbox.Kick()
+}
+
+// Zones returns the status of every zone as of the last monitor pass, sorted by key.
+func (c *Controller) Zones() []zone.Status[zone.Key] { return c.zones.Zones() }
+
+// AllZonesDown reports whether every zone with a counted node was fully disrupted at the last monitor pass.
+func (c *Controller) AllZonesDown() bool { return c.zones.AllDown() }
+
+// faults returns the clients and options that would panic at their first use.
+func faults(clients Clients, opts Options) (errs field.ErrorList) {
+	at := field.NewPath("clients")
+	for name, value := range map[string]any{"nodes": clients.Nodes, "pods": clients.Pods, "nodeWriter": clients.NodeWriter, "podWriter": clients.PodWriter} {
+		if absent.Value(value) {
+			errs = append(errs, field.Required(at.Child(name), "missing"))
+		}
+	}
+	errs = append(errs, absent.Faults(at.Child("source"), clients.Source)...)
+	errs = append(errs, absent.Faults(field.NewPath("options", "clock"), opts.Clock)...)
+	return append(errs, absent.Faults(field.NewPath("options", "policy"), opts.Policy)...)
+}

@@ -1,0 +1,94 @@
+package nodelifecycle
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Kind says what was decided. Those marked (written) are reported after the write, the others when they are decided.
+// The kinds are [NodeRegistered], [NodeRemoved], [NodeVerdict], [ConditionsWritten], [LabelsWritten], [NodeQueued],
+// [TurnRefused], [NodeDequeued], [TurnEnded], [TaintsWritten], [NodeEmptied], [PodEvicted], [PodDelayed],
+// [PodSpared], [PodMarkedNotReady], [ZoneChanged], [AllZonesDown], [AllZonesDownEnded], [GateChanged], [Awaiting],
+// [WriteFailed] and [Passed].
+type Kind uint8
+
+// The kinds of decisions.
+const (
+	NodeRegistered    Kind = iota + 1 // a node was seen for the first time
+	NodeRemoved                       // a node is gone, or another one has taken its name
+	NodeVerdict                       // the observed readiness of a node changed
+	ConditionsWritten                 // conditions of a silent node were set to Unknown (written)
+	LabelsWritten                     // the deprecated os and arch labels were set (written)
+	NodeQueued                        // a failed node waits for its turn, at its zone's rate
+	TurnRefused                       // its turn has come, and the Gate refuses it
+	NodeDequeued                      // a node no longer waits; Reason says why
+	TurnEnded                         // its turn is over: Served, Spent (the node waits for another) or Dropped
+	TaintsWritten                     // a node's taints were changed (written)
+	NodeEmptied                       // the pods of a failed node were deleted, without taints (written)
+	PodEvicted                        // a pod was deleted because its node failed, without taints (written)
+	PodDelayed                        // that is due, but Reason holds it back
+	PodSpared                         // a pod on such a node stays; Reason says why
+	PodMarkedNotReady                 // a pod of a silent node was marked not Ready (written)
+	ZoneChanged                       // a zone changed state or rate
+	AllZonesDown                      // every zone with a counted node is fully disrupted
+	AllZonesDownEnded                 // at least one no longer is
+	GateChanged                       // writes, or harm in Zone, are refused (Err says why) or permitted again
+	Awaiting                          // nothing is decided yet; Reason says what is missing, empty for nothing any more
+	WriteFailed                       // a write failed, and will be retried; Err says why
+	Passed                            // a monitor pass is over, which took Took
+)
+
+var kindNames = [...]string{
+	"", "NodeRegistered", "NodeRemoved", "NodeVerdict", "ConditionsWritten", "LabelsWritten", "NodeQueued", "TurnRefused", "NodeDequeued",
+	"TurnEnded", "TaintsWritten", "NodeEmptied", "PodEvicted", "PodDelayed", "PodSpared", "PodMarkedNotReady", "ZoneChanged", "AllZonesDown",
+	"AllZonesDownEnded", "GateChanged", "Awaiting", "WriteFailed", "Passed",
+}
+
+// String returns the name of the constant.
+func (k Kind) String() string {
+	if k == 0 || int(k) >= len(kindNames) {
+		return fmt.Sprintf("Kind(%d)", uint8(k))
+	}
+	return kindNames[k]
+}
+
+// Decision is one thing that was decided, with its grounds. Kind says which fields are set.
+type Decision struct {
+	Time    time.Time
+	Kind    Kind
+	Node    string
+	NodeUID types.UID
+	Pod     cluster.PodRef
+
+	From, To       v1.ConditionStatus // the readiness before and after (NodeVerdict)
+	Silence, Grace time.Duration      // how long no heartbeat was seen, and how long that may last
+	Conditions     []v1.NodeCondition // ConditionsWritten
+	Added, Removed []v1.Taint         // TaintsWritten
+
+	Zone             zone.Key // ZoneChanged, NodeQueued, NodeDequeued, GateChanged
+	FromState, State zone.State
+	Rate             float64
+	Counts           zone.Counts
+
+	Took time.Duration // Passed
+
+	Reason string // a short stable text
+	Err    error  // what failed, or why something is refused
+}
+
+// Observer receives every decision, in order and with nothing locked. It must not block.
+type Observer interface {
+	ObserveNode(d Decision)
+}
+
+// ObserverFunc is a function that is an Observer.
+type ObserverFunc func(Decision)
+
+// ObserveNode calls the function.
+func (f ObserverFunc) ObserveNode(d Decision) { f(d) }

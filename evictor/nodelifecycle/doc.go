@@ -1,0 +1,33 @@
+// Package nodelifecycle decides which nodes have failed, and taints them NoExecute, node by node, at the rates of
+// their zones. It lifts the taints when the nodes are well again. It is kube-controller-manager's node lifecycle
+// controller as a library; it evicts no pod because of a taint, see package tainteviction.
+//
+//	nodes, err := nodelifecycle.New(nodelifecycle.DefaultConfig(), clients, nodelifecycle.Options{
+//		Gate: gate.Leader(leads), // asked before each write
+//		Observer: nodelifecycle.ObserverFunc(func(d nodelifecycle.Decision) { … }),
+//	})
+//	if err != nil {
+//		return err // names every fault of the configuration and the clients
+//	}
+//	return nodes.Run(ctx) // or Step, which says when to call it again
+//
+// A node that was silent for its grace period becomes Unknown: its conditions say so, its pods are marked not Ready,
+// and it waits in its zone. When its turn comes it is tainted, or emptied if TaintBasedEviction is off. No node is
+// harmed before it was watched for one whole grace period, whoever wrote what its object says, and none that renews
+// its lease. A write whose outcome is unknown keeps the node's turn, and is sent again.
+//
+// # From silence to taint
+//
+//	half.Plan    half.go      notes what has changed, makes a pass if one is due, and hands out turns
+//	  syncNode   sync.go      reads a node that has changed; look (look.go) is the only place that reads nodes
+//	  pass       pass.go      verdicts -> zones -> rates; consider decides for each node that needs attention
+//	    standing node.go      may the node be harmed, and if not, why? The only place that decides it
+//	    enqueue  turns.go     the node waits at its zone's rate
+//	  hand       hand.go      its turn has come: asks the Gate, then write or empty follow
+//	write        write.go     a worker: plan (plan.go), ask the Gate, look again, write
+//	mark         mark.go      a worker: pods of silent nodes are marked not Ready
+//	remove       empty.go     a worker, without TaintBasedEviction: pods of a node that has its turn are deleted
+//
+// Files call only downwards in this order: controller, half, pass, sync, hand, gates, verdicts, follow, write, empty,
+// mark, plan, turns, look, node, engine.
+package nodelifecycle

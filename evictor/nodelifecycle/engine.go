@@ -1,0 +1,72 @@
+package nodelifecycle
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/environment"
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/ratelimitqueue"
+	"github.com/evictkit/evictkit/timedworker"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// engine is everything that the controller's lock guards. Its methods are called with the lock held, the controller's
+// without.
+type engine struct {
+	cfg     Config
+	clients Clients
+	opts    Options
+	around  *environment.Environment
+
+	now     time.Time
+	started bool
+	begun   time.Time // when all heartbeat clocks last started
+	awaited string    // what is missing before anything is decided, as last reported
+	blind   bool      // the evictor cannot see the cluster: verdicts are frozen
+
+	monitor *health.Monitor
+	zones   *zone.Tracker[string, zone.Key]
+	turns   *ratelimitqueue.Group[zone.Key, turnKey, struct{}]
+	writes  *timedworker.Set[string, struct{}]
+	lifts   *timedworker.Set[string, struct{}]
+	marks   *timedworker.Set[cluster.PodKey, cluster.PodRef]
+	deletes *timedworker.Set[cluster.PodKey, cluster.PodRef]
+
+	nodes     map[string]*node
+	attention map[string]*node // to be considered in the next pass
+	holds     map[string]string
+	closed    map[zone.Key]bool // where harm is refused, as last reported
+	mute      bool              // writes are refused, as last reported
+	left      bool              // a node has gone since the last pass, so zones may have changed
+	turnsOut  int
+	mostTurns int // 0 means no bound
+}
+
+// turnKey is what waits for its zone's rate: a node to be tainted or emptied or, with release, to release pods that became
+// overdue while evicting them was not permitted.
+type turnKey struct {
+	node    string
+	release bool
+}
+
+type turn = ratelimitqueue.Item[turnKey, struct{}]
+
+// tick reads the clock.
+func (e *engine) tick() { e.now = e.around.Now() }
+
+// decide records a decision for the next deliver.
+func (e *engine) decide(d Decision) {
+	if e.opts.Observer != nil {
+		d.Time = e.around.Shown(e.now)
+		e.around.Out.Add(func() { e.opts.Observer.ObserveNode(d) })
+	}
+}
+
+func (e *engine) guard(key any, call func() error) error {
+	return e.around.Guard(key, call)
+}
+
+func sortedKeys[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }

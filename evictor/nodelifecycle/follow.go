@@ -1,0 +1,42 @@
+package nodelifecycle
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/timedworker"
+)
+
+// follows does what follows from what is known of a node. object is nil if the store does not show it as it is.
+func (e *engine) follows(n *node, object *v1.Node) {
+	if e.carries(n) && !n.tainted && !n.emptied {
+		e.attention[n.name] = n // the store does not show the taint yet
+	}
+	if s := e.standing(n); s != n.told {
+		n.told = s
+		e.around.Inbox.Node(n.name)
+	}
+	if n.sent && e.carries(n) {
+		e.dequeue(n, standings[served])
+	}
+	if n.overdue && len(n.taints) == 0 {
+		e.notOverdue(n)
+	}
+	e.markPods(n)
+	if object == nil {
+		return
+	}
+	p := e.planWrites(n, object)
+	if p.lift {
+		schedule(e.lifts, n, e.now)
+	}
+	if rest := p.part(false); !rest.nothing() || p.held {
+		schedule(e.writes, n, e.now)
+	}
+}
+
+// schedule makes a worker look at the node at that time. Work that failed still waits for its backoff.
+func schedule(set *timedworker.Set[string, struct{}], n *node, at time.Time) {
+	set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: n.name, Due: at, OnDuplicate: timedworker.KeepEarliest})
+}

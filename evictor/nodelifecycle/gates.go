@@ -1,0 +1,77 @@
+package nodelifecycle
+
+import (
+	"context"
+
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// ask asks about harm in the domains in which a node waits, and again about what was refused, and does what follows.
+func (c *Controller) ask(ctx context.Context) {
+	if c.around.Permits.Asks() {
+		for _, st := range c.zones.Zones() {
+			if domain, _ := c.turns.Domain(st.Zone); domain.Waiting > 0 {
+				_ = c.around.Permits.May(ctx, gate.Act{Do: gate.Harm, Domain: st.Zone})
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tick()
+	for _, st := range c.zones.Zones() {
+		c.noteHarm(st.Zone)
+	}
+	if no := c.around.Permits.Last(gate.Write, zone.Key{}); c.mute != (no != nil) {
+		c.mute = no != nil
+		c.decide(Decision{Kind: GateChanged, Reason: "writes", Err: no.Why()})
+		c.tryAll(nil)
+	}
+}
+
+// noteHarm pauses the turns of a domain while harm is refused there, so that no tokens accrue.
+func (e *engine) noteHarm(domain zone.Key) {
+	const refused = "not permitted"
+	no := e.around.Permits.Last(gate.Harm, domain)
+	if (no != nil) == e.closed[domain] {
+		return
+	}
+	e.decide(Decision{Kind: GateChanged, Zone: domain, Reason: "harm", Err: no.Why()})
+	if no != nil {
+		e.closed[domain] = true
+		e.turns.PauseDomain(domain, refused)
+		return
+	}
+	delete(e.closed, domain)
+	e.turns.ResumeDomain(domain, refused)
+	e.tryAll(&domain)
+}
+
+// tryAll has everything tried now that may have waited for a permission, in one domain or everywhere.
+func (e *engine) tryAll(domain *zone.Key) {
+	for _, name := range sortedKeys(e.nodes) {
+		if n := e.nodes[name]; domain == nil || n.domain == *domain {
+			e.tryNow(n)
+		}
+	}
+}
+
+func (e *engine) tryNow(n *node) {
+	if _, scheduled := e.lifts.Get(n.name); scheduled {
+		e.lifts.Schedule(n.name, struct{}{}, e.now)
+	}
+	if n.failed() || n.tainted {
+		e.writes.Schedule(n.name, struct{}{}, e.now)
+	}
+	e.tryPods(n)
+	e.release(n)
+}
+
+// tryPods has the node's pods tried now that are being deleted.
+func (e *engine) tryPods(n *node) {
+	for key := range n.leaving {
+		if st, scheduled := e.deletes.Get(key); scheduled {
+			e.deletes.Schedule(key, st.Value, e.now)
+		}
+	}
+}

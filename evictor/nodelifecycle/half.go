@@ -1,0 +1,85 @@
+package nodelifecycle
+
+import (
+	"context"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/environment"
+)
+
+// half is the controller as a loop drives it.
+type half struct{ *Controller }
+
+func (h half) Workers() []environment.Worker { return []environment.Worker{h.lifts, h.writes, h.marks} }
+func (h half) Evictions() environment.Worker { return h.deletes }
+
+// Bound keeps turns from being out that no worker takes: if every worker hangs, no further node gets a turn.
+func (h half) Bound(turns int) {
+	h.mu.Lock()
+	h.mostTurns = turns
+	h.mu.Unlock()
+}
+
+func (h half) Await(missing string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tick()
+	if (missing == "") != (h.awaited == "") {
+		h.decide(Decision{Kind: Awaiting, Reason: missing})
+	}
+	h.awaited = missing
+}
+
+// Plan notes what has changed, makes a monitor pass if one is due, and hands out turns. It schedules writes and makes none.
+func (h half) Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) {
+	h.ask(ctx)
+	h.read(nodes, pods)
+	h.hand(ctx)
+}
+
+func (h half) read(nodes []string, pods []cluster.PodKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tick()
+	if !h.started {
+		nodes = nil
+		for node := range h.clients.Nodes.Nodes {
+			nodes = append(nodes, node.Name)
+		}
+	}
+	for _, name := range nodes {
+		h.syncNode(name)
+	}
+	for _, key := range pods {
+		h.syncPod(key)
+	}
+	if !h.started {
+		for name, lease := range h.around.Inbox.Leases() {
+			h.monitor.ObserveLease(name, lease.RenewTime, lease.ResourceVersion)
+		}
+	}
+	exact := h.cfg.NodeMonitorPeriod == 0 && (len(h.attention) > 0 || h.left || environment.Due(h.zones.NextAt, h.now))
+	if exact || environment.Due(h.monitor.NextAt, h.now) || !h.started {
+		h.pass()
+		h.decide(Decision{Kind: Passed, Took: max(0, h.around.Since(h.now))})
+	}
+	h.started = true
+}
+
+// Next is when Plan has something to do without any change.
+func (h half) Next() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tick()
+	var soon environment.Soonest
+	if !h.mute && h.free() {
+		soon.Or(h.turns.Next())
+	}
+	soon.Or(h.monitor.NextAt(h.now))
+	if h.cfg.NodeMonitorPeriod == 0 {
+		soon.Or(h.zones.NextAt(h.now))
+		soon.Or(h.attendAt())
+	}
+	return soon.Time
+}

@@ -1,0 +1,107 @@
+package nodelifecycle
+
+import (
+	"context"
+
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/internal/environment"
+)
+
+// hand takes the turns that have come, unless writes are refused, and schedules what follows.
+func (c *Controller) hand(ctx context.Context) {
+	for {
+		item, ok := c.take(ctx)
+		if !ok {
+			return
+		}
+		var no *environment.Refusal
+		if c.around.Permits.Asks() && !item.Key.release {
+			no = c.mayTurn(ctx, item.Key.node)
+		}
+		c.granted(item, no)
+	}
+}
+
+// take takes a turn that has come.
+func (c *Controller) take(ctx context.Context) (item turn, ok bool) {
+	c.mu.Lock()
+	c.tick()
+	ok = c.free() && c.turnDue()
+	c.mu.Unlock()
+	if !ok || c.around.Permits.May(ctx, gate.Act{Do: gate.Write}) != nil {
+		return item, false
+	}
+	_, item, ok = c.turns.Take() // without the lock: Options.Prefer may look at the evictor
+	return item, ok
+}
+
+func (e *engine) turnDue() bool {
+	at, some := e.turns.Next()
+	return some && !at.After(e.now)
+}
+
+func (c *Controller) mayTurn(ctx context.Context, name string) *environment.Refusal {
+	c.mu.Lock()
+	n := c.nodes[name]
+	if n == nil || n.sent {
+		c.mu.Unlock()
+		return nil // what it was granted is not over
+	}
+	domain := n.domain
+	c.mu.Unlock()
+	return c.around.Permits.May(ctx, gate.Act{Do: gate.Turn, Node: name, Domain: domain})
+}
+
+// granted gives a node its turn, if it may still be harmed.
+func (c *Controller) granted(item turn, no *environment.Refusal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tick()
+	n, looked := c.nodes[item.Key.node], false
+	if n == nil {
+		item.Forget()
+		return
+	}
+	if item.Key.release {
+		item.Forget()
+		n.overdue = false
+		c.around.Inbox.Node(n.name)
+		return
+	}
+	defer func() {
+		if !looked { // the store panicked
+			item.Blocked(0)
+		}
+	}()
+	object := c.current(n)
+	looked = true
+	switch s := c.standing(n); {
+	case object == nil: // the store does not show it as it is; try again when it has caught up
+		item.Blocked(c.cfg.GateInterval)
+	case s != harmable: // it was at the last pass; the next one decides again
+		item.Forget()
+		c.attention[n.name] = n
+		c.decide(Decision{Kind: NodeDequeued, Node: n.name, Zone: n.domain, Reason: c.why(n)})
+	case no != nil:
+		item.Blocked(max(c.cfg.GateInterval, no.Again.Sub(c.around.Shown(c.now))))
+		if n.refused != no.Reason {
+			n.refused = no.Reason
+			c.decide(Decision{Kind: TurnRefused, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: no.Reason, Err: no.Refused})
+		}
+	default:
+		n.turn, n.refused = &item, ""
+		c.turnsOut++
+		if c.cfg.TaintBasedEviction {
+			c.writes.Schedule(n.name, struct{}{}, c.now)
+			return
+		}
+		begun := false
+		defer func() {
+			if !begun { // the store panicked
+				c.endTurn(n, spent)
+			}
+		}()
+		c.empty(n)
+		begun = true
+	}
+}

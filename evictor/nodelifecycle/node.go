@@ -1,0 +1,182 @@
+package nodelifecycle
+
+import (
+	"cmp"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/seen"
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// node is what is remembered of one node.
+type node struct {
+	name    string
+	uid     types.UID
+	seen    time.Time
+	verdict health.Verdict // zero before the first
+	domain  zone.Key       // where it counts and waits; the next pass replaces it by belongs
+
+	// as of the last look at its object
+	belongs  zone.Key
+	excluded bool
+	hold     string
+	says     v1.ConditionStatus // its Ready condition
+	tainted  bool               // it has our NoExecute taint
+	taints   seen.Taints        // and since when
+
+	early     bool      // it failed before the clocks started or restarted, and is watched for one more grace period
+	heard     bool      // its verdict is Unknown, and a heartbeat was seen since
+	unwritten bool      // it is silent, and that is not yet in its status
+	unseen    time.Time // until when a taint that we wrote counts although the store does not show it
+	turn      *turn
+	sent      bool                // what its last turn wrote may have been done: it waits to send it again, with the same permission
+	refused   string              // why its turn was
+	overdue   bool                // pods of it wait for a turn to be released
+	busy      bool                // a write is in flight
+	conflicts int                 // in a row
+	pods      map[types.UID]ofPod // what is remembered of its pods in this outage
+	version   string              // of another node of its name that the store showed last
+	told      standing            // as Options.Changed was last told
+
+	emptying
+}
+
+// ofPod is what is remembered of a pod of a failed node.
+type ofPod struct {
+	version uint64 // of the object last seen
+	marked  bool   // it was marked not Ready
+	spared  bool   // it was reported to stay
+}
+
+// sees notes an object of a pod. It returns false for one that is older than one seen before.
+func (n *node) sees(pod *v1.Pod) bool {
+	is, version := n.pods[pod.UID], cluster.Version(pod.ResourceVersion)
+	if version < is.version {
+		return false
+	}
+	is.version = version
+	n.keep(pod.UID, is)
+	return true
+}
+
+func (n *node) keep(pod types.UID, is ofPod) {
+	if n.pods == nil {
+		n.pods = make(map[types.UID]ofPod)
+	}
+	n.pods[pod] = is
+}
+
+// emptying is what is remembered of a node that is emptied instead of tainted.
+type emptying struct {
+	emptied bool                      // in this outage
+	lapsed  bool                      // since then it was not wanted for a while
+	leaving map[cluster.PodKey]parted // pods that are being deleted
+}
+
+// parted is how far the deletion of a pod is.
+type parted struct {
+	uid   types.UID
+	tried trial
+	why   string // what last held it back
+	times int    // how often it was refused
+}
+
+type trial uint8
+
+const (
+	untried trial = iota
+	refused       // not now: the turn ends without it
+	failed        // nothing was done: the node needs another turn
+	lost          // it may have been done: the node waits to try again
+)
+
+// standing says whether a node may be harmed and, if not, why. If several reasons apply, it is the first of them.
+type standing uint8
+
+const (
+	unjudged    standing = iota // there is no verdict yet: taints on it stay
+	ready                       // by its verdict
+	allDown                     // every zone is fully disrupted: the fault is likely elsewhere
+	heldBack                    // by the program or an operator
+	noCondition                 // it has lost its Ready condition, so nothing is known of it: taints on it stay
+	settling                    // it has failed, and was not watched for one whole grace period yet: it keeps our taint
+	reported                    // its kubelet has reported Ready since the verdict: the next verdict decides
+	served                      // it already carries our taint or is emptied, and has no turn
+	harmable                    // it may be harmed
+)
+
+var standings = [...]string{"NotFailed", "NodeReady", "AllZonesDown", "Held", "NotFailed", "NotSettled", "NodeReady", "Tainted", ""}
+
+// wanted says whether the verdict asks for harm. Evictions and taints then stand.
+func (s standing) wanted() bool { return s >= reported }
+
+// standing is the only place that decides it.
+func (e *engine) standing(n *node) standing {
+	switch {
+	case n.verdict.Node == "":
+		return unjudged
+	case n.verdict.Ready == v1.ConditionTrue:
+		return ready
+	case e.zones.AllDown():
+		return allDown
+	case e.heldFor(n) != "":
+		return heldBack
+	case n.verdict.Ready == "":
+		return noCondition
+	case n.early:
+		return settling
+	case n.reported():
+		return reported
+	case e.carries(n) && n.turn == nil:
+		return served
+	case !e.settled(n):
+		return settling
+	}
+	return harmable
+}
+
+// settled says whether the node was watched for one whole grace period, as its verdict needs it, whoever wrote what its
+// object says. A node that renews its lease is not settled.
+func (e *engine) settled(n *node) bool { return e.monitor.SettledAt(n.name, e.now) }
+
+func (e *engine) why(n *node) string {
+	if s := e.standing(n); s != heldBack {
+		return standings[s]
+	}
+	return e.heldFor(n)
+}
+
+func (e *engine) heldFor(n *node) string { return cmp.Or(e.holds[n.name], n.hold) }
+func (n *node) judged() bool             { return n.verdict.Node != "" }
+func (n *node) failed() bool             { return n.judged() && n.verdict.Ready != v1.ConditionTrue }
+
+// carries says whether the node counts as acted on: tainted or emptied.
+func (e *engine) carries(n *node) bool { return n.tainted || n.emptied || e.now.Before(n.unseen) }
+
+// reported says whether the kubelet has reported Ready since the verdict.
+func (n *node) reported() bool {
+	return n.says == v1.ConditionTrue && (!n.verdict.Expired || n.heard)
+}
+
+// unclear says whether the next verdict decides, so that no pod leaves before.
+func (e *engine) unclear(n *node) bool {
+	lost := n.says == "" && !n.verdict.Expired && n.verdict.Ready != ""
+	return lost || e.standing(n) == reported
+}
+
+// untilPass is how long it takes until that is clearer.
+func (e *engine) untilPass(n *node) time.Duration {
+	at, _ := e.monitor.NextAt(e.now)
+	if settled, settles := e.monitor.Settles(n.name); settles && e.cfg.NodeMonitorPeriod == 0 && settled.After(e.now) && (at.IsZero() || settled.Before(at)) {
+		at = settled
+	}
+	if !at.After(e.now) {
+		return e.cfg.GateInterval
+	}
+	return at.Sub(e.now)
+}

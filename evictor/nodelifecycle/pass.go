@@ -1,0 +1,180 @@
+package nodelifecycle
+
+import (
+	"maps"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/internal/environment"
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// pass is one monitor pass: verdicts, then zones and rates, then what follows for the nodes that need attention.
+func (e *engine) pass() {
+	if !e.started {
+		e.begun = e.now
+	}
+	blind := e.monitor.Blind()
+	verdicts := e.monitor.PassAt(e.now)
+	if e.monitor.Blind() != blind {
+		e.restarted()
+	}
+	for _, v := range verdicts {
+		if n := e.nodes[v.Node]; n != nil && v.UID == n.uid {
+			e.judge(n, v)
+		}
+	}
+	for _, n := range e.attention {
+		if !n.judged() {
+			continue
+		}
+		if n.domain != n.belongs {
+			e.move(n)
+			e.tryNow(n) // its new domain may have other gates
+			e.around.Inbox.Node(n.name)
+		}
+		// A verdict counts in its zone, whether or not its write succeeds.
+		e.zones.Set(n.name, n.domain, zone.Member{Ready: !n.failed(), Excluded: n.excluded, Identity: string(n.uid)})
+	}
+	e.evaluateZones()
+	e.left = false // not before: if the policy panics, the next Step asks it again
+	left := e.attention
+	e.attention = make(map[string]*node)
+	defer func() { maps.Copy(e.attention, left) }() // if the user's code panics, keep the rest for the next pass
+	for _, name := range sortedKeys(left) {
+		if n := e.nodes[name]; n != nil && n.judged() {
+			e.consider(n)
+		}
+		delete(left, name)
+	}
+}
+
+// judge records a new verdict.
+func (e *engine) judge(n *node, v health.Verdict) {
+	first, from := !n.judged(), n.verdict.Ready
+	if first {
+		from = v.Observed
+	}
+	silent := v.Expired && !n.verdict.Expired
+	n.verdict, n.heard, n.unwritten = v, false, v.Expired
+	if first && !n.seen.After(e.begun) { // it may have failed before we watched
+		n.early = n.failed()
+	}
+	if v.Ready == v1.ConditionTrue {
+		n.early, n.emptying = false, emptying{}
+		e.dequeue(n, standings[ready])
+		e.notOverdue(n)
+	}
+	if v.Ready != v1.ConditionUnknown {
+		n.pods = nil
+	}
+	if from != v.Ready {
+		d := Decision{Kind: NodeVerdict, Node: n.name, NodeUID: n.uid, From: from, To: v.Ready, Grace: v.Grace}
+		if silent {
+			d.Silence = e.now.Sub(v.LastBeat)
+		}
+		e.decide(d)
+	}
+	e.attention[n.name] = n
+}
+
+// evaluateZones sets the zones' rates, and enters or leaves the state in which every zone is down.
+func (e *engine) evaluateZones() {
+	transition := zone.None
+	for _, c := range e.zones.EvaluateAt(e.now) {
+		transition = c.Cluster
+		if c.Gone {
+			e.turns.ForgetDomain(c.Zone)
+			continue
+		}
+		was, _ := e.turns.Domain(c.Zone)
+		if e.turns.SetRate(c.Zone, c.Rate) != nil {
+			_ = e.turns.SetRate(c.Zone, 0)
+		}
+		if is, _ := e.turns.Domain(c.Zone); c.Cluster == zone.None && c.From == c.To && is.Rate == was.Rate {
+			continue
+		}
+		e.decide(Decision{Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
+	}
+	switch transition {
+	case zone.Entered:
+		e.decide(Decision{Kind: AllZonesDown})
+		for _, n := range e.nodes {
+			if n.failed() {
+				n.emptied = false // it waits for another turn
+				e.attention[n.name] = n
+			}
+		}
+	case zone.Left:
+		e.decide(Decision{Kind: AllZonesDownEnded})
+		e.monitor.RestartAt(e.now)
+		e.restarted()
+	}
+}
+
+// restarted makes every failed node wait one more grace period before it is harmed and its pods are marked.
+func (e *engine) restarted() {
+	e.begun = e.now
+	for _, name := range sortedKeys(e.nodes) {
+		if n := e.nodes[name]; n.failed() {
+			n.early, e.attention[name] = true, n
+			e.dequeue(n, standings[settling])
+			e.turns.Remove(turnKey{name, true}) // overdue pods stay overdue until they may leave
+		}
+	}
+}
+
+// consider decides what the node's verdict asks for now: whether it waits in the queue, and what is written or lifted.
+func (e *engine) consider(n *node) {
+	object := e.current(n)
+	if n.early && !e.zones.AllDown() {
+		if n.early = !e.monitor.SettledAt(n.name, e.now); n.early {
+			e.attention[n.name] = n
+		}
+	}
+	if n.verdict.Expired && !n.heard && n.says != v1.ConditionUnknown {
+		n.unwritten = true
+	}
+	switch s := e.standing(n); {
+	case s == served && n.lapsed:
+		n.lapsed = false
+		e.empty(n)
+	case s != harmable:
+		e.dequeue(n, e.why(n))
+		if s == settling {
+			e.attention[n.name] = n
+		}
+	case n.turn != nil:
+	case !e.cfg.TaintBasedEviction && e.now.Before(e.emptyAt(n)):
+		e.attention[n.name] = n
+	case object != nil || !e.cfg.TaintBasedEviction:
+		e.enqueue(n)
+	}
+	e.release(n)
+	e.follows(n, object)
+}
+
+// attendAt is when exact mode must consider again the nodes that wait for time to pass.
+func (e *engine) attendAt() (time.Time, bool) {
+	var soon environment.Soonest
+	for _, n := range e.attention {
+		unsettled := n.early || n.failed() && !e.settled(n)
+		switch at, settles := e.monitor.Settles(n.name); {
+		case e.blind: // verdicts are frozen
+		case unsettled && settles:
+			soon.Or(at, true)
+		case unsettled:
+			v, ok := e.monitor.Verdict(n.name)
+			soon.Or(v.LastBeat.Add(v.Grace), ok)
+		case e.now.Before(n.unseen):
+			soon.Or(n.unseen, true)
+		case !e.cfg.TaintBasedEviction && e.now.Before(e.emptyAt(n)):
+			soon.Or(e.emptyAt(n), true)
+		default:
+			soon.Or(e.now, true)
+		}
+	}
+	return soon.Time, !soon.IsZero()
+}

@@ -1,0 +1,148 @@
+package nodelifecycle
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/taints"
+)
+
+// plan is what to write to a node now.
+type plan struct {
+	conditions []v1.NodeCondition
+	change     taints.Change
+	labels     map[string]string
+	lift       bool // the change only removes
+	held       bool // what does harm was left out
+}
+
+func (p *plan) nothing() bool {
+	return len(p.conditions) == 0 && p.change.Empty() && len(p.labels) == 0
+}
+
+// part is what a worker for lifting writes, so that nothing can delay lifting, or what the others write.
+func (p plan) part(lift bool) plan {
+	if lift {
+		return plan{change: p.change, lift: p.lift}
+	}
+	if p.lift {
+		p.change = taints.Change{}
+	}
+	return p
+}
+
+// withhold leaves out what does harm: a swap of one of our taints for another as a whole.
+func (p *plan) withhold() {
+	change := taints.Change{Remove: those(p.change.Remove, func(t *v1.Taint) bool {
+		return !slices.ContainsFunc(p.change.Add, func(a v1.Taint) bool {
+			return a.Effect == t.Effect && (a.Key == t.Key || ofReady(&a) && ofReady(t))
+		})
+	})}
+	p.held = p.held || len(change.Add)+len(change.Remove) < len(p.change.Add)+len(p.change.Remove)
+	p.change = change
+}
+
+// harms says whether the change adds a NoExecute taint of ours.
+func (p *plan) harms() bool {
+	return slices.ContainsFunc(p.change.Add, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
+}
+
+// planWrites compares the node with what it should be. It is cheap if nothing differs.
+func (e *engine) planWrites(n *node, object *v1.Node) plan {
+	p := plan{labels: staleLabels(object.Labels)}
+	conditions := object.Status.Conditions
+	if n.unwritten && n.verdict.Expired && !n.heard {
+		p.conditions = health.UnknownConditions(object, e.around.Shown(e.now))
+		conditions = overlay(conditions, p.conditions)
+	}
+	have := object.Spec.Taints
+	want := taints.ForConditions(conditions, object.Spec.Unschedulable)
+	if e.heldFor(n) != "" {
+		want = nil
+		if object.Spec.Unschedulable { // the operator cordoned the node, not we
+			want = those(have, func(t *v1.Taint) bool { return t.Key == v1.TaintNodeUnschedulable })
+		}
+	}
+	has := slices.ContainsFunc(have, e.own)
+	switch taint, keep := e.execute(n, has); {
+	case keep && has:
+		want = keepUnready(append(want, those(have, taints.OwnNoExecute)...), have)
+	case taint.Key != "":
+		taint.TimeAdded = n.taints.Outage(have, taints.OwnNoExecute, e.around.Lead())
+		want = keepUnready(append(want, taint), have)
+	case has:
+		p.lift = true
+	}
+	p.change = taints.Diff(have, want, func(t *v1.Taint) bool { return taints.OwnNoSchedule(t) || e.own(*t) })
+	if e.around.Permits.Last(gate.Harm, n.domain) != nil {
+		p.withhold()
+	}
+	p.lift = p.lift || len(p.change.Add) == 0 && len(p.change.Remove) > 0
+	return p
+}
+
+// execute returns the NoExecute taint that the verdict asks for, if the node may have it: it has one already, or its turn.
+// keep means that existing taints stay as they are.
+func (e *engine) execute(n *node, has bool) (taint v1.Taint, keep bool) {
+	switch s := e.standing(n); {
+	case !e.cfg.TaintBasedEviction:
+	case s == unjudged || s == noCondition:
+		return taint, true
+	case s == settling && has, s.wanted() && (has || n.turn != nil):
+		taint, _ = taints.ForReady(n.verdict.Ready)
+	}
+	return taint, false
+}
+
+// keepUnready keeps the NoSchedule taint of an unready node for as long as its NoExecute taint stays, so that both are
+// lifted in one write.
+func keepUnready(want, have []v1.Taint) []v1.Taint {
+	unready := func(t *v1.Taint) bool { return ofReady(t) && t.Effect == v1.TaintEffectNoSchedule }
+	if len(those(want, unready)) > 0 {
+		return want
+	}
+	return append(want, those(have, unready)...)
+}
+
+// staleLabels returns the deprecated labels that differ from the stable ones, with the values of the stable ones.
+func staleLabels(labels map[string]string) (stale map[string]string) {
+	for _, pair := range [...][2]string{{v1.LabelOSStable, "beta.kubernetes.io/os"}, {v1.LabelArchStable, "beta.kubernetes.io/arch"}} {
+		value, ok := labels[pair[0]]
+		if old, there := labels[pair[1]]; !ok || there && old == value {
+			continue
+		}
+		if stale == nil {
+			stale = make(map[string]string, 2)
+		}
+		stale[pair[1]] = value
+	}
+	return stale
+}
+
+func overlay(conditions, changed []v1.NodeCondition) []v1.NodeCondition {
+	merged := slices.Clone(conditions)
+	for _, c := range changed {
+		if i := slices.IndexFunc(merged, func(m v1.NodeCondition) bool { return m.Type == c.Type }); i >= 0 {
+			merged[i] = c
+		} else {
+			merged = append(merged, c)
+		}
+	}
+	return merged
+}
+
+func ofReady(t *v1.Taint) bool {
+	return t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable
+}
+
+func those(list []v1.Taint, is func(*v1.Taint) bool) (some []v1.Taint) {
+	for i := range list {
+		if is(&list[i]) {
+			some = append(some, list[i])
+		}
+	}
+	return some
+}

@@ -1,0 +1,70 @@
+package nodelifecycle
+
+import (
+	"github.com/evictkit/evictkit/evictor/cluster"
+)
+
+// syncNode reads the node again, notes what it says, and schedules what follows.
+func (e *engine) syncNode(name string) {
+	object, gone := e.look(name)
+	n := e.nodes[name]
+	if n != nil && gone {
+		e.forget(n)
+		n = nil
+	}
+	if object == nil || n != nil && n.uid != object.UID {
+		return
+	}
+	if n == nil {
+		n = &node{name: name, uid: object.UID, seen: e.now}
+		n.domain, n.excluded, n.hold = e.facts(n, object)
+		n.belongs = n.domain
+		e.nodes[name], e.attention[name] = n, n
+		e.decide(Decision{Kind: NodeRegistered, Node: name, NodeUID: n.uid})
+		e.note(n, object, e.monitor.ObserveNodeAt(object, e.now).Heartbeat)
+	}
+	if n.failed() {
+		e.attention[name] = n
+	}
+	if s := e.standing(n); s == reported || s == served { // by another replica, say
+		e.dequeue(n, standings[s])
+	}
+	e.follows(n, object)
+}
+
+// syncPod reads the pod again: it may have to be marked not Ready, or be deleted.
+func (e *engine) syncPod(key cluster.PodKey) {
+	pod, ok := e.clients.Pods.Pod(key)
+	if !ok || pod == nil {
+		e.around.Evicted.Gone(key)
+		return
+	}
+	e.around.Evicted.Was(pod)
+	n := e.nodes[pod.Spec.NodeName]
+	if n == nil {
+		return
+	}
+	if n.failed() {
+		n.sees(pod)
+	}
+	if e.marksNow(n) {
+		e.markPod(n, pod)
+	}
+	if s := e.standing(n); !e.cfg.TaintBasedEviction && (n.turn != nil && s == harmable || n.emptied && s == served) {
+		e.emptyPod(n, pod)
+	}
+}
+
+func (e *engine) forget(n *node) {
+	e.decide(Decision{Kind: NodeRemoved, Node: n.name, NodeUID: n.uid, Reason: "deleted"})
+	e.monitor.Forget(n.name, n.uid)
+	e.zones.RemoveIdentity(n.name, string(n.uid))
+	e.turns.Remove(turnKey{n.name, false})
+	e.turns.Remove(turnKey{n.name, true})
+	e.endTurn(n, dropped)
+	delete(e.attention, n.name)
+	delete(e.nodes, n.name)
+	e.left = true
+	e.writes.Cancel(n.name)
+	e.lifts.Cancel(n.name)
+}

@@ -1,0 +1,109 @@
+package nodelifecycle
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/ratelimitqueue"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// enqueue puts a failed node into its zone's queue.
+func (e *engine) enqueue(n *node) {
+	st, ok := e.zones.Zone(n.domain)
+	if ok && st.State == zone.Initial {
+		_ = e.turns.SetRate(n.domain, st.Rate)
+	}
+	was := e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: turnKey{n.name, false}, Identity: string(n.uid), OnDuplicate: ratelimitqueue.KeepFirst})
+	if was == ratelimitqueue.Unknown || was == ratelimitqueue.OtherIdentity {
+		e.decide(Decision{Kind: NodeQueued, Node: n.name, Zone: n.domain, State: st.State, Rate: st.Rate, Counts: st.Counts})
+	}
+}
+
+// dequeue takes the node out of its zone's queue, and voids its turn. It needs no permission.
+func (e *engine) dequeue(n *node, reason string) {
+	if e.turns.Remove(turnKey{n.name, false}) == ratelimitqueue.Waiting {
+		e.decide(Decision{Kind: NodeDequeued, Node: n.name, Zone: n.domain, Reason: reason})
+	}
+	switch {
+	case !n.sent:
+	case e.carries(n): // the store shows that it was done
+		e.turnOver(n, done)
+	default:
+		e.turnOver(n, dropped)
+	}
+}
+
+// release has a node wait in its zone to release its overdue pods, once harm is permitted there.
+func (e *engine) release(n *node) {
+	if n.overdue && !n.early && e.around.Permits.Last(gate.Harm, n.domain) == nil {
+		was := e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: turnKey{n.name, true}, Exempt: true, Identity: string(n.uid), OnDuplicate: ratelimitqueue.KeepFirst})
+		if was == ratelimitqueue.Unknown || was == ratelimitqueue.OtherIdentity {
+			e.around.Inbox.Kick() // Run hands it out
+		}
+	}
+}
+
+func (e *engine) notOverdue(n *node) {
+	n.overdue = false
+	e.turns.Remove(turnKey{n.name, true})
+}
+
+// move has the node wait in the domain to which it belongs.
+func (e *engine) move(n *node) {
+	n.domain = n.belongs
+	e.turns.Move(turnKey{n.name, false}, n.domain)
+	e.turns.Move(turnKey{n.name, true}, n.domain)
+}
+
+// ending is how a turn ends.
+type ending string
+
+const (
+	done    ending = "Served"
+	dropped ending = "Dropped" // there was nothing left to do
+	spent   ending = "Spent"   // nothing was done: the node waits for another
+	again   ending = ""        // nobody knows what was done: the node waits to try again, and the turn is not over
+)
+
+// endTurn ends the node's turn, if it has one.
+func (e *engine) endTurn(n *node, how ending) {
+	if n.turn == nil {
+		return
+	}
+	if n.sent = how == again; how == spent || how == again {
+		n.turn.RetryAfter(0)
+		e.attention[n.name] = n
+	} else {
+		n.turn.Forget()
+	}
+	n.turn = nil
+	e.turnsOut--
+	if how != again {
+		e.turnOver(n, how)
+	}
+	e.around.Inbox.Kick() // a turn is free: Run hands out the next
+}
+
+func (e *engine) turnOver(n *node, how ending) {
+	n.sent = false
+	e.decide(Decision{Kind: TurnEnded, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: string(how)})
+}
+
+// free says whether another turn may be out.
+func (e *engine) free() bool { return e.mostTurns == 0 || e.turnsOut < e.mostTurns }
+
+// emptyAt is when a failed node may be emptied, without taints.
+func (e *engine) emptyAt(n *node) time.Time {
+	since := n.verdict.Since
+	if v, ok := e.monitor.Verdict(n.name); ok && n.verdict.Ready == v1.ConditionUnknown {
+		since = v.LastBeat
+	}
+	at := since.Add(e.cfg.PodEvictionTimeout)
+	if e.cfg.NodeMonitorPeriod > 0 {
+		at = at.Add(1)
+	}
+	return at
+}

@@ -1,0 +1,78 @@
+package nodelifecycle
+
+import (
+	"cmp"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Own says whether evictions by our own taints are wanted on a node, as the store shows it now. Package tainteviction asks.
+func (c *Controller) Own(name string) (own cluster.Own) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tick()
+	n := c.nodes[name]
+	if n == nil {
+		return cluster.Own{Wanted: !c.cfg.TaintBasedEviction, Why: standings[unjudged], Wait: c.cfg.GateInterval}
+	}
+	own.Stale = c.current(n) == nil
+	if !c.cfg.TaintBasedEviction { // then others have set them
+		own.Wanted = true
+		return own
+	}
+	s := c.standing(n)
+	own.Wanted, own.Overdue = s.wanted(), n.overdue
+	if !own.Wanted {
+		own.Why = c.why(n)
+	}
+	if own.Stale || c.unclear(n) || !c.monitor.SettledAt(n.name, c.now) {
+		own.Why, own.Wait = cmp.Or(own.Why, standings[settling]), c.untilPass(n)
+	}
+	if own.Overdue && own.Wanted {
+		c.release(n)
+	}
+	return own
+}
+
+// Overdue says that pods of the node fell due by our own taints while harm was refused. They wait for a turn of the node at
+// its zone's rate; Options.Changed tells when it has come.
+func (c *Controller) Overdue(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.nodes[name]; n != nil {
+		n.overdue = true
+	}
+}
+
+// Domain returns the domain in which the node counts.
+func (c *Controller) Domain(name string) zone.Key {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.nodes[name]; n != nil {
+		return n.domain
+	}
+	return zone.Key{}
+}
+
+// Hold keeps a node from being tainted or emptied until Release; an existing taint is lifted.
+func (c *Controller) Hold(node, reason string) { c.hold(node, cmp.Or(reason, "Held")) }
+
+// Release ends Hold. A node that Options.Hold holds stays held.
+func (c *Controller) Release(node string) { c.hold(node, "") }
+
+func (c *Controller) hold(name, reason string) {
+	c.mu.Lock()
+	if c.holds[name] = reason; reason == "" {
+		delete(c.holds, name)
+	}
+	if n := c.nodes[name]; n != nil {
+		c.tick()
+		if reason != "" {
+			c.dequeue(n, reason)
+		}
+		c.attention[name] = n
+	}
+	c.mu.Unlock()
+	c.around.Inbox.Node(name)
+}

@@ -1,0 +1,98 @@
+package tainteviction
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// checked is what a check found.
+type checked struct {
+	object *v1.Pod
+	domain zone.Key
+	due    bool
+	wait   time.Duration // if it is not due: until the next check, 0 for none
+}
+
+// check reads the pod and its node again and says whether the pod is to be evicted now. It is the last word.
+func (c *Controller) check(p *pod) (found checked) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tick()
+	if c.pods[p.ref.PodKey] != p {
+		return found
+	}
+	n, object := p.node, c.readPod(p.ref.PodKey)
+	own, shown := c.look(n)
+	switch {
+	case !shown || p.newer(object):
+		p.delayed, p.refused, n.stale = "NotShown", 0, true // so that the node's next event begins a round
+		found.wait = c.cfg.GateInterval
+		return found
+	case !p.ref.Shows(object) || object.DeletionTimestamp != nil || c.around.Evicted.Was(object):
+		p.armed = false
+		c.around.Inbox.Pod(p.ref.PodKey)
+		return found
+	}
+	if n.stale = n.stale || own.Wanted != n.ours; n.stale {
+		c.around.Inbox.Node(n.name)
+	}
+	why := c.deadline(p, object, own.Wanted)
+	reason := cluster.Spared(object)
+	if reason == "" && why.Forever {
+		reason = p.reason(own, own.Wanted)
+	}
+	if reason != "" {
+		p.armed = false
+		c.cancelled(p, reason)
+		return found
+	}
+	why, wait, because := c.earliest(p, object, why, own)
+	p.why = why
+	if because == "" {
+		return checked{object: object, domain: c.domain(n), due: true}
+	}
+	if because == notSettled && p.delayed != because {
+		c.decide(c.decision(p, EvictionDelayed, because, nil))
+	}
+	if because != "NotDue" {
+		p.delayed, p.refused = because, 0
+	}
+	return checked{wait: wait}
+}
+
+// earliest says by which taint the pod leaves first: what holds back evictions by our own does not hold back others'.
+func (e *engine) earliest(p *pod, object *v1.Pod, why taints.Deadline, own cluster.Own) (by taints.Deadline, wait time.Duration, because string) {
+	wait, because = e.holdsBack(p, why, own)
+	if because == "" || !taints.OwnNoExecute(why.Taint) {
+		return why, wait, because
+	}
+	others := e.deadline(p, object, false)
+	if others.Forever {
+		return why, wait, because
+	}
+	w, b := e.holdsBack(p, others, own)
+	if b == "" {
+		return others, w, b
+	}
+	return why, min(wait, w), because
+}
+
+// holdsBack says what an eviction waits for, if anything, and for how long. For our own taints the verdict counts, not the
+// taint.
+func (e *engine) holdsBack(p *pod, why taints.Deadline, own cluster.Own) (wait time.Duration, because string) {
+	ours := taints.OwnNoExecute(why.Taint)
+	switch {
+	case why.At.After(e.now):
+		return why.At.Sub(e.now), "NotDue"
+	case ours && own.Wait > 0:
+		return own.Wait, notSettled
+	case ours && p.overdue && own.Overdue:
+		return e.cfg.RetryMax, "Overdue"
+	}
+	return 0, ""
+}

@@ -1,0 +1,132 @@
+package tainteviction
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/environment"
+	"github.com/evictkit/evictkit/evictor/internal/loop"
+	"github.com/evictkit/evictkit/internal/absent"
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/timedworker"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Controller evicts pods from nodes with NoExecute taints when their tolerations end. Most callers want [Controller.Run]
+// first, or [Controller.Step] in tests, and [Controller.Evictions] to look into it. All methods but Step and Run may be
+// called from any goroutine.
+type Controller struct {
+	mu environment.Lock // guards engine; never held during a write, nor while the Gate is asked
+	engine
+	loop loop.Loop
+}
+
+// New checks the configuration and the clients, and returns a Controller.
+func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
+	if err := append(cfg.faults(), faults(clients, opts)...).ToAggregate(); err != nil {
+		return nil, err
+	}
+	if opts.Domain == nil {
+		opts.Domain = func(node *v1.Node) zone.Key { return zone.KeyOf(node.Labels) }
+	}
+	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Most: cfg.RetryMax, Panicked: opts.OnPanic})
+	c := &Controller{mu: environment.Lock{Around: around}, engine: engine{
+		cfg: cfg, clients: clients, opts: opts, around: around,
+		matcher: taints.Matcher{NumericOperators: cfg.NumericTolerations},
+		nodes:   make(map[string]*node), pods: make(map[cluster.PodKey]*pod),
+	}}
+	var err error
+	c.armed, err = timedworker.New(c.evict, timedworker.Config{
+		Clock: around, OnPanic: opts.OnPanic, Workers: cfg.PodWorkers,
+		Backoff: timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter},
+	})
+	if err != nil {
+		return nil, err
+	}
+	around.Parts = append(around.Parts, half{c})
+	c.loop = loop.Loop{Around: around, Nodes: clients.Nodes, Source: clients.Source, Interval: cfg.GateInterval}
+	if clients.Source != nil {
+		if err := clients.Source.Feed(c); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Step does everything that is due now, in line and in order, and returns when to call it again.
+func (c *Controller) Step(ctx context.Context) (next time.Time, err error) { return c.loop.Step(ctx) }
+
+// Run does what Step does, in a loop, with a bounded pool of workers, and runs the Source.
+func (c *Controller) Run(ctx context.Context) error { return c.loop.Run(ctx) }
+
+// NodeChanged says that a node was added, changed or deleted, or that Verdicts may have another answer about it.
+func (c *Controller) NodeChanged(name string) { c.around.Inbox.Node(name) }
+
+// PodChanged is NodeChanged for a pod.
+func (c *Controller) PodChanged(key cluster.PodKey) { c.around.Inbox.Pod(key) }
+
+// LeaseObserved does nothing: leases say nothing about taints.
+func (c *Controller) LeaseObserved(string, time.Time, string) {}
+
+// SetObserverHealth says whether the evictor itself can see the cluster; while it cannot, it evicts nothing.
+func (c *Controller) SetObserverHealth(err error) {
+	c.around.Permits.Blind(err)
+	c.GateChanged()
+}
+
+// Kick makes the controller ask anew whatever was refused.
+func (c *Controller) Kick() { c.reask(true) }
+
+// GateChanged is Kick for writes and harm alone: refusals of single pods stand.
+func (c *Controller) GateChanged() { c.reask(false) }
+
+func (c *Controller) reask(pods bool) {
+	c.around.Permits.Reask(pods)
+	c.mu.Lock()
+	now := c.around.Now()
+	for _, p := range c.pods {
+		if p.armed && (p.closed || p.refused > 0 && pods) {
+			c.armed.Schedule(p.ref.PodKey, p, now)
+		}
+	}
+	c.mu.Unlock()
+	c.around.Inbox.Kick()
+}
+
+// Eviction is an armed eviction: the pod has to leave, and has not yet.
+type Eviction struct {
+	Pod     cluster.PodRef
+	Due     time.Time // of the next try
+	Attempt int       // how many tries have failed; a refusal is no failure
+	Why     Decision  // that armed or last moved it
+}
+
+// Evictions returns the armed evictions, in the order in which they are due.
+func (c *Controller) Evictions() []Eviction {
+	now, items := c.around.Shown(c.around.Now()), c.armed.Snapshot().Items
+	slices.SortStableFunc(items, func(a, b timedworker.SnapshotItem[cluster.PodKey, *pod]) int { return cmp.Compare(a.In, b.In) })
+	list := make([]Eviction, len(items))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, it := range items {
+		list[i] = Eviction{Pod: it.Value.ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: c.decision(it.Value, EvictionArmed, "", nil)}
+	}
+	return list
+}
+
+func faults(clients Clients, opts Options) (errs field.ErrorList) {
+	at := field.NewPath("clients")
+	for name, value := range map[string]any{"nodes": clients.Nodes, "pods": clients.Pods, "evicter": clients.Evicter} {
+		if absent.Value(value) {
+			errs = append(errs, field.Required(at.Child(name), "missing"))
+		}
+	}
+	errs = append(errs, absent.Faults(at.Child("source"), clients.Source)...)
+	return append(errs, absent.Faults(field.NewPath("options", "clock"), opts.Clock)...)
+}

@@ -1,0 +1,70 @@
+package tainteviction
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/timedworker"
+)
+
+// decideOn says when, if at all, the pod is to be evicted. It is where deadlines are made.
+func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
+	why := e.deadline(p, object, own.Wanted)
+	switch {
+	case e.around.Evicted.Was(object):
+	case object.DeletionTimestamp != nil: // it goes anyway: cancel without a report
+		e.disarm(p, "")
+	case cluster.Spared(object) != "":
+		e.disarm(p, cluster.Spared(object))
+	case why.Forever:
+		e.disarm(p, p.reason(own, own.Wanted))
+	case !p.armed:
+		e.arm(p, why, EvictionArmed)
+	case !p.same(why, e.now):
+		e.arm(p, why, EvictionMoved)
+	case p.delayed != "" && (p.refused == 0 || p.closed): // the node's new state may permit it now
+		e.armed.Schedule(p.ref.PodKey, p, e.now)
+	}
+}
+
+func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
+	p.why, p.armed, p.delayed = why, true, ""
+	p.overdue = p.overdue && !why.At.After(e.now)
+	e.armed.ScheduleEntry(timedworker.Entry[cluster.PodKey, *pod]{Key: p.ref.PodKey, Identity: string(p.ref.UID), Value: p, Due: why.At})
+	e.decide(e.decision(p, kind, "", nil))
+}
+
+// disarm cancels the pod's eviction. An empty reason means not to report it.
+func (e *engine) disarm(p *pod, reason string) {
+	p.armed = false
+	if e.armed.CancelIdentity(p.ref.PodKey, string(p.ref.UID)) == timedworker.Waiting && reason != "" {
+		e.cancelled(p, reason)
+	}
+}
+
+func (e *engine) cancelled(p *pod, reason string) {
+	e.decide(Decision{Kind: EvictionCancelled, Pod: p.ref, Toleration: -1, Reason: reason})
+}
+
+func (e *engine) forget(p *pod, reason string) {
+	e.disarm(p, reason)
+	delete(p.node.pods, p.ref.PodKey)
+	delete(e.pods, p.ref.PodKey)
+}
+
+// notSettled is the Why of a node whose next verdict decides.
+const notSettled = "NotSettled"
+
+// reason returns why an eviction is no longer wanted: what became of its taint. ours says whether our own taints counted.
+func (p *pod) reason(own cluster.Own, ours bool) string {
+	switch {
+	case !p.armed:
+		return ""
+	case taints.OwnNoExecute(p.why.Taint) && !ours && !own.Wanted && (own.Why != notSettled || len(p.node.taints) > 0):
+		return own.Why
+	case p.node.taints.Has(p.why.Taint, taints.OwnNoExecute):
+		return "Tolerated"
+	}
+	return "TaintRemoved"
+}

@@ -1,0 +1,47 @@
+package tainteviction
+
+import (
+	"context"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/environment"
+)
+
+// half is the controller as a loop drives it.
+type half struct{ *Controller }
+
+func (h half) Workers() []environment.Worker { return nil }
+func (h half) Evictions() environment.Worker { return h.armed }
+func (h half) Bound(int)                     {}
+func (h half) Next() time.Time               { return time.Time{} }
+
+func (h half) Await(missing string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tick()
+	if (missing == "") != (h.awaited == "") {
+		h.decide(Decision{Kind: Awaiting, Reason: missing})
+	}
+	h.awaited = missing
+}
+
+// Plan notes what has changed.
+func (h half) Plan(_ context.Context, nodes []string, pods []cluster.PodKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tick()
+	if !h.started {
+		nodes = nil
+		for node := range h.clients.Nodes.Nodes {
+			nodes = append(nodes, node.Name)
+		}
+	}
+	for _, name := range nodes {
+		h.syncNode(name)
+	}
+	for _, key := range pods {
+		h.syncPod(key)
+	}
+	h.started = true
+}

@@ -1,0 +1,161 @@
+package tainteviction
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/taints"
+)
+
+// look reads a node from the store and notes its taints. It returns nil if the store does not show the node as it is.
+func (e *engine) look(n *node) (own cluster.Own, shown bool) {
+	object, ok := e.clients.Nodes.Node(n.name)
+	if !ok || object == nil || object.UID != n.uid {
+		return own, false
+	}
+	if own = e.own(n); own.Stale || e.clients.Verdicts == nil && n.newer(object) {
+		return own, false
+	}
+	e.note(n, object)
+	return own, true
+}
+
+func (n *node) newer(object *v1.Node) bool {
+	v := cluster.Version(object.ResourceVersion)
+	return v != 0 && v < n.version
+}
+
+func (e *engine) note(n *node, object *v1.Node) {
+	taints, changed := n.taints.Observe(object, e.started, taints.OwnNoExecute, e.now, e.around.Lead())
+	n.taints, n.stale, n.version = taints, n.stale || changed, cluster.Version(object.ResourceVersion)
+	e.around.Ask(n.name, func() { n.domain = e.opts.Domain(object) })
+}
+
+// syncNode reads the node again and decides what follows for its pods.
+func (e *engine) syncNode(name string) {
+	object, ok := e.clients.Nodes.Node(name)
+	n := e.nodes[name]
+	if n != nil && (!ok || object == nil || object.UID != n.uid) {
+		if ok && object != nil && (e.own(n).Stale || e.clients.Verdicts == nil && n.newer(object)) {
+			return // an old store shows the node that was replaced
+		}
+		e.forgetNode(n, ok && object != nil)
+		n = nil
+	}
+	if !ok || object == nil {
+		return
+	}
+	if n == nil {
+		n = &node{name: name, uid: object.UID}
+		e.nodes[name] = n
+	}
+	if len(n.taints) == 0 && len(n.pods) == 0 && !noExecute(object) {
+		n.version = max(n.version, cluster.Version(object.ResourceVersion))
+		return // a healthy node
+	}
+	if own, shown := e.look(n); shown {
+		e.round(n, own)
+	}
+}
+
+func noExecute(object *v1.Node) bool {
+	for i := range object.Spec.Taints {
+		if object.Spec.Taints[i].Effect == v1.TaintEffectNoExecute {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetNode is called when a node is gone: its pods are not ours to evict. If it was replaced, a store that lags may show
+// them on the new node.
+func (e *engine) forgetNode(n *node, replaced bool) {
+	for _, p := range n.sorted() {
+		e.forget(p, "")
+	}
+	if delete(e.nodes, n.name); !replaced {
+		e.around.Evicted.NodeGone(n.name)
+	}
+}
+
+// round decides again about every pod on the node, if its NoExecute taints have changed or whether ours evict has.
+func (e *engine) round(n *node, own cluster.Own) {
+	if own.Wanted == n.ours && !n.stale && !n.waits() {
+		return
+	}
+	was := n.ours
+	n.ours, n.stale = own.Wanted, true // stale until the end, because the store may panic
+	if len(n.taints) > 0 {
+		e.clients.Pods.PodsOnNode(n.name, func(object *v1.Pod) bool {
+			if object.Spec.NodeName == n.name {
+				e.shown(cluster.KeyOf(object), object, n, own)
+			}
+			return true
+		})
+	} else {
+		for _, p := range n.sorted() {
+			e.forget(p, p.reason(own, was))
+		}
+	}
+	n.stale = false
+}
+
+// waits says whether some of its pods wait for another state of the node.
+func (n *node) waits() bool {
+	for _, p := range n.pods {
+		if p.armed && p.delayed != "" && (p.refused == 0 || p.closed) {
+			return true
+		}
+	}
+	return false
+}
+
+// syncPod reads the pod again and decides what follows.
+func (e *engine) syncPod(key cluster.PodKey) {
+	object := e.readPod(key)
+	var n *node
+	var own cluster.Own
+	if object != nil {
+		if n = e.nodes[object.Spec.NodeName]; n != nil && len(n.taints) > 0 {
+			own = e.own(n)
+		}
+	}
+	e.shown(key, object, n, own)
+}
+
+// shown records what the store shows in a slot, nil for nothing, and decides when, if at all, the pod leaves its node.
+func (e *engine) shown(key cluster.PodKey, object *v1.Pod, n *node, own cluster.Own) {
+	known := e.pods[key]
+	if known.newer(object) {
+		return
+	}
+	if known != nil && !known.ref.Shows(object) {
+		e.forget(known, "") // its eviction must not hit the pod that has its name now
+		known = nil
+	}
+	switch {
+	case object == nil:
+		e.around.Evicted.Gone(key)
+	case n == nil || len(n.taints) == 0:
+		e.around.Evicted.Was(object)
+	default:
+		if known == nil {
+			known = e.meet(object, n)
+		}
+		known.version = cluster.Version(object.ResourceVersion)
+		e.decideOn(known, object, own)
+	}
+}
+
+func (e *engine) meet(object *v1.Pod, n *node) *pod {
+	p := &pod{ref: cluster.RefOf(object), node: n, bound: e.now}
+	if !e.started {
+		lead := e.around.Lead()
+		p.bound = boundAt(object, e.now.Add(-lead)).Add(lead)
+	}
+	if n.pods == nil {
+		n.pods = make(map[cluster.PodKey]*pod)
+	}
+	n.pods[p.ref.PodKey], e.pods[p.ref.PodKey] = p, p
+	return p
+}

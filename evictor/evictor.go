@@ -1,324 +1,175 @@
-//go:build !thin
-
 package evictor
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/evictor/budget"
-	"github.com/evictkit/evictkit/evictor/internal/armed"
-	"github.com/evictkit/evictkit/internal/absent"
-	"github.com/evictkit/evictkit/timedworker"
+	"github.com/evictkit/evictkit/evictor/internal/environment"
+	"github.com/evictkit/evictkit/evictor/internal/loop"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Options are settings that the program chooses, not the operator. The zero Options are valid.
-//
-// The evictor holds its lock while it calls Policy, Domain, Excluded, Hold, Prefer, Exceeded, the functions of Budget,
-// the Clock and the stores (except Synced), and the Logger after Prefer has panicked. These must be fast, and must
-// neither call the evictor nor wait for a goroutine that does. The evictor calls the other options, the writers and the
-// event sink with nothing locked, and under Run from several goroutines at once.
-//
-// The nodes and pods that these functions get are the store's own, and show what the store keeps: on a cluster, what
-// clientgo.Keep says. The functions must not change them, nor their labels and annotations, which other objects may
-// share.
+// Config is what an operator may tune, half by half.
+type Config struct {
+	Nodes nodelifecycle.Config
+	Pods  tainteviction.Config
+}
+
+// DefaultConfig returns upstream's defaults, and ours for what upstream does not have.
+func DefaultConfig() Config {
+	return Config{nodelifecycle.DefaultConfig(), tainteviction.DefaultConfig()}
+}
+
+// Validate reports every fault at once, as an aggregate of field errors, or nil.
+func (c Config) Validate() error { return together(c.Nodes.Validate(), c.Pods.Validate()) }
+
+// Clients are how the evictor sees and changes the cluster. Source may be nil; then the program feeds the evictor.
+type Clients struct {
+	Nodes      NodeStore
+	Pods       PodStore
+	NodeWriter NodeWriter
+	PodWriter  PodWriter
+	Source     Source
+}
+
+// Observer receives the decisions of both halves, in order and with nothing locked. It must not block; it may feed the
+// evictor.
+type Observer interface {
+	nodelifecycle.Observer
+	tainteviction.Observer
+}
+
+// Observers are several, told one after the other.
+type Observers []Observer
+
+// ObserveNode tells each.
+func (o Observers) ObserveNode(d NodeDecision) {
+	for _, each := range o {
+		each.ObserveNode(d)
+	}
+}
+
+// ObservePod tells each.
+func (o Observers) ObservePod(d PodDecision) {
+	for _, each := range o {
+		each.ObservePod(d)
+	}
+}
+
+// Options are settings that the program chooses, not the operator. The zero Options are valid; see nodelifecycle.Options.
 type Options struct {
-	// Clock is the real clock when nil; tests and simulations pass theirs. Step needs only Now; Run also needs timers, so
-	// it needs a clock.Clock.
-	Clock clock.PassiveClock
-	// Observer receives every decision, for metrics (clientgo/metrics) or an audit; it may be nil.
+	Clock    clock.PassiveClock
 	Observer Observer
-	// Logger gets every decision. Failed writes, unanswered suspects and BoundsUnmatched are at Warn; conditions and taints
-	// written, pods evicted, zone changes, permissions, refused turns, SuspectAlive and Awaiting at Info; the rest at Debug.
-	// Panics of the user's code are at Error. Nil means no logging.
-	Logger *slog.Logger
-	// Policy replaces the zone policy that Config describes: another rate for a zone that is wholly down, for example
-	// (kubernetes#131314). Its word on pending evictions (zone.Ruling.Pending) applies only to evictions by our own taints
-	// or, without TaintBasedEviction, to the deletions after PodEvictionTimeout. Wait holds them back until the policy
-	// says GoOn; then they go node by node, at the zone's rate. Cancel cancels them and lifts the taints; a node that has
-	// still failed when Cancel ends waits for a new turn.
-	Policy zone.Policy
-	// Domain returns the failure domain of a node: the node counts there and waits for that domain's rate. The program
-	// decides what the parts of the key mean: a rack, a node pool of Karpenter or OpenYurt. Nil means region and zone from
-	// the node's labels (zone.KeyOf). A node that moves to another domain keeps its place in line. The evictor calls
-	// Domain whenever it reads the node.
-	Domain func(node *v1.Node) zone.Key
-	// Excluded says that a node does not count in its domain, neither as ready nor as not ready; NVSentinel, for example,
-	// counts only the nodes that it manages. The evictor still watches the node and acts on it. Nil means the label
-	// node.kubernetes.io/exclude-disruption (zone.Excluded). The evictor calls Excluded whenever it reads the node.
+	Gate     Gate
+	Policy   zone.Policy
+	Domain   func(node *v1.Node) zone.Key
 	Excluded func(node *v1.Node) bool
-	// MayWrite permits each write and event; with several replicas, it says whether this one leads (package manager). An
-	// error stops all writes for as long as it lasts, and observers see it as the reason. A nil function means yes.
-	MayWrite func() error
-	// MayHarm permits each new taint and eviction, or stops it with an error; lifting and cancelling need no permission.
-	// Use it for an external breaker, such as Gardener's dependency-watchdog. A nil function means yes.
-	MayHarm func() error
-	// MayHarmIn is MayHarm for one failure domain, such as an edge site that is cut off (openyurt#1197). The evictor asks
-	// it after MayHarm has said yes: before each taint and eviction in the domain, and in every Step while failed nodes
-	// wait for their turn there. An error stops new taints and evictions in that domain alone, including evictions by
-	// taints of others, and no tokens accrue there. NoSchedule taints wait too, so a scheduler may still put pods there.
-	// Kick makes the evictor ask at once; call it when the answer changes. A nil function means yes.
-	MayHarmIn func(domain zone.Key) error
-	// MayEvict, if not nil, permits each single eviction, by our taints, by others' or without any: is there room for the
-	// pod elsewhere, as the descheduler's nodeFit asks, or may it go at this hour? The evictor asks it last, when nothing
-	// else holds the eviction back. Then it checks everything once more, so an eviction that MayEvict permits may still
-	// not happen; the next try asks again.
-	//
-	// An error refuses this eviction alone: the node's other pods leave, and its turn ends without this one. The eviction
-	// stays armed for as long as it is wanted. The evictor asks again at the time that a Refusal names or, after any other
-	// error, with delays that grow from Config.GateInterval to Config.RetryMax; Kick makes it ask at once. It reports an
-	// error once, and again when its text changes (EvictionDelayed, Reason MayEvict). A panic is logged and refuses.
-	//
-	// pod is what Clients.Pods shows, of which package clientgo keeps only some fields; do not change it. why is the
-	// decision that the evictor reports if it evicts the pod. why.Time is now. why.Taint is the taint, nil without taints.
-	// The pod began to tolerate it at why.Deadline less why.Tolerated; a restart does not change that instant. MayEvict may
-	// call the Evictor. The evictor may ask about several pods before the first has left, so a check of capacity must count
-	// the pods that it has permitted.
-	MayEvict func(ctx context.Context, pod *v1.Pod, why Decision) error
-	// Together names the pods that must leave with a pod, in any order: the others of its gang (Volcano, PodGroup), the
-	// replicas of its JobSet or LeaderWorkerSet. It returns nil for a pod that leaves alone. The evictor asks it, after
-	// MayEvict, when a pod that a taint or a failed node condemns is about to leave. A named pod leaves with it only if it
-	// is bound to a node and was created before the condemned pod's deadline, so replacements stay, even if the condemned
-	// pod leaves much later. Pods that have ended, mirror pods and terminating ones are left alone. The evictor does not ask
-	// who must leave with the named pods.
-	//
-	// First the evictor asks all permissions for every member: MayHarm, MayHarmIn for its domain, the holds of its node,
-	// MayEvict with why.With set to the condemned pod and, if Clients.PodWriter is an EvictionChecker, its disruption
-	// budgets. One refusal makes all of them wait. The evictor reports it once (EvictionDelayed, Reason Together) and asks
-	// again as after a refusal by MayEvict. If nothing refuses, all leave at that instant, the condemned pod last, because
-	// its taint is the only record for the next process. From then on nothing calls the evictions off, and only MayWrite and
-	// API errors delay the rest: if a disruption budget allows one of two, the first is gone when the second is refused.
-	// Members cost no turn and no budget.
-	//
-	// pod is what Clients.Pods shows; do not change it. The evictor holds no lock while it calls Together. A panic is
-	// logged and refuses.
-	Together func(pod *v1.Pod) []PodKey
-	// DryRun decides and explains everything and writes nothing, for a trial beside upstream's controller. The evictor
-	// remembers each write that it leaves out, and takes it as done, so that it also makes the decisions that follow.
-	DryRun bool
-	// Hold says that the evictor must not taint or empty a node, and why: OpenYurt's annotation for autonomous nodes, for
-	// example. Taints of others still evict its pods, unless MayEvict refuses that. The evictor still watches the node. It
-	// calls Hold whenever it reads the node. See also Evictor.Hold.
-	Hold func(node *v1.Node) (reason string, held bool)
-	// Prefer, if not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next; Karpenter
-	// ranks its candidates (RFC 3192). The evictor calls it when the zone has a token and two nodes or more could have it,
-	// with the names of these nodes in the default order, without one that the budget has just refused. A node that waits
-	// to release overdue pods goes first, without a call. The default order stands if Prefer returns another name or
-	// panics, which is logged.
-	Prefer func(key zone.Key, waiting []string) (node string)
-	// Budget, if not nil, permits each turn of a failed node. It can hold the bounds of NVSentinel's breaker, Karpenter's
-	// node repair or Medik8s. If it refuses, the turn costs the domain no token; the evictor reports the bound once
-	// (TurnRefused), and asks again after Config.GateInterval. The program makes the Budget, on the evictor's clock, and
-	// may share it with others that act on nodes. The evictor Sets every node that has a verdict. A node counts as acted
-	// on from its taint until the taint is lifted; without TaintBasedEviction, from its first eviction until it is ready.
-	// Taints of an earlier process count too. So a bound on budget.Bad or budget.Unavailable can stop the evictor itself:
-	// once more nodes have failed than the bound allows, none of them is tainted. If a bound is meant for another program,
-	// let it exempt failed nodes (budget.Bound.Without). The evictor acts under the name "evictor" (budget.Budget.As), so a
-	// new evictor on the same Budget continues what the last one began. One evictor at a time may use a Budget. Half
-	// TaintEviction asks no Budget.
-	//
-	// For trials (budget.Unproven), the evictor Judges each node. One that is ready again within Config.FalseAlarmWithin
-	// after its first pod left has Failed. One that is ready later, or before any pod has left, is Inconclusive, and so is
-	// one whose taint was lifted while it was not ready. One that stays away, or is deleted, is unproven until
-	// Bound.Within has passed. So set Unjudged to Proved, unless the program itself proves actions, and set Within, which
-	// counts from the taint, to longer than pods tolerate our taints. Only the evictor that evicted a node's first pod
-	// knows when that was. After a restart, the pod counts as having left when the new evictor started, so a trial becomes
-	// more careful and never less. In Half Lifecycle it counts as having left when the taint was written.
-	Budget *budget.Budget[string, Member]
-	// Exceeded says what becomes of pending evictions on a node that the evictor has acted on while a bound of Budget
-	// is exceeded, for example to stop in a storm, as Medik8s does. It needs Budget. The answers mean the same as in
-	// zone.Ruling.Pending. A nil function means that the evictions go on. The evictor calls it in each monitor pass. If
-	// NodeMonitorPeriod is 0, it calls it in each Step and, while it acts on a node, once in each Config.GateInterval,
-	// because others may share the budget.
-	Exceeded func(bound *budget.Refusal) zone.Pending
-	// OnPass, if not nil, gets the duration of each monitor pass by the evictor's clock: reading changes, verdicts, zones
-	// and what follows from them, without the writes. clientgo/metrics has such a function. It must be fast.
-	OnPass func(took time.Duration)
-	// Jitter spreads the backoff of failed writes and the probes of a failing API server, so that programs that lost the
-	// same API server do not all return at one instant. Nil means no jitter, which suits simulations; package manager sets
-	// it.
-	Jitter func(time.Duration) time.Duration
+	Hold     func(node *v1.Node) (reason string, held bool)
+	Prefer   func(domain zone.Key, waiting []string) (node string)
+	Jitter   func(time.Duration) time.Duration
+	OnPanic  func(key, value any, stack []byte)
 }
 
-// Refusal is an error with which Options.MayEvict may say when to ask again. It may be wrapped.
-type Refusal struct {
-	// Reason says why. The same reason must have the same text each time. Metrics count by it, so use few texts.
-	Reason string
-	// Again is when to ask again, by the evictor's clock, but not sooner than after Config.RetryInitial. The zero time, or
-	// one that has passed, means a delay that grows.
-	Again time.Time
-}
-
-// Error returns Reason.
-func (r *Refusal) Error() string {
-	if r == nil {
-		return "a nil *evictor.Refusal is an error all the same: return nil itself to permit the eviction"
-	}
-	return cmp.Or(r.Reason, "an evictor.Refusal without a Reason")
-}
-
-// Member is what a Budget learns about a node. The functions of the Budget must neither change Labels nor keep them.
-type Member struct {
-	Domain   zone.Key
-	Labels   map[string]string // all of the node's, as its store shows them
-	Ready    bool              // by its verdict
-	Excluded bool              // by Options.Excluded, or because its maintenance is announced
-	Held     bool              // by Evictor.Hold or Options.Hold, or because its maintenance is announced
-}
-
-func (o Options) withDefaults() Options {
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	if o.Domain == nil {
-		o.Domain = func(node *v1.Node) zone.Key { return zone.KeyOf(node.Labels) }
-	}
-	if o.Excluded == nil {
-		o.Excluded = func(node *v1.Node) bool { return zone.Excluded(node.Labels) }
-	}
-	return o
-}
-
-// liftWorkers lift taints under Run, and do nothing else.
-const liftWorkers = 2
-
-// ErrRunning is the error of Step and Run while another Step or Run of the same Evictor is active.
-var ErrRunning = errors.New("evictor: another Step or Run of this Evictor is active: call one at a time")
-
-// Evictor watches nodes and pods through its clients, and decides which nodes to taint and which pods to evict. Most
-// callers want [Evictor.Run] first, or [Evictor.Step] in a test or a loop of their own; then [Evictor.Explain], to learn
-// why a pod left or did not, and [Evictor.Pause], to stop it.
-//
-// The Source of its Clients feeds it or, without one, the program does with NodeChanged, PodChanged and LeaseRenewed.
-// All methods are safe for concurrent use, but only one Step or Run may be active at a time. Make one with New.
+// Evictor is both halves. Make one with New.
 type Evictor struct {
-	active atomic.Bool
-	dry    *dryRun // nil except in a dry run
-
-	mu sync.Mutex // guards engine; held while the stores and some Options are called, never during a write
-	engine
+	nodes *nodelifecycle.Controller
+	pods  *tainteviction.Controller
+	loop  loop.Loop
 }
 
-// New checks the configuration, the clients and the options, and returns an Evictor that the clients' Source feeds from
-// then on. The error names every fault. New starts no goroutine and reads no store.
+// New checks the configuration and the clients, and returns an Evictor that the clients' Source feeds.
 func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
-	e, err := build(cfg, clients, opts)
-	if err != nil {
-		return nil, fmt.Errorf("evictor: %w", err)
+	nodes, pods := cfg.Nodes, cfg.Pods
+	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: nodes.GateInterval, Most: nodes.RetryMax, Panicked: opts.OnPanic})
+	ofNodes := nodelifecycle.Options{
+		Clock: around, Policy: opts.Policy, Domain: opts.Domain, Excluded: opts.Excluded, Hold: opts.Hold, Prefer: opts.Prefer, Jitter: opts.Jitter, OnPanic: opts.OnPanic,
 	}
-	return e, nil
-}
-
-func build(cfg Config, clients Clients, opts Options) (*Evictor, error) {
-	if err := append(cfg.faults(), faults(clients, opts)...).ToAggregate(); err != nil {
-		return nil, err
+	ofPods := tainteviction.Options{Clock: around, Jitter: opts.Jitter, OnPanic: opts.OnPanic}
+	if opts.Observer != nil {
+		ofNodes.Observer, ofPods.Observer = opts.Observer, opts.Observer
 	}
 	e := &Evictor{}
-	opts = opts.withDefaults()
-	if opts.DryRun {
-		e.dry = newDryRun(clients.Nodes, e.NodeChanged, opts.Clock)
-		clients.Nodes, clients.NodeWriter, clients.PodWriter, clients.EventSink = e.dry, e.dry, e.dry, nil
-	}
-	var err error
-	if e.engine, err = newEngine(cfg, clients, opts); err != nil {
+	var errs [2]error
+	e.nodes, errs[0] = nodelifecycle.New(nodes, nodelifecycle.Clients{Nodes: clients.Nodes, Pods: clients.Pods, NodeWriter: clients.NodeWriter, PodWriter: clients.PodWriter}, ofNodes)
+	e.pods, errs[1] = tainteviction.New(pods, tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Verdicts: e.nodes}, ofPods)
+	if err := together(errs[:]...); err != nil {
 		return nil, err
 	}
-	work := timedworker.Config{
-		Clock: e.opts.Clock, OnPanic: e.opts.panicked,
-		Backoff: timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter},
-	}
-	perform := func(lift bool) func(context.Context, nodeWork) timedworker.Result {
-		return func(ctx context.Context, w nodeWork) timedworker.Result { return e.perform(ctx, w.Key, lift) }
-	}
-	work.Workers = cfg.NodeWorkers
-	if e.writes, err = timedworker.New(perform(false), work); err != nil {
-		return nil, err
-	}
-	if e.asks, err = timedworker.New(e.confirm, work); err != nil {
-		return nil, err
-	}
-	work.Workers = liftWorkers
-	if e.lifts, err = timedworker.New(perform(true), work); err != nil {
-		return nil, err
-	}
-	work.Workers = cfg.PodWorkers
-	if e.armed, err = armed.New(work, slotOf, e.evictPod); err != nil {
-		return nil, err
-	}
+	e.loop = loop.Loop{Around: around, Nodes: clients.Nodes, Source: clients.Source, Interval: nodes.GateInterval, Turns: nodes.NodeWorkers}
 	if clients.Source != nil {
-		if err := clients.Source.Feed(e, cfg); err != nil {
+		if err := clients.Source.Feed(e); err != nil {
 			return nil, err
 		}
 	}
 	return e, nil
 }
 
-// faults returns the clients and options that would panic at their first use, because they are missing or a nil pointer
-// within an interface, and what would have no effect.
-func faults(clients Clients, opts Options) (errs field.ErrorList) {
-	inClients, inOptions := field.NewPath("clients"), field.NewPath("options")
-	for _, f := range []struct {
-		path     *field.Path
-		value    any
-		required bool
-	}{
-		{inClients.Child("nodes"), clients.Nodes, true},
-		{inClients.Child("pods"), clients.Pods, true},
-		{inClients.Child("nodeWriter"), clients.NodeWriter, true},
-		{inClients.Child("podWriter"), clients.PodWriter, true},
-		{inClients.Child("eventSink"), clients.EventSink, false},
-		{inClients.Child("source"), clients.Source, false},
-		{inClients.Child("confirmer"), clients.Confirmer, false},
-		{inOptions.Child("clock"), opts.Clock, false},
-		{inOptions.Child("observer"), opts.Observer, false},
-		{inOptions.Child("policy"), opts.Policy, false},
-	} {
-		if f.required && absent.Value(f.value) {
-			errs = append(errs, field.Required(f.path, "clientgo.Cluster.Clients returns all of them"))
-		} else if !f.required {
-			errs = append(errs, absent.Faults(f.path, f.value)...)
+// together is both halves' faults, once each: what both have they both check.
+func together(halves ...error) error {
+	var faults []error
+	known := map[string]bool{}
+	for _, err := range halves {
+		list := []error{err}
+		var several utilerrors.Aggregate
+		if errors.As(err, &several) {
+			list = several.Errors()
+		}
+		for _, fault := range list {
+			if fault != nil && !known[fault.Error()] {
+				known[fault.Error()] = true
+				faults = append(faults, fault)
+			}
 		}
 	}
-	if opts.Exceeded != nil && opts.Budget == nil {
-		errs = append(errs, field.Invalid(inOptions.Child("exceeded"), "a function", "has no effect without options.budget"))
-	}
-	return errs
+	return utilerrors.NewAggregate(faults)
 }
 
-// Hold keeps the evictor from tainting or emptying a node until Release. It acts at once, whether or not the store
-// shows the node yet. The evictor still watches and counts the node, and lifts its own taints from it. Taints of others
-// still evict its pods; with Half TaintEviction these include not-ready and unreachable. Decisions and NodeStatus carry
-// the reason; an empty one becomes "Held".
-func (e *Evictor) Hold(node, reason string) {
-	e.mu.Lock()
-	e.holds[node] = cmp.Or(reason, "Held")
-	if rec := e.records[node]; rec != nil {
-		e.tick()
-		e.dequeue(rec, e.holds[node])
-		e.attention[node] = rec
-	}
-	e.mu.Unlock()
-	e.NodeChanged(node)
+// Step does everything that is due now, in line and in order, and returns when to call it again.
+func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) { return e.loop.Step(ctx) }
+
+// Run does what Step does, in a loop, with bounded pools of workers, and runs the clients' Source.
+func (e *Evictor) Run(ctx context.Context) error { return e.loop.Run(ctx) }
+
+// Nodes is the half that watches nodes: ask it about nodes, zones and turns, and let it hold nodes.
+func (e *Evictor) Nodes() *nodelifecycle.Controller { return e.nodes }
+
+// Pods is the half that evicts pods: ask it about evictions.
+func (e *Evictor) Pods() *tainteviction.Controller { return e.pods }
+
+// NodeChanged says that a node was added, changed or deleted.
+func (e *Evictor) NodeChanged(name string) { e.nodes.NodeChanged(name) }
+
+// PodChanged is NodeChanged for a pod.
+func (e *Evictor) PodChanged(key PodKey) { e.nodes.PodChanged(key) }
+
+// LeaseObserved reports the renewTime of a node's lease, and the lease's resourceVersion if that is known.
+func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersion string) {
+	e.nodes.LeaseObserved(node, renewTime, resourceVersion)
 }
 
-// Release ends Hold. A node that Options.Hold holds stays held.
-func (e *Evictor) Release(node string) {
-	e.mu.Lock()
-	delete(e.holds, node)
-	if rec := e.records[node]; rec != nil {
-		e.attention[node] = rec
-	}
-	e.mu.Unlock()
-	e.NodeChanged(node)
+// SetObserverHealth says whether the evictor itself can see the cluster; err says why not.
+func (e *Evictor) SetObserverHealth(err error) {
+	e.nodes.SetObserverHealth(err)
+	e.pods.SetObserverHealth(err)
+}
+
+// Kick makes the evictor ask anew whatever was refused; call it when the answer of a Gate changes.
+func (e *Evictor) Kick() {
+	e.nodes.Kick()
+	e.pods.Kick()
+}
+
+// Silent returns the nodes whose leases have to be read live now, and when to ask again; see nodelifecycle.Controller.
+func (e *Evictor) Silent() (nodes []string, next time.Time) { return e.nodes.Silent() }
+
+// LeaseRead answers for a node that Silent has named.
+func (e *Evictor) LeaseRead(node string, renewTime time.Time, resourceVersion string, err error) {
+	e.nodes.LeaseRead(node, renewTime, resourceVersion, err)
 }

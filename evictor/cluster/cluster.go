@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/taints"
 )
 
 // PodKey is a pod's namespace and name. Another pod may have the same key later.
@@ -75,6 +77,13 @@ type Target interface {
 	PodChanged(key PodKey)
 	LeaseObserved(node string, renewTime time.Time, resourceVersion string)
 	SetObserverHealth(err error)
+}
+
+// Evicter evicts pods: it deletes them, or creates Evictions. The UID of the reference must be a precondition. NotFound counts
+// as done, a Conflict is retried, and a *gate.Refused or TooManyRequests means not now. why has the taint, the toleration and
+// the deadline; it has no taint if a failed node is emptied.
+type Evicter interface {
+	Evict(ctx context.Context, pod PodRef, why taints.Deadline) error
 }
 
 // Source tells targets about the changes in a cluster; informers are an example.

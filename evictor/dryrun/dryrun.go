@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
-	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -125,12 +124,7 @@ func (c *Clients) UpdateConditions(_ context.Context, node *v1.Node, conditions 
 func (c *Clients) UpdateLabels(context.Context, *v1.Node, map[string]string) error { return nil }
 
 // Evict writes nothing.
-func (c *Clients) Evict(ctx context.Context, pod cluster.PodRef, _ tainteviction.Decision) error {
-	return c.Delete(ctx, pod)
-}
-
-// Delete writes nothing.
-func (c *Clients) Delete(_ context.Context, pod cluster.PodRef) error {
+func (c *Clients) Evict(_ context.Context, pod cluster.PodRef, _ taints.Deadline) error {
 	return c.note(&c.gone, pod)
 }
 

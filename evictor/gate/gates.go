@@ -38,7 +38,7 @@ func refused(reason string, err error) error {
 // Pause refuses harm for as long as there is a reason. The zero Pause permits. Most callers want [Pause.Pause] first, and
 // [Pause.Resume].
 type Pause struct {
-	// Changed, if not nil, is called after each change; an Evictor's GateChanged is meant.
+	// Changed, if not nil, is called after each change; an Evictor's Kick is meant.
 	Changed func()
 
 	mu      sync.Mutex

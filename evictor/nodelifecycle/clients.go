@@ -26,8 +26,8 @@ type NodeWriter interface {
 type PodWriter interface {
 	// MarkNotReady sets the pod's Ready condition to False.
 	MarkNotReady(ctx context.Context, pod cluster.PodRef) error
-	// Delete deletes a pod of a failed node, or creates an Eviction for it. It is not called with TaintBasedEviction.
-	Delete(ctx context.Context, pod cluster.PodRef) error
+	// Evicter is not called with TaintBasedEviction.
+	cluster.Evicter
 }
 
 // Clients are how the controller sees and changes the cluster. Source may be nil; then the program feeds the controller.

@@ -163,15 +163,13 @@ func (c *Controller) SetObserverHealth(err error) {
 	}
 	c.blind = err != nil
 	c.mu.Unlock()
-	c.GateChanged()
+	c.reask(false)
 }
 
-// Kick makes the controller ask anew whatever was refused.
+// Kick makes the controller ask anew whatever was refused. Call it when the answer of a Gate changes.
 func (c *Controller) Kick() { c.reask(true) }
 
-// GateChanged is Kick for writes and harm alone: refusals of single pods stand.
-func (c *Controller) GateChanged() { c.reask(false) }
-
+// reask believes no refusal any more; those of single pods only with pods.
 func (c *Controller) reask(pods bool) {
 	c.around.Permits.Reask(pods)
 	c.mu.Lock()

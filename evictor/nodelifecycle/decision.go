@@ -71,7 +71,7 @@ type Decision struct {
 	Conditions     []v1.NodeCondition // ConditionsWritten
 	Added, Removed []v1.Taint         // TaintsWritten
 
-	Zone             zone.Key // ZoneChanged, NodeQueued, NodeDequeued, GateChanged
+	Zone             zone.Key // of a node or of a zone; also of GateChanged for harm
 	FromState, State zone.State
 	Rate             float64
 	Counts           zone.Counts

@@ -64,7 +64,7 @@ func (c *Controller) remove(ctx context.Context, w podWork) (result timedworker.
 	ref := w.Value
 	pod, domain, wait, due := c.removable(ref)
 	if due && c.around.Permits.Asks() {
-		no := c.around.Permits.MayEvict(ctx, gate.Act{Do: gate.Evict, Node: ref.Node, Domain: domain, Pod: pod, Why: taints.Deadline{At: c.around.Shown(c.around.Now()), Toleration: -1}})
+		no := c.around.Permits.MayEvict(ctx, gate.Act{Do: gate.Evict, Node: ref.Node, Domain: domain, Pod: pod, Why: c.because()})
 		if no != nil {
 			defer c.around.Out.Deliver()
 			return c.delay(ref, no)
@@ -86,8 +86,13 @@ func (c *Controller) remove(ctx context.Context, w podWork) (result timedworker.
 		result = c.removed(ref, err)
 		c.around.Out.Deliver()
 	}()
-	err = c.guard(ref.PodKey, func() error { return c.clients.PodWriter.Delete(ctx, ref) })
+	err = c.guard(ref.PodKey, func() error { return c.clients.PodWriter.Evict(ctx, ref, c.because()) })
 	return result
+}
+
+// because is why a pod leaves a node that is emptied.
+func (c *Controller) because() taints.Deadline {
+	return taints.Deadline{At: c.around.Shown(c.around.Now()), Toleration: -1}
 }
 
 // removable says whether the pod is to be deleted now or, if that may still become so, when to ask again.

@@ -49,7 +49,7 @@ func (n nodes) UpdateTaints(_ context.Context, node *v1.Node, change taints.Chan
 
 func (n nodes) UpdateLabels(context.Context, *v1.Node, map[string]string) error { return nil }
 func (n nodes) MarkNotReady(context.Context, cluster.PodRef) error              { return nil }
-func (n nodes) Delete(context.Context, cluster.PodRef) error                    { return nil }
+func (n nodes) Evict(context.Context, cluster.PodRef, taints.Deadline) error    { return nil }
 
 // One of three nodes falls silent. A program that calls Step moves the clock to where Step says.
 func Example() {

@@ -36,21 +36,6 @@ func (c *Controller) Node(name string) (NodeStatus, bool) {
 	return status, true
 }
 
-// Silent returns the nodes that will be silent for their whole grace period at that instant unless a heartbeat comes, and
-// are not yet Unknown. A Source reads their leases live: their events may have got lost.
-func (c *Controller) Silent(by time.Time) (nodes []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	by = by.Add(c.around.Lead())
-	for name := range c.nodes {
-		if v, ok := c.monitor.Verdict(name); ok && !v.Expired && !by.Before(v.LastBeat.Add(v.Grace)) {
-			nodes = append(nodes, name)
-		}
-	}
-	slices.Sort(nodes)
-	return nodes
-}
-
 // Waiting is a failed node that waits for its turn, or to release its overdue pods.
 type Waiting struct {
 	Node  string

@@ -30,6 +30,7 @@ type node struct {
 	taints   seen.Taints        // and since when
 
 	early     bool      // it failed before the clocks started or restarted, and is watched for one more grace period
+	unread    error     // why its lease is not known, nil if it is
 	heard     bool      // its verdict is Unknown, and a heartbeat was seen since
 	unwritten bool      // it is silent, and that is not yet in its status
 	unseen    time.Time // until when a taint that we wrote counts although the store does not show it
@@ -106,11 +107,12 @@ const (
 	noCondition                 // it has lost its Ready condition, so nothing is known of it: taints on it stay
 	settling                    // it has failed, and was not watched for one whole grace period yet: it keeps our taint
 	reported                    // its kubelet has reported Ready since the verdict: the next verdict decides
+	unanswered                  // its lease is being read, or cannot be read: nobody can say whether it is alive
 	served                      // it already carries our taint or is emptied, and has no turn
 	harmable                    // it may be harmed
 )
 
-var standings = [...]string{"NotFailed", "NodeReady", "AllZonesDown", "Held", "NotFailed", "NotSettled", "NodeReady", "Tainted", ""}
+var standings = [...]string{"NotFailed", "NodeReady", "AllZonesDown", "Held", "NotFailed", "NotSettled", "NodeReady", "Unanswered", "Tainted", ""}
 
 // wanted says whether the verdict asks for harm. Evictions and taints then stand.
 func (s standing) wanted() bool { return s >= reported }
@@ -132,6 +134,8 @@ func (e *engine) standing(n *node) standing {
 		return settling
 	case n.reported():
 		return reported
+	case n.unread != nil:
+		return unanswered
 	case e.carries(n) && n.turn == nil:
 		return served
 	case !e.settled(n):
@@ -166,7 +170,8 @@ func (n *node) reported() bool {
 // unclear says whether the next verdict decides, so that no pod leaves before.
 func (e *engine) unclear(n *node) bool {
 	lost := n.says == "" && !n.verdict.Expired && n.verdict.Ready != ""
-	return lost || e.standing(n) == reported
+	s := e.standing(n)
+	return lost || s == reported || s == unanswered
 }
 
 // untilPass is how long it takes until that is clearer.

@@ -71,7 +71,7 @@ func (e *engine) judge(n *node, v health.Verdict) {
 		n.pods = nil
 	}
 	if from != v.Ready {
-		d := Decision{Kind: NodeVerdict, Node: n.name, NodeUID: n.uid, From: from, To: v.Ready, Grace: v.Grace}
+		d := Decision{Kind: NodeVerdict, Node: n.name, NodeUID: n.uid, Zone: n.domain, From: from, To: v.Ready, Grace: v.Grace}
 		if silent {
 			d.Silence = e.now.Sub(v.LastBeat)
 		}

@@ -54,7 +54,7 @@ func (p *plan) harms() bool {
 func (e *engine) planWrites(n *node, object *v1.Node) plan {
 	p := plan{labels: staleLabels(object.Labels)}
 	conditions := object.Status.Conditions
-	if n.unwritten && n.verdict.Expired && !n.heard {
+	if n.unwritten && n.verdict.Expired && !n.heard && n.unread == nil {
 		p.conditions = health.UnknownConditions(object, e.around.Shown(e.now))
 		conditions = overlay(conditions, p.conditions)
 	}

@@ -20,7 +20,7 @@ func (e *engine) syncNode(name string) {
 		n.domain, n.excluded, n.hold = e.facts(n, object)
 		n.belongs = n.domain
 		e.nodes[name], e.attention[name] = n, n
-		e.decide(Decision{Kind: NodeRegistered, Node: name, NodeUID: n.uid})
+		e.decide(Decision{Kind: NodeRegistered, Node: name, NodeUID: n.uid, Zone: n.domain})
 		e.note(n, object, e.monitor.ObserveNodeAt(object, e.now).Heartbeat)
 	}
 	if n.failed() {

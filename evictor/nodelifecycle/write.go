@@ -154,7 +154,7 @@ func (w *writing) writeConditions() error {
 	if len(w.plan.conditions) == 0 {
 		return nil
 	}
-	err := w.step("conditions", func() bool { return w.n.unwritten }, func() error {
+	err := w.step("conditions", func() bool { return w.n.unwritten && w.n.unread == nil }, func() error {
 		return w.clients.NodeWriter.UpdateConditions(w.ctx, w.object, w.plan.conditions)
 	}, Decision{Kind: ConditionsWritten, Conditions: w.plan.conditions})
 	if err != nil {

@@ -1,7 +1,6 @@
 package tainteviction
 
 import (
-	"context"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -23,17 +22,11 @@ type Verdicts interface {
 	Domain(node string) zone.Key
 }
 
-// Evicter evicts pods. The UID of the reference must be a precondition. NotFound counts as done, a Conflict is retried, and
-// a *gate.Refused or TooManyRequests means not now.
-type Evicter interface {
-	Evict(ctx context.Context, pod cluster.PodRef, why Decision) error
-}
-
 // Clients are how the controller sees and changes the cluster. Source and Verdicts may be nil.
 type Clients struct {
 	Nodes    cluster.NodeStore
 	Pods     cluster.PodStore
-	Evicter  Evicter
+	Evicter  cluster.Evicter
 	Source   cluster.Source
 	Verdicts Verdicts
 }

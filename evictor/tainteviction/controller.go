@@ -77,14 +77,11 @@ func (c *Controller) LeaseObserved(string, time.Time, string) {}
 // SetObserverHealth says whether the evictor itself can see the cluster; while it cannot, it evicts nothing.
 func (c *Controller) SetObserverHealth(err error) {
 	c.around.Permits.Blind(err)
-	c.GateChanged()
+	c.reask(false)
 }
 
-// Kick makes the controller ask anew whatever was refused.
+// Kick makes the controller ask anew whatever was refused. Call it when the answer of a Gate changes.
 func (c *Controller) Kick() { c.reask(true) }
-
-// GateChanged is Kick for writes and harm alone: refusals of single pods stand.
-func (c *Controller) GateChanged() { c.reask(false) }
 
 func (c *Controller) reask(pods bool) {
 	c.around.Permits.Reask(pods)

@@ -39,22 +39,23 @@ func (c *Controller) evict(ctx context.Context, w podWork) (result timedworker.R
 		return timedworker.Blocked(c.cfg.RetryInitial)
 	}
 	defer c.around.Evicted.End(p.ref.PodKey)
-	why := c.decided(p)
+	because, why := c.because(p), c.decided(p)
 	err := environment.ErrEnded // and stays so if the client ends the goroutine
 	defer func() {
 		result = c.tried(p, why, err)
 		c.around.Out.Deliver()
 	}()
-	err = c.around.Guard(p.ref.PodKey, func() error { return c.clients.Evicter.Evict(ctx, p.ref, why) })
+	err = c.around.Guard(p.ref.PodKey, func() error { return c.clients.Evicter.Evict(ctx, p.ref, because) })
 	return result
 }
 
-// because is the reason for the eviction by the clock below.
+// because is the reason for the eviction, by the clock below and for others to keep.
 func (c *Controller) because(p *pod) taints.Deadline {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	why := p.why
-	why.At = c.around.Shown(why.At)
+	why, taint := p.why, *p.why.Taint
+	taint.TimeAdded = nil
+	why.At, why.Taint = c.around.Shown(why.At), &taint
 	return why
 }
 

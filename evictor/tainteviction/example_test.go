@@ -11,6 +11,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
+	"github.com/evictkit/evictkit/taints"
 )
 
 // one is a node with one pod.
@@ -25,8 +26,8 @@ func (o *one) Nodes(visit func(*v1.Node) bool)               { visit(o.node) }
 func (o *one) Pod(cluster.PodKey) (*v1.Pod, bool)            { return o.pod, true }
 func (o *one) PodsOnNode(_ string, visit func(*v1.Pod) bool) { visit(o.pod) }
 
-func (o *one) Evict(_ context.Context, pod cluster.PodRef, why tainteviction.Decision) error {
-	fmt.Println(pod, "evicted: it tolerated", why.Taint.ToString(), "for", why.Tolerated)
+func (o *one) Evict(_ context.Context, pod cluster.PodRef, why taints.Deadline) error {
+	fmt.Println(pod, "evicted: it tolerated", why.Taint.ToString(), "for", why.For)
 	return nil
 }
 

@@ -20,6 +20,7 @@ type ( //nolint:revive // they are documented where they are
 	Act          = gate.Act
 	Refused      = gate.Refused
 	NodeWriter   = nodelifecycle.NodeWriter
+	PodWriter    = nodelifecycle.PodWriter
 	NodeDecision = nodelifecycle.Decision
 	NodeStatus   = nodelifecycle.NodeStatus
 	Waiting      = nodelifecycle.Waiting

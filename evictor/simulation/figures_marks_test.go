@@ -13,7 +13,7 @@ type naiveMarks struct {
 	left  map[string]bool          // of these, those that are evicted at the same instant
 	set   map[string]string        // of all pods that ever were
 	times []time.Duration
-	ended map[string]int // by set, at this instant: marks of an instant come before its evictions
+	ended map[string]int // by evictions at this instant, by set: the marks of an instant come before
 	at    time.Duration
 	most  int
 	ofSet map[string]*WorkloadReport
@@ -46,7 +46,9 @@ func (k *naiveMarks) follow(m *naive, l *timeline.Line) {
 		case gone:
 			k.end(m, name)
 			delete(k.since, name)
-			k.ended[k.set[name]]++
+			if l.Kind == timeline.KindEvict {
+				k.ended[k.set[name]]++
+			}
 			continue
 		}
 		now[k.set[name]]++

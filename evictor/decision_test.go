@@ -2,12 +2,15 @@ package evictor_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/taints"
@@ -86,4 +89,86 @@ func mayEvict(may func(ctx context.Context, pod *v1.Pod, why taints.Deadline) er
 		}
 		return may(ctx, act.Pod, act.Why)
 	})
+}
+
+// tested is an evictor with what programs put beside it: a pause, and a memory of its decisions.
+type tested struct {
+	*evictor.Evictor
+	pause *gate.Pause
+	why   *explain.Ring
+}
+
+func (e *tested) Pause(reason string)                { e.pause.Pause(reason) }
+func (e *tested) Resume(reason string) bool          { return e.pause.Resume(reason) }
+func (e *tested) Paused() []string                   { return e.pause.Paused() }
+func (e *tested) Explain(key string) []explain.Entry { return e.why.Explain(key) }
+
+// beside adds both to the options.
+func (e *tested) beside(options ...evictor.Options) (o evictor.Options) {
+	if e.pause, e.why = new(gate.Pause), explain.New(4096); len(options) > 0 {
+		o = options[0]
+	}
+	if o.Gate = gate.All(e.pause, o.Gate); o.Observer == nil {
+		o.Observer = e.why
+	} else {
+		o.Observer = evictor.Observers{e.why, o.Observer}
+	}
+	return o
+}
+
+// start has a cluster start one.
+func start(c *evictortest.Cluster, config evictor.Config, options ...evictor.Options) *tested {
+	e := &tested{}
+	e.Evictor = c.Start(config, e.beside(options...))
+	e.pause.Changed = e.Kick
+	return e
+}
+
+// newTested makes one.
+func newTested(config evictor.Config, clients evictor.Clients, options evictor.Options) (*tested, error) {
+	e := &tested{}
+	var err error
+	if e.Evictor, err = evictor.New(config, clients, e.beside(options)); err == nil {
+		e.pause.Changed = e.Kick
+	}
+	return e, err
+}
+
+// fast is a config in which no rate delays anything.
+func fast() evictor.Config {
+	cfg := config()
+	cfg.Nodes.NodeEvictionRate, cfg.Nodes.SecondaryNodeEvictionRate, cfg.Nodes.LargeClusterSizeThreshold = 1000, 1000, 0
+	return cfg
+}
+
+func tainted(c *evictortest.Cluster, zone string, n int) (nodes []string) {
+	for i := range n {
+		if name := fmt.Sprintf("%s-%d", zone, i); c.HasNoExecute(name) {
+			nodes = append(nodes, name)
+		}
+	}
+	return nodes
+}
+
+// toldOf returns the decisions of that kind about a node or pod.
+func toldOf(e *tested, key string, kinds ...kind) (texts []string) {
+	for _, d := range e.Explain(key) {
+		if slices.Contains(kinds, kind(d.Kind)) {
+			texts = append(texts, d.String())
+		}
+	}
+	return texts
+}
+
+// held are the kinds that say that an eviction is held back.
+var held = []kind{"EvictionDelayed", "PodDelayed"}
+
+// armedOn is how many pods of a node have to leave.
+func armedOn(e *tested, node string) (n int) {
+	for _, p := range e.Pods().Evictions() {
+		if p.Pod.Node == node {
+			n++
+		}
+	}
+	return n
 }

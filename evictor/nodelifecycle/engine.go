@@ -40,6 +40,7 @@ type engine struct {
 	holds     map[string]string
 	closed    map[zone.Key]bool // where harm is refused, as last reported
 	mute      bool              // writes are refused, as last reported
+	changed   []string          // nodes whose standing has changed, for whoever evicts by their taints
 	left      bool              // a node has gone since the last pass, so zones may have changed
 	turnsOut  int
 	mostTurns int // 0 means no bound

@@ -15,7 +15,7 @@ func (e *engine) follows(n *node, object *v1.Node) {
 	}
 	if s := e.standing(n); s != n.told {
 		n.told = s
-		e.around.Inbox.Node(n.name)
+		e.changed = append(e.changed, n.name)
 	}
 	if n.sent && e.carries(n) {
 		e.dequeue(n, standings[served])

@@ -32,10 +32,14 @@ func (h half) Await(missing string) {
 }
 
 // Plan notes what has changed, makes a monitor pass if one is due, and hands out turns. It schedules writes and makes none.
-func (h half) Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) {
+func (h half) Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) (changed []string) {
 	h.ask(ctx)
 	h.read(nodes, pods)
 	h.hand(ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	changed, h.changed = h.changed, nil
+	return changed
 }
 
 func (h half) read(nodes []string, pods []cluster.PodKey) {

@@ -65,7 +65,7 @@ func (c *Controller) granted(item turn, no *environment.Refusal) {
 	if item.Key.release {
 		item.Forget()
 		n.overdue = false
-		c.around.Inbox.Node(n.name)
+		c.changed = append(c.changed, n.name)
 		return
 	}
 	defer func() {

@@ -42,7 +42,7 @@ type node struct {
 	conflicts int                 // in a row
 	pods      map[types.UID]ofPod // what is remembered of its pods in this outage
 	version   string              // of another node of its name that the store showed last
-	told      standing            // as Options.Changed was last told
+	told      standing            // as whoever evicts was last told
 
 	emptying
 }

@@ -36,7 +36,7 @@ func (c *Controller) Own(name string) (own cluster.Own) {
 }
 
 // Overdue says that pods of the node fell due by our own taints while harm was refused. They wait for a turn of the node at
-// its zone's rate; Options.Changed tells when it has come.
+// its zone's rate.
 func (c *Controller) Overdue(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -27,7 +27,7 @@ func (h half) Await(missing string) {
 }
 
 // Plan notes what has changed.
-func (h half) Plan(_ context.Context, nodes []string, pods []cluster.PodKey) {
+func (h half) Plan(_ context.Context, nodes []string, pods []cluster.PodKey) (changed []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tick()
@@ -44,4 +44,5 @@ func (h half) Plan(_ context.Context, nodes []string, pods []cluster.PodKey) {
 		h.syncPod(key)
 	}
 	h.started = true
+	return nil
 }

@@ -11,8 +11,9 @@ import (
 type Part interface {
 	// Await reports what is missing before anything is decided; empty means nothing.
 	Await(missing string)
-	// Plan reads what has changed, and decides. It makes no write.
-	Plan(ctx context.Context, nodes []string, pods []cluster.PodKey)
+	// Plan reads what has changed, and decides. It makes no write. It returns the nodes about which the parts after it
+	// have to think again.
+	Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) (changed []string)
 	// Workers make the writes, in this order under Step, and Evictions those that take pods away.
 	Workers() []Worker
 	Evictions() Worker

@@ -82,7 +82,7 @@ func (l *Loop) plan(ctx context.Context) bool {
 	}()
 	l.Around.Permits.Refresh(ctx)
 	for _, part := range l.Around.Parts {
-		part.Plan(ctx, nodes, pods)
+		nodes = append(nodes, part.Plan(ctx, nodes, pods)...)
 	}
 	planned = true
 	return true

@@ -1,0 +1,36 @@
+package evictor_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+)
+
+func TestUnsyncedStoreDecidesNothing(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 1))
+	clients := c.Clients()
+	clients.Nodes = unsynced{clients.Nodes}
+	e, err := newTested(config(), clients, evictor.Options{Clock: c.Clock()})
+	require.NoError(t, err)
+	next, err := e.Step(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, evictortest.Epoch.Add(time.Second), next)
+}
+
+type unsynced struct{ evictor.NodeStore }
+
+func (unsynced) Synced() bool { return false }
+
+// kinds counts the decisions by kind.
+func (d *diary) kinds() map[kind]int {
+	count := map[kind]int{}
+	for _, decision := range d.all {
+		count[decision.Kind]++
+	}
+	return count
+}

@@ -1,0 +1,257 @@
+package evictor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/explain"
+)
+
+// until lets time pass up to that long after the start.
+func until(c *evictortest.Cluster, d time.Duration) {
+	c.Advance(d - c.Clock().Since(evictortest.Epoch))
+}
+
+// Whatever waited for the API server is done within one pass after its return, however long it was away: a verdict, a
+// lift, evictions, marks.
+func TestAllIsDoneWithinAPassOfTheReturnOfTheAPI(t *testing.T) {
+	for _, cfg := range onBothGrids(config()) {
+		for _, outage := range []time.Duration{time.Second, 20 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour} {
+			c := evictortest.New(t, evictortest.Zone("a", 12), evictortest.Zone("b", 12), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60)))
+			start(c, cfg)
+			until(c, 31*time.Second)
+			c.Fail("a-0", "a-1", "a-2", "b-0")
+			until(c, 100*time.Second)
+			require.True(t, c.HasNoExecute("a-2") && c.HasNoExecute("b-0"))
+			c.SetAPIDown(true)
+			c.Recover("b-0") // its taints are to be lifted
+			c.Fail("b-1")    // a grace period later it is Unknown and its pod is marked
+			until(c, 100*time.Second+outage)
+			c.SetAPIDown(false)
+			before := len(c.Timeline())
+			c.Advance(6 * time.Second)
+			if outage > time.Minute {
+				require.Len(t, c.EvictedFrom("a-2"), 1, outage)
+				require.NotEmpty(t, says(c, `"condition"`, "b-1", "Unknown"), outage)
+				require.NotEmpty(t, says(c, "podNotReady", "b-1"), outage)
+				require.Greater(t, len(c.Timeline()), before)
+			}
+			require.False(t, c.HasNoExecute("b-0"), outage)
+		}
+	}
+}
+
+// A conflict is an answer: the node is soon read and written again, however long there was no answer before, and
+// however many conflicts there are.
+func TestConflictsAfterAnOutageAreNoOutage(t *testing.T) {
+	for _, conflicts := range []int{0, 1, 2, 4} {
+		for _, write := range []string{"taints", "conditions"} {
+			c := evictortest.New(t, evictortest.Zone("a", 4))
+			met := 0
+			c.FailWrites(func(w, object string) error {
+				if w == write && object == "a-0" && met > 0 {
+					met--
+					return apierrors.NewConflict(v1.Resource("nodes"), object, errors.New("changed"))
+				}
+				return nil
+			})
+			start(c, config())
+			c.Advance(20 * time.Second)
+			c.Fail("a-0")
+			if write == "taints" {
+				c.Advance(2 * time.Minute)
+				c.SetAPIDown(true)
+				c.Recover("a-0")
+			} else {
+				c.SetAPIDown(true)
+			}
+			c.Advance(10 * time.Minute)
+			met = conflicts
+			c.SetAPIDown(false)
+			c.Advance(8 * time.Second)
+			require.Zero(t, met)
+			require.Equal(t, write == "conditions", len(c.Taints("a-0")) > 0, "%d conflicts of %s", conflicts, write)
+		}
+	}
+}
+
+// While there is no answer, one write is tried each pass, with jitter, in addition to the backoff of each failed write.
+func TestOneWriteAPassFindsOut(t *testing.T) {
+	for _, jitter := range []func(time.Duration) time.Duration{nil, func(d time.Duration) time.Duration { return d * 3 / 2 }} {
+		c := evictortest.New(t, evictortest.Zone("a", 4))
+		var tries []time.Duration
+		start(c, config(), evictor.Options{Jitter: jitter})
+		c.FailWrites(func(string, string) error {
+			tries = append(tries, c.Clock().Since(evictortest.Epoch))
+			return apierrors.NewServiceUnavailable("down")
+		})
+		c.Fail("a-0")
+		c.Advance(time.Hour)
+		longest := time.Duration(0)
+		for i := range tries[1:] {
+			longest = max(longest, tries[i+1]-tries[i])
+		}
+		want := 5 * time.Second
+		if jitter != nil {
+			want = jitter(want)
+		}
+		require.Equal(t, want, longest)
+		require.Less(t, len(tries), 900)
+	}
+}
+
+func TestBadObserverFreezesVerdicts(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	e := start(c, config())
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	require.Empty(t, says(c, "Unknown"))
+	e.SetObserverHealth(nil)
+	c.Advance(39 * time.Second)
+	require.Empty(t, says(c, "Unknown"), "all clocks started anew")
+	c.Advance(10 * time.Second)
+	require.NotEmpty(t, says(c, "Unknown"))
+}
+
+// What waited when the observer went blind waits for one more grace period.
+func TestObserverThatReturnsTaintsNobodyBeforeAGrace(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 16))
+	e := start(c, config())
+	c.Fail("a-0", "a-1", "a-2", "a-3", "a-4", "a-5", "a-6", "a-7")
+	c.Advance(50 * time.Second)
+	require.Len(t, says(c, "NoExecute", "add"), 1, "seven wait")
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Advance(153 * time.Second)
+	e.SetObserverHealth(nil)
+	c.Advance(39 * time.Second)
+	require.Len(t, says(c, "NoExecute", "add"), 1)
+	c.Advance(20 * time.Second)
+	require.Equal(t, []string{"45.000", "250.000", "260.000"}, times(says(c, "NoExecute", "add")), "the wait cost no tokens")
+}
+
+// An eviction that is due by then is cancelled as NotSettled, and armed again after that grace period.
+func TestObserverThatReturnsEvictsNobodyBeforeAGrace(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	e := start(c, config())
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Advance(10 * time.Minute)
+	e.SetObserverHealth(nil)
+	c.Advance(time.Second)
+	last := func() explain.Entry { all := e.Explain("default/a-0-p0"); return all[len(all)-1] }
+	require.Equal(t, "EvictionCancelled", last().Kind)
+	require.Contains(t, last().Text, "NotSettled")
+	c.Advance(time.Minute)
+	require.Equal(t, "PodEvicted", last().Kind)
+}
+
+// NodeStatus has the last heartbeat as of now, not as of the verdict.
+func TestLastBeatIsAsOfNow(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	e := start(c, config())
+	for range 3 {
+		c.Advance(5 * time.Minute)
+		status, ok := e.Nodes().Node("a-0")
+		require.True(t, ok)
+		require.LessOrEqual(t, c.Clock().Since(status.Verdict.LastBeat), 10*time.Second)
+	}
+	c.Fail("a-0")
+	c.Advance(35 * time.Second)
+	status, _ := e.Nodes().Node("a-0")
+	require.Greater(t, c.Clock().Since(status.Verdict.LastBeat), 30*time.Second)
+	require.Equal(t, v1.ConditionTrue, status.Verdict.Ready)
+}
+
+// The same while a node is being emptied, and for a pod that is bound to it later.
+func TestObserverThatReturnsEmptiesNobodyBeforeAGrace(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(3))
+	e := start(c, withoutTaints(config(), 5*time.Minute))
+	onWrites(c, "evict", func(object string) error {
+		if object == "default/a-0-p0" {
+			e.SetObserverHealth(errors.New("the watch is broken"))
+			e.SetObserverHealth(nil)
+		}
+		return nil
+	})
+	c.Fail("a-0")
+	c.Advance(305*time.Second + 39*time.Second)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+	c.Advance(6 * time.Minute)
+	require.Len(t, c.Evicted(), 3)
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Advance(time.Minute)
+	e.SetObserverHealth(nil)
+	c.AddPod("late", "a-0")
+	c.Advance(39 * time.Second)
+	require.Len(t, c.Evicted(), 3)
+	c.Advance(20 * time.Second)
+	require.Len(t, c.Evicted(), 4)
+}
+
+// Exact mode does not spin either while nodes wait for a grace period and verdicts are frozen.
+func TestBadObserverInExactModeWaits(t *testing.T) {
+	cfg := config()
+	cfg.Nodes.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	e := start(c, cfg)
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	e.SetObserverHealth(nil) // a-0 must be seen failed for one more grace period
+	c.Advance(10 * time.Second)
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Advance(29 * time.Second)
+	for range 3 { // at the end of that grace period, when there can be no verdicts
+		c.Clock().Step(time.Second)
+		next, err := e.Step(context.Background())
+		require.NoError(t, err)
+		require.True(t, next.IsZero() || next.After(c.Clock().Now()), next)
+	}
+	e.SetObserverHealth(nil)
+	c.Advance(time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+}
+
+// A node that reports Ready while verdicts are frozen leaves its queue once, not at each report.
+func TestNodeThatReportsReadyWhileVerdictsAreFrozenIsNotQueuedAgain(t *testing.T) {
+	for _, cfg := range onBothGrids(config()) {
+		cfg.Nodes.NodeEvictionRate = 0.001
+		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.Heartbeats(10*time.Second, 10*time.Second))
+		var told diary
+		e := start(c, cfg, evictor.Options{Observer: &told})
+		c.Fail("a-0", "a-1")
+		c.Advance(time.Minute)
+		e.SetObserverHealth(errors.New("blind"))
+		c.Recover("a-1")
+		c.Advance(10 * time.Minute)
+		require.Len(t, told.of("NodeQueued", "a-1"), 1, cfg.Nodes.NodeMonitorPeriod)
+		require.Len(t, told.of("NodeDequeued", "a-1"), 1, cfg.Nodes.NodeMonitorPeriod)
+	}
+}
+
+// What became overdue while the observer was blind leaves node by node, as after a pause, once its nodes have been
+// watched again.
+func TestOverdueAfterABadObserverLeavesNodeByNode(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 9), evictortest.PodsPerNode(1))
+	e := start(c, config())
+	c.Fail("a-0", "a-1", "a-2", "a-3")
+	c.Advance(2 * time.Minute)
+	require.Len(t, says(c, "NoExecute", "add"), 4)
+	e.SetObserverHealth(errors.New("blind"))
+	c.Advance(10 * time.Minute)
+	e.SetObserverHealth(nil)
+	c.Advance(39 * time.Second)
+	require.Empty(t, c.Evicted())
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"765.000", "775.000", "785.000", "795.000"}, times(says(c, `"evict"`)))
+}

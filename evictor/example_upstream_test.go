@@ -52,7 +52,7 @@ func ExampleConfig_withoutTaints() {
 
 // Every node is silent, so more likely the evictor is cut off. It lifts its taints and evicts no pod until it hears a
 // node again.
-func ExampleEvictor_AllZonesDown() {
+func Example_allZonesDown() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 2), evictortest.Zone("b", 1), evictortest.PodsPerNode(1))
 	e := start(cluster, evictor.DefaultConfig(), tell("AllZonesDown", "AllZonesDownEnded", "TaintsWritten"))
 	cluster.Fail("a-0", "a-1")
@@ -140,7 +140,7 @@ func ExampleNodeWriter() {
 }
 
 // The states of the zones, and who waits for its turn.
-func ExampleEvictor_Zones() {
+func Example_zones() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 4))
 	e := start(cluster, evictor.DefaultConfig())
 	cluster.Fail("a-0", "a-1", "a-2")

@@ -242,7 +242,7 @@ func (w *livesWorld) permission(name string, e livesEvent) {
 		case e.kind == "blind" && mine:
 			p.see(p.blind != nil)
 		case e.kind == "kick":
-			p.mind.kicked = w.now
+			p.mind.kick()
 			w.call(p.evictor.Kick)
 		}
 	}
@@ -271,14 +271,23 @@ func (w *livesWorld) pause(domain, reason string, paused bool) {
 }
 
 func (p *livesProcess) pause(domain, reason string, paused bool) {
+	p.mind.kick() // a pause kicks when it changes
 	switch {
 	case domain != livesAll:
-		p.mind.kicked = p.world.now
 		p.evictor.Kick() // the breaker has another answer now
 	case paused:
 		p.paused.Pause(reason)
 	default:
 		p.paused.Resume(reason)
+	}
+}
+
+// kick: whatever was refused is asked anew.
+func (m *livesMind) kick() {
+	m.kicked = m.world.now
+	for name, known := range m.pods {
+		known.later = time.Time{}
+		m.pods[name] = known
 	}
 }
 
@@ -399,7 +408,7 @@ func (w *livesWorld) processEvent(e livesEvent) {
 			for i, q := range w.processes {
 				q.lead(both || first == (i == 0))
 				q.mind.disturbed("takeover")
-				q.mind.kicked = w.now
+				q.mind.kick()
 				w.call(q.evictor.Kick)
 				q.fed = true
 			}

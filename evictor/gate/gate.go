@@ -76,20 +76,33 @@ type Refused struct {
 
 // Error returns the reason and what is behind it.
 func (r *Refused) Error() string {
-	if r.Err == nil {
+	switch {
+	case r == nil:
+		return "a nil *gate.Refused is an error all the same: return nil itself to permit the act"
+	case r.Err == nil:
 		return cmp.Or(r.Reason, "refused")
 	}
 	return r.Err.Error()
 }
 
 // Unwrap returns what is behind it.
-func (r *Refused) Unwrap() error { return r.Err }
+func (r *Refused) Unwrap() error {
+	if r == nil {
+		return nil
+	}
+	return r.Err
+}
 
 // Because makes a Refused of any error but nil.
 func Because(err error) *Refused {
 	var r *Refused
-	if err == nil || errors.As(err, &r) && r != nil {
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &r) || r == nil:
+		return &Refused{Reason: "Refused", Err: err}
+	case error(r) == err: //nolint:errorlint // itself, not what it wraps
 		return r
 	}
-	return &Refused{Reason: "Refused", Err: err}
+	return &Refused{Reason: r.Reason, Again: r.Again, Pace: r.Pace, Err: err}
 }

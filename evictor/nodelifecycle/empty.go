@@ -83,10 +83,11 @@ func (c *Controller) remove(ctx context.Context, w podWork) (result timedworker.
 	defer c.around.Evicted.End(ref.PodKey)
 	err := environment.ErrEnded // and stays so if the client ends the goroutine
 	defer func() {
-		result = c.removed(ref, err)
+		result = c.removed(ref, w.Attempts, err)
 		c.around.Out.Deliver()
 	}()
 	err = c.guard(ref.PodKey, func() error { return c.clients.PodWriter.Evict(ctx, ref, c.because()) })
+	c.around.Answered(err)
 	return result
 }
 
@@ -170,10 +171,10 @@ func (c *Controller) delay(ref cluster.PodRef, no *environment.Refusal) timedwor
 		return timedworker.Forget()
 	}
 	how := n.leaving[ref.PodKey]
-	if how.why != no.Reason && !no.Known {
+	if how.why != no.Error() && !no.Known {
 		c.decide(Decision{Kind: PodDelayed, Node: ref.Node, Pod: ref, Reason: no.Reason, Err: no.Refused})
 	}
-	how.times, how.why = how.times+1, no.Reason
+	how.times, how.why = how.times+1, no.Error()
 	if closed := c.around.Permits.Last(gate.Harm, n.domain) != nil || c.around.Permits.Last(gate.Write, zone.Key{}) != nil; closed && n.turn != nil {
 		how.tried = failed // the node needs another turn, so that the pace holds
 		c.noteLeft(n, ref, &how)
@@ -181,11 +182,11 @@ func (c *Controller) delay(ref cluster.PodRef, no *environment.Refusal) timedwor
 	}
 	how.tried = refused
 	c.noteLeft(n, ref, &how)
-	return c.around.AskAgain(no, how.times, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter})
+	return timedworker.Blocked(c.around.AskAgain(no, how.times, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter}))
 }
 
 // removed records the result of a call and says when to try again, if at all.
-func (c *Controller) removed(ref cluster.PodRef, err error) timedworker.Result {
+func (c *Controller) removed(ref cluster.PodRef, attempts int, err error) timedworker.Result {
 	if no := c.around.Refused(err); no != nil {
 		return c.delay(ref, no)
 	}
@@ -216,5 +217,5 @@ func (c *Controller) removed(ref cluster.PodRef, err error) timedworker.Result {
 	if spends {
 		return timedworker.Forget() // the node's next turn tries it again
 	}
-	return timedworker.Retry(nil)
+	return c.around.TryAgain(err, attempts, c.backoff())
 }

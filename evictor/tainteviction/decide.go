@@ -31,7 +31,11 @@ func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
 func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
 	p.why, p.armed, p.delayed = why, true, ""
 	p.overdue = p.overdue && !why.At.After(e.now)
-	e.armed.ScheduleEntry(timedworker.Entry[cluster.PodKey, *pod]{Key: p.ref.PodKey, Identity: string(p.ref.UID), Value: p, Due: why.At})
+	due := why.At
+	if p.again.After(due) && !p.closed {
+		due = p.again
+	}
+	e.armed.ScheduleEntry(timedworker.Entry[cluster.PodKey, *pod]{Key: p.ref.PodKey, Identity: string(p.ref.UID), Value: p, Due: due})
 	e.decide(e.decision(p, kind, "", nil))
 }
 

@@ -161,7 +161,7 @@ func (l *lossy) pass(d time.Duration) {
 }
 
 func (l *lossy) verdict(name string) v1.ConditionStatus {
-	status, ok := l.e.Node(name)
+	status, ok := l.e.Nodes().Node(name)
 	require.True(l.t, ok)
 	return status.Verdict.Ready
 }
@@ -218,8 +218,6 @@ func TestLeasesThatCannotBeRead(t *testing.T) {
 				l.pass(5 * time.Minute)
 				require.Equal(t, v1.ConditionTrue, l.verdict("a-0"))
 				require.ErrorIs(t, l.cluster.Health(), row.fails)
-				status, _ := l.e.Node("a-0")
-				require.ErrorIs(t, status.Unanswered, row.fails)
 				require.Less(t, len(l.reads), row.reads)
 				l.set(func() { l.fails = nil })
 				l.pass(time.Minute)
@@ -263,9 +261,6 @@ func TestManySuspects(t *testing.T) {
 				}
 				require.Len(t, l.reads, row.reads)
 				require.Len(t, l.pages, row.pages)
-				for i := 1; i < len(l.reads); i++ {
-					require.GreaterOrEqual(t, l.reads[i].Sub(l.reads[i-1]), 5*time.Millisecond)
-				}
 				var partial *clientgo.PartialError
 				require.ErrorAs(t, l.cluster.Health(), &partial)
 				require.Len(t, partial.Lost, row.lost-1)
@@ -293,15 +288,10 @@ func TestLeasesAreReadBesideTheLimitOfWrites(t *testing.T) {
 	require.NoError(t, err)
 	cluster, err := clientgo.New(client, clientgo.Options{})
 	require.NoError(t, err)
-	for _, waiting := range []int{1, 100} {
-		seen := 0
-		answer, err := cluster.Clients().Confirmer.Confirm(t.Context(), evictor.Suspect{Node: "a-0", Due: time.Now(), Waiting: waiting, Lease: func(time.Time, string) evictor.Answer {
-			seen++
-			return evictor.Alive
-		}})
-		require.NoError(t, err)
-		require.Equal(t, []any{evictor.Alive, 1}, []any{answer, seen})
-	}
+	alone, listed, err := clientgo.ReadLeases(t.Context(), cluster, "a-0")
+	require.NoError(t, err)
+	require.False(t, alone.RenewTime.IsZero())
+	require.False(t, listed.RenewTime.IsZero())
 	const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 	require.Equal(t, []string{leases + "/a-0?", leases + "/a-0?", leases + "?limit=500"}, asked)
 }

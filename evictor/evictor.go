@@ -63,6 +63,28 @@ func (o Observers) ObservePod(d PodDecision) {
 	}
 }
 
+// Observe returns an Observer that calls functions, either of which may be nil.
+func Observe(nodes func(NodeDecision), pods func(PodDecision)) Observer {
+	return funcs{nodes, pods}
+}
+
+type funcs struct {
+	nodes func(NodeDecision)
+	pods  func(PodDecision)
+}
+
+func (f funcs) ObserveNode(d NodeDecision) {
+	if f.nodes != nil {
+		f.nodes(d)
+	}
+}
+
+func (f funcs) ObservePod(d PodDecision) {
+	if f.pods != nil {
+		f.pods(d)
+	}
+}
+
 // Options are settings that the program chooses, not the operator. The zero Options are valid; see nodelifecycle.Options.
 type Options struct {
 	Clock    clock.PassiveClock
@@ -89,7 +111,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	nodes, pods := cfg.Nodes, cfg.Pods
 	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: nodes.GateInterval, Most: nodes.RetryMax, Panicked: opts.OnPanic})
 	ofNodes := nodelifecycle.Options{
-		Clock: around, Policy: opts.Policy, Domain: opts.Domain, Excluded: opts.Excluded, Hold: opts.Hold, Prefer: opts.Prefer, Jitter: opts.Jitter, OnPanic: opts.OnPanic,
+		Clock: around, Gate: opts.Gate, Policy: opts.Policy, Domain: opts.Domain, Excluded: opts.Excluded, Hold: opts.Hold, Prefer: opts.Prefer, Jitter: opts.Jitter, OnPanic: opts.OnPanic,
 	}
 	ofPods := tainteviction.Options{Clock: around, Jitter: opts.Jitter, OnPanic: opts.OnPanic}
 	if opts.Observer != nil {

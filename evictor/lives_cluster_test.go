@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/leases"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -159,14 +161,16 @@ func (f *livesFault) String() string {
 // ours: without taints nobody of us writes NoExecute, and "NoExecute taints that others set evict pods in both cases"
 // (Config.TaintBasedEviction).
 func (w *livesWorld) ours(key string) bool {
-	return w.plan.Taints && w.plan.Half != evictor.TaintEviction && livesIsOwn(key)
+	return w.plan.Taints && w.plan.Half != livesTaintEviction && livesIsOwn(key)
 }
 
 // livesProcess is one evictor with its store and what permits it to write.
 type livesProcess struct {
 	world      *livesWorld
 	slot       int
-	evictor    *evictor.Evictor
+	evictor    livesEvictor
+	paused     *gate.Pause
+	reader     *leases.Reader // nil if the watch is believed
 	mind       *livesMind
 	skew       time.Duration // of its wall clock
 	set        *atomic.Int64 // the same, for its clock
@@ -539,7 +543,7 @@ func (w *livesWorld) nodeNow(node *v1.Node, exact bool) (*v1.Node, error) {
 }
 
 // node makes a write of a node: change is told the API server's, to be changed.
-func (p *livesProcess) node(ctx context.Context, kind evictor.Kind, what string, node *v1.Node, exact bool, judge func(*livesMind) string, change func(now *v1.Node)) error {
+func (p *livesProcess) node(ctx context.Context, kind kind, what string, node *v1.Node, exact bool, judge func(*livesMind) string, change func(now *v1.Node)) error {
 	err := p.write(ctx, "nodes", node.Name, what+" of "+node.Name, func(m *livesMind) string {
 		if rule := m.writes(node); rule != "" || judge == nil {
 			return rule
@@ -562,7 +566,7 @@ func (p *livesProcess) node(ctx context.Context, kind evictor.Kind, what string,
 }
 
 func (p *livesProcess) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
-	return p.node(ctx, evictor.ConditionsWritten, "conditions", node, false, func(m *livesMind) string { return m.updatesConditions(node, conditions) }, func(now *v1.Node) {
+	return p.node(ctx, "ConditionsWritten", "conditions", node, false, func(m *livesMind) string { return m.updatesConditions(node, conditions) }, func(now *v1.Node) {
 		for _, condition := range conditions {
 			if i := slices.IndexFunc(now.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == condition.Type }); i >= 0 {
 				now.Status.Conditions[i] = condition
@@ -586,13 +590,13 @@ func (p *livesProcess) UpdateTaints(ctx context.Context, node *v1.Node, change t
 		defer func() { turn(func() { p.mind.tried(node.Name, err) }) }()
 	}
 	what := fmt.Sprintf("taints +%v -%v", livesTaints(change.Add), livesTaints(change.Remove))
-	return p.node(ctx, evictor.TaintsWritten, what, node, true, func(m *livesMind) string { return m.updatesTaints(node, change) }, func(now *v1.Node) {
+	return p.node(ctx, "TaintsWritten", what, node, true, func(m *livesMind) string { return m.updatesTaints(node, change) }, func(now *v1.Node) {
 		now.Spec.Taints = change.Apply(now.Spec.Taints, p.wall())
 	})
 }
 
 func (p *livesProcess) UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error {
-	return p.node(ctx, evictor.LabelsWritten, "labels", node, false, nil, func(now *v1.Node) { maps.Copy(now.Labels, labels) })
+	return p.node(ctx, "LabelsWritten", "labels", node, false, nil, func(now *v1.Node) { maps.Copy(now.Labels, labels) })
 }
 
 // podNow is the pod in the API server if it is the one that was meant.
@@ -608,31 +612,21 @@ func (w *livesWorld) podNow(ref evictor.PodRef) (*v1.Pod, error) {
 	return now.DeepCopy(), nil
 }
 
-func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evictor.Decision) error {
+func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why taints.Deadline) error {
 	w := p.world
 	w.enter()
 	what := "eviction of " + ref.Name + " from " + ref.Node
-	condemned := ref
-	if why.With.Name != "" {
-		condemned = why.With
-		what += " with " + why.With.Name
-	}
-	begun, company := p.mind.departures[condemned.UID] != nil, p.mind.company(condemned, why.Deadline)
 	p.mind.may(what, func(m *livesMind) string {
-		unasked := w.plan.May && !begun && !m.pods[ref.Name].permitted.Equal(w.now)
-		return livesRules{{"evicted without being permitted", unasked}, {m.leaves(ref, why), true}}.first()
+		unasked := w.plan.May && !m.pods[ref.Name].permitted.Equal(w.now)
+		return livesRules{{"evicted without being permitted", unasked}, {m.evicts(ref, why), true}}.first()
 	})
-	if !begun {
-		p.mind.evicting(condemned)
-	}
+	p.mind.evicting(ref)
 	w.mu.Unlock()
 	err := errLivesPanic // unless it returns
 	defer func() {
 		w.enter()
 		defer w.mu.Unlock()
-		if !begun {
-			p.mind.emptied(condemned.Node, err)
-		}
+		p.mind.emptied(ref.Node, err)
 	}()
 	err = p.write(ctx, "pods", ref.Node, what, nil, func() error {
 		now, err := w.podNow(ref)
@@ -655,8 +649,7 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evicto
 	})
 	w.enter()
 	defer w.mu.Unlock()
-	p.mind.wrote(evictor.PodEvicted, err)
-	p.mind.departed(ref, why, company, err)
+	p.mind.wrote("PodEvicted", err)
 	p.mind.of(ref, func(known *livesPod) {
 		known.evicted = known.evicted || err == nil || apierrors.IsNotFound(err)
 		known.failed = err != nil
@@ -684,17 +677,11 @@ func (p *livesProcess) MarkNotReady(ctx context.Context, ref evictor.PodRef) err
 	})
 	p.world.enter()
 	defer p.world.mu.Unlock()
-	p.mind.wrote(evictor.PodMarkedNotReady, err)
+	p.mind.wrote("PodMarkedNotReady", err)
 	if err == nil {
 		p.mind.of(ref, func(known *livesPod) { known.marked = p.world.now })
 	}
 	return err
-}
-
-func (p *livesProcess) Event(event evictor.Event) {
-	p.world.enter()
-	defer p.world.mu.Unlock()
-	p.mind.may("event "+event.Reason, func(m *livesMind) string { return m.mayWrite(false) })
 }
 
 func livesTaints(list []v1.Taint) []string {

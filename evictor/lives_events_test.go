@@ -44,7 +44,7 @@ func (w *livesWorld) happens(e livesEvent) {
 		if node != "" {
 			w.taints(node, e)
 		}
-	case "replacenode", "deletenode", "createnode", "movezone", "exclude", "loseready", "cordon", "relabel", "holdlabel", "announce":
+	case "replacenode", "deletenode", "createnode", "movezone", "exclude", "loseready", "cordon", "relabel", "holdlabel":
 		w.nodeEvent(node, e)
 	case "replaceall": // as a StatefulSet does
 		for _, name := range livesKeys(w.pods.now) {
@@ -58,7 +58,7 @@ func (w *livesWorld) happens(e livesEvent) {
 	case "hold", "release", "pause", "resume", "fence", "policy", "lead", "blind", "kick":
 		w.permission(node, e)
 	case "deafen", "mute":
-		w.confirmEvent(node, e)
+		w.readEvent(node, e)
 	case "fault":
 		kinds := []string{"conflict", "busy", "busy-retry", "internal", "timeout", "done-timeout", "forbidden", "panic", "done-panic"}
 		w.faults = append(w.faults, &livesFault{until: w.now.Add(time.Duration(1+e.b%200) * time.Second), scope: []string{"nodes", "pods", "all"}[e.c%3],
@@ -171,8 +171,6 @@ func (w *livesWorld) nodeEvent(name string, e livesEvent) {
 	case "holdlabel":
 		node.Annotations = map[string]string{livesHold: []string{"", "by hand"}[e.b%2]}
 		w.shaken = w.now
-	case "announce":
-		w.announce(node, e.b)
 	case "loseready":
 		node.Status.Conditions = slices.DeleteFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady })
 	}
@@ -233,7 +231,7 @@ func (w *livesWorld) permission(name string, e livesEvent) {
 	case "fence":
 		w.shut(domain, "fence", !w.shutBy[domain]["fence"])
 	case "policy":
-		w.ruling = zone.Ruling{Rate: float64(e.b / 3 % 2), Pending: zone.Pending(e.b % 3)}
+		w.ruling = zone.Ruling{Rate: float64(e.b / 3 % 2)}
 	}
 	for i, p := range w.processes {
 		p.fed = true
@@ -257,9 +255,9 @@ func (w *livesWorld) hold(name string, held bool) {
 	}
 	for _, p := range w.processes {
 		if held {
-			w.call(func() { p.evictor.Hold(name, "held") })
+			w.call(func() { p.evictor.hold(name) })
 		} else {
-			w.call(func() { p.evictor.Release(name) })
+			w.call(func() { p.evictor.release(name) })
 		}
 	}
 }
@@ -276,11 +274,11 @@ func (p *livesProcess) pause(domain, reason string, paused bool) {
 	switch {
 	case domain != livesAll:
 		p.mind.kicked = p.world.now
-		p.evictor.Kick() // MayHarmIn has another answer now
+		p.evictor.Kick() // the breaker has another answer now
 	case paused:
-		p.evictor.Pause(reason)
+		p.paused.Pause(reason)
 	default:
-		p.evictor.Resume(reason)
+		p.paused.Resume(reason)
 	}
 }
 
@@ -388,7 +386,7 @@ func (w *livesWorld) processEvent(e livesEvent) {
 				w.machines[name] = &livesMachine{state: "dead"}
 			}
 			if machine := w.machines[name]; machine.lease > w.version { // as it was about then
-				machine.lease, machine.renew = w.version, machine.renew.Add(-w.config.NodeMonitorPeriod)
+				machine.lease, machine.renew = w.version, machine.renew.Add(-w.config.Nodes.NodeMonitorPeriod)
 			}
 		}
 		for _, p := range slices.Clone(w.processes) {

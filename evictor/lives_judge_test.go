@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/evictkit/evictkit/evictor"
 )
 
 // The judge compares what a process does with what the model says.
@@ -51,21 +49,20 @@ func (rules livesRules) first() string {
 
 // livesNotes are what the judge keeps of a process beside what the model knows.
 type livesNotes struct {
-	livesBudgets
-	did        map[evictor.Kind]int // writes that were done and not told yet
-	turn       map[string]time.Time // when nodes had the turn whose NoExecute taint is being written
-	conflict   map[string]time.Time // since when a node's writes are too old
-	released   map[string]time.Time // when the closure ended after which a node was released
-	trouble    time.Time            // when something last kept this process from its work
-	troubles   string
-	kicked     time.Time
-	askedBy    map[types.UID]time.Time       // when the program wants to be asked again, at the latest
-	behind     time.Time                     // when the store last stopped showing older versions
-	setBack    bool                          // its clock, since its last pass
-	moved      bool                          // its slots, by less than a period, when its clock was set back
-	departures map[types.UID]*livesDeparture // by condemned pod
-	before     *livesMind                    // under Run: as it was when this instant began
-	doubts     []livesDoubt                  // under Run: writes that only the end of the instant may justify
+	ours     bool                 // the eviction that is about to be made is by our own taints, or empties the node
+	did      map[kind]int         // writes that were done and not told yet
+	turn     map[string]time.Time // when nodes had the turn whose NoExecute taint is being written
+	conflict map[string]time.Time // since when a node's writes are too old
+	released map[string]time.Time // when the closure ended after which a node was released
+	trouble  time.Time            // when something last kept this process from its work
+	troubles string
+	kicked   time.Time
+	askedBy  map[types.UID]time.Time // when the program wants to be asked again, at the latest
+	behind   time.Time               // when the store last stopped showing older versions
+	setBack  bool                    // its clock, since its last pass
+	moved    bool                    // its slots, by less than a period, when its clock was set back
+	before   *livesMind              // under Run: as it was when this instant began
+	doubts   []livesDoubt            // under Run: writes that only the end of the instant may justify
 }
 
 func newLivesMind(p *livesProcess) *livesMind {
@@ -73,7 +70,7 @@ func newLivesMind(p *livesProcess) *livesMind {
 		world: p.world, process: p, nodes: map[string]*livesNode{}, pods: map[string]livesPod{}, prior: map[string]livesMachine{},
 		partly: map[string]bool{}, slow: map[string]time.Time{}, closed: map[string][2]time.Time{},
 		unsettled: p.world.now, came: p.world.now,
-		livesNotes: livesNotes{livesBudgets: livesBudgets{begun: map[livesGroup][]livesBegun{}, shut: map[livesGroup]livesShut{}, failures: map[livesGroup]time.Time{}}, did: map[evictor.Kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
+		livesNotes: livesNotes{did: map[kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
 	}
 }
 
@@ -120,15 +117,6 @@ func (m *livesMind) wrong(rule, format string, args ...any) {
 	m.world.judge.wrong(rule, "p%d: %s", m.process.slot, fmt.Sprintf(format, args...))
 }
 
-// halves: what is off counts nothing.
-func (m *livesMind) halves() {
-	plan, e := m.world.plan, m.process.evictor
-	evicts := plan.Half == evictor.Lifecycle && plan.Taints && len(e.Evictions()) > 0
-	if evicts || plan.Half == evictor.TaintEviction && len(e.Waiting())+len(e.Zones()) > 0 {
-		m.wrong("the other half counts", "p%d", m.process.slot)
-	}
-}
-
 // disturbed notes what keeps the process from its work. "What is forbidden … keeps its backoff" (doc.go), and so does
 // what fails alone.
 func (m *livesMind) disturbed(why string) {
@@ -137,30 +125,27 @@ func (m *livesMind) disturbed(why string) {
 		m.behind = m.world.now
 	}
 	if strings.HasPrefix(why, "own ") {
-		m.trouble = m.world.now.Add(m.world.config.RetryMax)
+		m.trouble = m.world.now.Add(m.world.config.Nodes.RetryMax)
 	}
 }
 
 // wrote is told what a write came to: of a success a Decision may follow, and of nothing else (doc.go).
-func (m *livesMind) wrote(kind evictor.Kind, err error) {
+func (m *livesMind) wrote(kind kind, err error) {
 	if err == nil {
 		m.did[kind]++
 	}
 }
 
 // told judges a decision: none tells of what did not happen, or of what the half that is off decides.
-func (m *livesMind) told(d evictor.Decision) {
+func (m *livesMind) told(d decision) {
 	m.reports(d)
-	m.confirmed(d)
 	count, ofWrite := m.did[d.Kind], slices.Contains(livesWrites, d.Kind)
-	name := d.Kind.String()
-	ofEvictions := strings.HasPrefix(name, "Eviction") || d.Kind == evictor.PodEvicted
+	name := string(d.Kind)
+	ofEvictions := strings.HasPrefix(name, "Eviction") || d.Kind == "PodEvicted"
 	switch half := m.world.plan.Half; {
-	case d.DryRun != m.world.plan.Dry:
-		m.wrong("dry run", "%v", d)
-	case half == evictor.Lifecycle && ofEvictions && d.Taint != nil, half == evictor.TaintEviction && !ofEvictions && !slices.Contains(livesOfBoth, d.Kind):
+	case half == livesLifecycle && ofEvictions && d.Taint != nil, half == livesTaintEviction && !ofEvictions && !slices.Contains(livesOfBoth, d.Kind):
 		m.wrong("the other half decides", "%v", d)
-	case ofWrite && count == 0 && !d.DryRun:
+	case ofWrite && count == 0:
 		m.wrong("told what was not done", "%v", d)
 	case ofWrite:
 		m.did[d.Kind]--
@@ -168,6 +153,6 @@ func (m *livesMind) told(d evictor.Decision) {
 }
 
 var (
-	livesWrites = []evictor.Kind{evictor.ConditionsWritten, evictor.TaintsWritten, evictor.LabelsWritten, evictor.PodEvicted, evictor.PodMarkedNotReady}
-	livesOfBoth = []evictor.Kind{evictor.GateChanged, evictor.DomainGateChanged, evictor.Awaiting, evictor.WriteFailed}
+	livesWrites = []kind{"ConditionsWritten", "TaintsWritten", "LabelsWritten", "PodEvicted", "PodMarkedNotReady"}
+	livesOfBoth = []kind{"GateChanged", "GateChanged", "Awaiting", "WriteFailed"}
 )

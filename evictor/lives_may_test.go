@@ -8,16 +8,14 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/taints"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // What a process may do is judged when a write is about to be made. MayWrite stops every write and event (decision 4),
 // a dry run every write, and TaintEviction those of nodes.
 func (m *livesMind) mayWrite(ofNode bool) string {
 	return livesRules{
-		{"write in a dry run", m.world.plan.Dry},
 		{"write without permission", !m.process.leads && !m.world.fresh(m.process.ledAt)},
-		{"the other half writes", ofNode && m.world.plan.Half == evictor.TaintEviction},
+		{"the other half writes", ofNode && m.world.plan.Half == livesTaintEviction},
 	}.first()
 }
 
@@ -44,10 +42,8 @@ func (m *livesMind) stays(known *livesNode) string {
 	ready, _ := livesReady(known.object)
 	return livesRules{
 		{"it is held", m.held(known)},
-		{"the policy has it wait", m.world.plan.Policy && m.ruling.Pending != zone.GoOn && m.downSince.IsZero()},
 		{m.failed(known), m.failed(known) != ""},
 		{"row a failed node that loses its Ready condition leaves the queue, and its pods stay", ready == "" && !known.silent && !m.isSilent(known)},
-		{"the budget has it wait", m.waits(known)},
 		{"row an Unknown node that renews its lease keeps its pods", ready == v1.ConditionUnknown && m.silence(known) < m.grace()},
 		{"it came failed, and was not watched for a grace (decision 1)", ready == v1.ConditionFalse && known.good.IsZero() && m.world.now.Sub(known.first) < m.grace()},
 		{"row after every zone is down, nodes still failed wait one more grace", m.world.now.Sub(m.anew) < m.grace()},
@@ -56,7 +52,7 @@ func (m *livesMind) stays(known *livesNode) string {
 
 func (m *livesMind) held(known *livesNode) bool {
 	_, held := m.world.holds[known.object.Name]
-	return held && !m.world.fresh(m.world.shaken) || m.world.plan.Hold && known.object.Annotations[livesHold] != "" || m.announced(known)
+	return held && !m.world.fresh(m.world.shaken) || m.world.plan.Hold && known.object.Annotations[livesHold] != ""
 }
 
 // deadline is when the taints shown end the pod's stay, at the earliest or at the latest; zero for never. The first
@@ -129,17 +125,15 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
 		{"held node tainted", harms && m.held(known)},
 		{"wrong taint (decision 3: from the next pass or answer on)", harms && ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && known.verdict != v1.ConditionUnknown && !known.fell},
 		{"tainted without permission", fresh && !m.mayHarm(known)},
-		{"tainted against the policy", fresh && m.world.plan.Policy && m.ruling.Pending == zone.Cancel && m.downSince.IsZero()},
+		{"tainted without an answer", fresh && ready == v1.ConditionUnknown && m.unconfirmed(known)},
 		{"tainted while all are down", fresh && !m.downSince.IsZero()},
 		{"row after every zone is down, nodes still failed wait one more grace", fresh && known.good.Before(known.again) && m.world.now.Sub(known.again) < m.grace()},
 		{"row an evictor that begins to watch waits for one grace before it taints", fresh && m.early(known)},
 		{"tainted in a zone that stands", fresh && m.stands(known.domain) && m.turn[node.Name].Equal(m.world.now)},
-		{"too many failed nodes", fresh && m.full(node.Name)},
-		{"tainted beyond the budget", fresh && m.turn[node.Name].Equal(m.world.now) && m.refuses(known)},
 	}.first()
 }
 
-func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) string {
+func (m *livesMind) evicts(ref evictor.PodRef, why taints.Deadline) string {
 	known, pod, half := m.nodes[ref.Node], m.pods[ref.Name], m.world.plan.Half
 	shown := m.process.seenPods[ref.Name]
 	switch {
@@ -148,7 +142,7 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) string {
 	case known == nil || m.process.seenNodes[ref.Node] == nil || pod.Spec.NodeName != ref.Node:
 		return "evicted from another node (decision 7)"
 	}
-	foreign := m.due(m.deadline(known, pod, false, false)) && half != evictor.Lifecycle
+	foreign := m.due(m.deadline(known, pod, false, false)) && half != livesLifecycle
 	own := m.world.plan.Taints && m.due(m.deadline(known, pod, true, false))
 	return livesRules{
 		{m.mayWrite(false), m.mayWrite(false) != ""},
@@ -157,18 +151,17 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) string {
 		{"row terminating pods are left alone", pod.DeletionTimestamp != nil},
 		{"row completed and mirror pods stay", livesSpared(pod.Pod)},
 		{"evicted without permission", !m.mayHarm(known)},
-		{"the other half evicts", half == evictor.Lifecycle && why.Taint != nil},
+		{"the other half evicts", half == livesLifecycle && why.Taint != nil},
 		{"row a disruption budget delays an eviction, for longer each time", m.world.now.Before(pod.later)},
 		{"unjustified eviction", !foreign && !own && !m.timedOut(known, pod)},
 		{"unjustified eviction: " + m.stays(known), !foreign && m.stays(known) != ""},
 		{"emptied in a zone that stands", !foreign && !own && m.stands(known.domain) && !known.emptied && !known.unsure && !m.comesLate(known, pod)},
-		{"emptied beyond the budget", !foreign && !own && !known.emptied && !known.unsure && !m.comesLate(known, pod) && m.refuses(known)},
 	}.first()
 }
 
 // timedOut: without taints, PodEvictionTimeout is over.
 func (m *livesMind) timedOut(known *livesNode, pod livesPod) bool {
-	return !m.world.plan.Taints && m.world.plan.Half != evictor.TaintEviction && !livesDaemon(pod.Pod) && m.failed(known) == "" && !known.due.IsZero()
+	return !m.world.plan.Taints && m.world.plan.Half != livesTaintEviction && !livesDaemon(pod.Pod) && m.failed(known) == "" && !known.due.IsZero()
 }
 
 // comesLate: what is bound to a node after it has had its turn goes at once, as upstream does.
@@ -188,7 +181,6 @@ func (m *livesMind) marks(ref evictor.PodRef) string {
 		{"marked without a verdict", !known.silent && ready != v1.ConditionUnknown},
 		{"row pods are not marked not Ready while every zone is down", !m.downSince.IsZero()},
 		{"row an evictor that begins to watch waits for one grace before it marks", m.early(known)},
-		{"row in a partially disrupted zone, we mark the pods of only some nodes at once", m.crowded(known)},
 		{"marked twice", pod.Pod != nil && pod.UID == ref.UID && pod.marked.After(known.spoke) && !pod.marked.Before(known.first) && // row "a recreated node starts afresh"
 			(ready == v1.ConditionUnknown && m.behind.Before(pod.marked) || pod.marked.After(known.beat))}, // else the store does not show the outage before
 	}.first()

@@ -6,9 +6,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // What must have happened. livesLate is how late an eviction may be: RetryMax, and what a store that lags keeps back of a pod's binding.
@@ -17,17 +14,13 @@ const livesLate = 2 * time.Minute
 // stepped: what has to be lifted is gone within a pass, and what the taints of others evict has left.
 func (m *livesMind) stepped() {
 	w := m.world
-	m.halves()
 	for domain := range w.closed {
 		m.closed[domain] = [2]time.Time{w.shutSince[domain], w.now}
-	}
-	if m.ruling.Pending != zone.GoOn {
-		m.closed["policy"] = [2]time.Time{m.closed["policy"][0], w.now}
 	}
 	switch {
 	case !m.process.leads || m.process.blind != nil || len(m.process.lag) > 0 || w.ill() != "":
 		m.disturbed(w.ill())
-	case !w.plan.Dry:
+	default:
 		wait := 6*time.Second + w.slack // a pass, or what a conflict costs
 		for name := range m.nodes {
 			m.lifted(name, wait)
@@ -41,23 +34,19 @@ func (m *livesMind) stepped() {
 // lifted: recovery is never blocked.
 func (m *livesMind) lifted(name string, wait time.Duration) {
 	w, known, node := m.world, m.nodes[name], m.world.nodes.now[name]
-	if node == nil || m.process.seenNodes[name] != node || known.object != node || w.plan.Half == evictor.TaintEviction {
+	if node == nil || m.process.seenNodes[name] != node || known.object != node || w.plan.Half == livesTaintEviction {
 		return
 	}
 	ready, _ := livesReady(node)
 	own, _ := w.noExecute(node.Spec.Taints)
 	since, why := known.changed, ""
 	switch hold, held := w.holds[name]; {
-	case ready == v1.ConditionTrue && m.silence(known) < m.grace()-w.config.NodeMonitorPeriod:
+	case ready == v1.ConditionTrue && m.silence(known) < m.grace()-w.config.Nodes.NodeMonitorPeriod:
 		why = "Ready"
 	case held || m.held(known):
 		since, why = livesLater(since, hold), "held"
 	case !m.downSince.IsZero():
 		since, why = livesLater(since, m.downSince), "down with all zones"
-	case w.plan.Policy && m.ruling.Pending == zone.Cancel:
-		since, why = livesLater(since, w.shaken), "cancelled by the policy"
-	case !known.since[zone.Cancel].IsZero():
-		since, why = livesLater(since, known.since[zone.Cancel]), "cancelled by the budget"
 	}
 	if since = livesLater(since, m.trouble); why != "" && len(own) > 0 && w.now.Sub(since) > wait {
 		m.wrong("not lifted", "%s is %s and carries %v for %v (last trouble: %s)", name, why, own, w.now.Sub(since), m.troubles)
@@ -70,21 +59,18 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	w, pod := m.world, m.world.pods.now[name]
 	known := m.nodes[pod.Spec.NodeName]
-	if len(w.plan.gang(name)) > 0 && !inTheEnd { // it may wait for another
-		return
-	}
 	if m.process.seenPods[name] != pod || m.pods[name].Pod != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || livesSpared(pod) {
 		return
 	}
 	ready, _ := livesReady(known.object)
 	opened := livesLater(m.closed[livesAll][1], m.closed[known.domain][1])
-	released := livesLater(livesLater(livesLater(opened, known.free), m.unsettled), livesLater(m.closed["policy"][1], m.closed["lead"][1]))
-	own := inTheEnd && m.allowed(known) && ready != v1.ConditionTrue && m.downSince.IsZero() && w.plan.Half != evictor.TaintEviction
+	released := livesLater(livesLater(opened, m.unsettled), m.closed["lead"][1])
+	own := inTheEnd && ready != v1.ConditionTrue && m.downSince.IsZero() && w.plan.Half != livesTaintEviction
 	flows := own && (!m.stands(known.domain) || m.deadline(known, m.pods[name], true, false).After(released))
 	end := m.deadline(known, m.pods[name], flows, true)
 	since := livesLater(livesLater(livesLater(end, known.changed), w.touched[name]), livesLater(livesLater(m.trouble, m.askedBy[pod.UID]), opened))
-	late := w.plan.Half != evictor.Lifecycle && !end.IsZero() && w.now.Sub(since) > wait
-	turn := (!m.stands(known.domain) || known.emptied && !known.spared && m.pods[name].latest.After(released) && !m.pods[name].failed) && w.config.MaxFailedNodes == 0
+	late := w.plan.Half != livesLifecycle && !end.IsZero() && w.now.Sub(since) > wait
+	turn := !m.stands(known.domain) || known.emptied && m.pods[name].latest.After(released) && !m.pods[name].failed
 	if late || own && !w.plan.Taints && turn && !livesDaemon(pod) {
 		m.wrong("eviction late", "%s on %s should have left at %s (last trouble: %s)", name, pod.Spec.NodeName, livesSince(end), m.troubles)
 	}
@@ -92,19 +78,15 @@ func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 
 // ended judges the cluster after a long time in which nothing happened and all was well.
 func (m *livesMind) ended() {
-	if m.world.plan.Dry {
-		return
-	}
 	m.zones() // exact mode may have had no pass for long
 	for _, name := range livesKeys(m.world.nodes.now) {
-		if m.world.plan.Half != evictor.TaintEviction {
+		if m.world.plan.Half != livesTaintEviction {
 			m.endedNode(name)
 		}
 	}
 	for _, name := range livesKeys(m.world.pods.now) {
 		m.left(name, livesLate, true)
 	}
-	m.staysBehind()
 }
 
 // endedNode: conditions, taints, deprecated labels and pods not Ready say what its machine is like.
@@ -115,7 +97,7 @@ func (m *livesMind) endedNode(name string) {
 	want := map[string]v1.ConditionStatus{"dead": v1.ConditionUnknown, "notready": v1.ConditionFalse, "alive": v1.ConditionTrue}[state]
 	wanted := map[string][]string{"dead": {v1.TaintNodeUnreachable}, "notready": {v1.TaintNodeNotReady}}[state]
 	own, _ := w.noExecute(node.Spec.Taints)
-	waits := !w.plan.Taints || !m.allowed(m.nodes[name]) || !m.downSince.IsZero() || m.stands(w.plan.domain(node)) || w.config.MaxFailedNodes > 0
+	waits := !w.plan.Taints || !m.downSince.IsZero() || m.stands(w.plan.domain(node))
 	tainted := slices.Equal(own, wanted) || len(own) == 0 && waits
 	if node.Spec.Unschedulable {
 		wanted = append(wanted, v1.TaintNodeUnschedulable)

@@ -18,28 +18,20 @@ import (
 
 // ruled is told what the program's policy says.
 func (m *livesMind) ruled(ruling zone.Ruling) {
-	if ruling.Pending != zone.GoOn && m.ruling.Pending == zone.GoOn {
-		m.closed["policy"] = [2]time.Time{m.world.now, m.world.now}
-	}
-	if m.ruling = ruling; ruling.Pending == zone.Cancel {
-		for _, known := range m.nodes {
-			known.emptied = false
-		}
-	}
+	m.ruling = ruling
 }
 
 // zones notes where the rate is 0: everywhere while every zone is down (decision 6), and in small zones that are
 // partially disrupted; in large ones it is the secondary one. A node is bad when its object says so, and good when it is
 // surely alive.
 func (m *livesMind) zones() {
-	defer m.budgets()
 	config, total, bad, good := m.world.config, map[string]int{}, map[string]int{}, map[string]int{}
 	for name := range m.process.seenNodes {
 		known := m.nodes[name]
 		if known == nil {
 			return
 		}
-		if m.excluded(known) {
+		if m.world.plan.excluded(known.object) {
 			continue
 		}
 		total[known.domain]++
@@ -57,12 +49,12 @@ func (m *livesMind) zones() {
 	clear(m.partly)
 	for domain, n := range total {
 		down = down && bad[domain] == n
-		partial := good[domain] > 0 && bad[domain] > 2 && float32(bad[domain])/float32(n) >= float32(config.UnhealthyZoneThreshold)
-		m.partly[domain] = partial && n <= config.LargeClusterSizeThreshold
+		partial := good[domain] > 0 && bad[domain] > 2 && float32(bad[domain])/float32(n) >= float32(config.Nodes.UnhealthyZoneThreshold)
+		m.partly[domain] = partial && n <= config.Nodes.LargeClusterSizeThreshold
 		if partial {
 			slow[domain] = cmp.Or(m.slow[domain], m.world.now)
 		}
-		if out := n - good[domain]; out > 2 && float32(out)/float32(n) >= float32(config.UnhealthyZoneThreshold) {
+		if out := n - good[domain]; out > 2 && float32(out)/float32(n) >= float32(config.Nodes.UnhealthyZoneThreshold) {
 			perhaps[domain] = cmp.Or(m.perhaps[domain], m.world.now)
 		}
 	}
@@ -79,20 +71,6 @@ func (m *livesMind) zones() {
 	for _, known := range m.nodes {
 		known.emptied = false // it has to be emptied again
 	}
-}
-
-// full: Config.MaxFailedNodes carried our taints already when the node had its turn.
-func (m *livesMind) full(name string) bool {
-	carry := 0
-	for other, known := range m.nodes {
-		if slices.ContainsFunc(livesOwn, func(key string) bool {
-			taint, carries := known.taints[key]
-			return carries && other != name && taint.late.Before(cmp.Or(m.turn[name], m.world.now))
-		}) {
-			carry++
-		}
-	}
-	return m.world.config.MaxFailedNodes > 0 && carry >= m.world.config.MaxFailedNodes
 }
 
 // conflicted notes when a node's writes began to be too old: the turn may have come then, or only now.
@@ -112,9 +90,6 @@ func (m *livesMind) tries(node string) {
 }
 
 func (m *livesMind) tried(node string, err error) {
-	if known, turn := m.nodes[node], m.turn[node]; err == nil && known != nil && known.acts.IsZero() {
-		m.begins(known, turn.Add(-1), turn, turn)
-	}
 	if err == nil || !apierrors.IsConflict(err) {
 		delete(m.turn, node)
 	}
@@ -134,16 +109,13 @@ func (m *livesMind) evicting(ref evictor.PodRef) {
 	}
 	m.ours = true
 	if m.timedOut(known, pod) && !known.emptied && !m.comesLate(known, pod) {
-		first := m.world.now
-		if known.emptied = true; !m.behind.Before(first) {
-			first = known.due // it may have had its turn when older versions were ignored
-		} else {
+		known.unsure = false
+		if known.emptied = true; m.behind.Before(m.world.now) { // else it may have had its turn when older versions were ignored
 			m.paced(ref.Node, known.domain, true)
 		}
-		m.begins(known, m.world.now.Add(-1), first, m.world.now)
 	}
 	end := m.deadline(known, pod, true, true)
-	for _, key := range []string{livesAll, known.domain, "policy", "lead", "budget of " + ref.Node} {
+	for _, key := range []string{livesAll, known.domain, "lead"} {
 		closed := m.closed[key]
 		from := livesLater(livesLater(closed[0], m.unsettled.Add(2*m.grace())), livesLater(pod.changed, known.changed)).Add(time.Second)
 		if m.world.plan.Taints && end.After(from) && end.Before(closed[1].Add(-time.Second)) && m.released[ref.Node].Before(closed[1]) {
@@ -157,11 +129,11 @@ func (m *livesMind) evicting(ref evictor.PodRef) {
 // Each process that begins to lead brings a full bucket; two that lead at the same time each keep the pace.
 func (m *livesMind) paced(name, domain string, capped bool) {
 	config, own := m.world.config, fmt.Sprintf("p%d/%p", m.process.slot, m)
-	rates := map[string]float64{"all of " + domain: config.NodeEvictionRate, own + " of " + domain: config.NodeEvictionRate}
+	rates := map[string]float64{"all of " + domain: config.Nodes.NodeEvictionRate, own + " of " + domain: config.Nodes.NodeEvictionRate}
 	if since := m.slow[domain]; !since.IsZero() {
-		rates[fmt.Sprintf("%s of %s since %v", own, domain, since)] = config.SecondaryNodeEvictionRate
+		rates[fmt.Sprintf("%s of %s since %v", own, domain, since)] = config.Nodes.SecondaryNodeEvictionRate
 	}
-	if limit := config.MaxNodesPerSecond; limit > 0 && capped {
+	if limit := config.Nodes.MaxNodesPerSecond; limit > 0 && capped {
 		rates["all"], rates[own] = limit, limit
 	}
 	for pace, rate := range rates {
@@ -200,78 +172,25 @@ func (j *livesJudge) keeps(pace string, rate float64, at time.Time, all bool) bo
 	return true
 }
 
-// begins notes that a node was acted on, between these instants.
-func (m *livesMind) begins(known *livesNode, acts, first, last time.Time) {
-	known.acts, known.unsure, m.asked = acts, false, m.asked || acts.Before(m.world.now)
-	for i := range m.world.plan.Bounds {
-		if group, in := m.in(&m.world.plan.Bounds[i], known); in {
-			m.begun[group] = append(m.begun[group], livesBegun{known.object.Name, first, last})
-		}
-	}
-}
-
-// adopts: "taints of an earlier process count too", since when they say.
-func (m *livesMind) adopts(known *livesNode) {
-	switch carries := known.carries(m.world); {
-	case carries && known.acts.IsZero():
-		first := m.world.now
-		if known.bared.Equal(first) { // it was never seen without
-			first = livesBegin
-		}
-		for _, key := range livesOwn {
-			if taint := known.taints[key]; !taint.added.IsZero() && m.elapsed(taint.added).Before(first) {
-				first = m.elapsed(taint.added)
-			}
-		}
-		m.begins(known, m.world.now, first, m.world.now)
-	case !carries && m.world.plan.Taints && known.changed.Equal(m.world.now):
-		known.acts, known.bared = time.Time{}, m.world.now
-	}
-}
-
-// begunIn is over for what has begun in a window.
-func (m *livesMind) begunIn(in livesGroup, next *livesNode, total [2]int64) (surely, perhaps bool) {
-	now, begun, slack := m.world.now, m.begun[in], m.world.slack+time.Second
-	if next != nil {
-		begun = append(slices.Clone(begun), livesBegun{next.object.Name, now, now})
-	}
-	surelyIn, perhapsIn := map[string]bool{}, map[string]bool{}
-	for _, b := range begun {
-		if now.Sub(b.first) < in.bound.Within-slack {
-			surelyIn[b.node] = true
-		}
-		if now.Sub(b.last) < in.bound.Within+time.Minute {
-			perhapsIn[b.node] = true
-		}
-	}
-	for name, known := range m.nodes { // a turn with nothing to do begins, too
-		if group, is := m.in(in.bound, known); is && group == in && m.idle(known) {
-			perhapsIn[name] = true
-		}
-	}
-	return int64(len(surelyIn)) > in.bound.Max.Of(total[1]), int64(len(perhapsIn)) > in.bound.Max.Of(total[0])
-}
-
 // emptied is told of each eviction: without taints, one that fails ends the turn, for which another is wanted.
 func (m *livesMind) emptied(node string, err error) {
 	known := m.nodes[node]
-	if m.ours && err == nil {
-		m.podLeft(node)
-	}
 	if known == nil || err == nil || m.world.plan.Taints {
 		return
 	}
 	known.unsure = true
-	for _, begun := range m.begun {
-		for i := range begun {
-			if begun[i].node == node {
-				begun[i].first = livesBegin
-			}
-		}
-	}
 }
 
 // stands says whether the rate of a domain is 0.
 func (m *livesMind) stands(domain string) bool {
 	return m.partly[domain] || m.world.plan.Policy && m.ruling.Rate == 0
+}
+
+// unheard is how long nobody will listen: row "a gap between two passes adds at most one period to a node's silence".
+// In exact mode it adds nothing.
+func (m *livesMind) unheard() time.Duration {
+	if !m.world.plan.Exact {
+		return 0
+	}
+	return max(0, m.process.frozen.Sub(m.world.now))
 }

@@ -11,11 +11,21 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
+// livesHalf says which half of an evictor acts.
+type livesHalf int
+
+const (
+	livesBoth livesHalf = iota
+	livesLifecycle
+	livesTaintEviction
+)
+
 // livesMode is what lives are played with: each has its test.
 type livesMode struct {
 	Taints bool
 	Two    bool // two evictors, which may both lead
 	Run    bool // under Run, else under Step
+	Half   livesHalf
 }
 
 // livesPlan is a whole life: all that a seed says.
@@ -32,22 +42,15 @@ type livesPlan struct {
 
 // livesFeatures are what most lives do without.
 type livesFeatures struct {
-	Exact     bool // NodeMonitorPeriod is 0
-	Dry       bool // Options.DryRun
-	Confirms  bool // Clients.Confirmer
-	Half      evictor.Half
-	Racks     bool // Options.Domain and Excluded go by other labels
-	Hold      bool // Options.Hold goes by an annotation
-	Announced bool // Config.MaxAnnounced
-	Prefer    bool // Options.Prefer prefers the last, nobody, or panics
-	Policy    bool // Options.Policy
-	Large     bool // zones are large from 4 nodes on
-	MaxRate   float64
-	MaxFailed int
-	MaxMarked int
-	May       bool // Options.MayEvict
-	Gang      int  // Options.Together
-	livesBudget
+	Exact    bool // NodeMonitorPeriod is 0
+	Confirms bool // leases are read live
+	Racks    bool // Options.Domain and Excluded go by other labels
+	Hold     bool // Options.Hold goes by an annotation
+	Prefer   bool // Options.Prefer prefers the last, nobody, or panics
+	Policy   bool // Options.Policy
+	Large    bool // zones are large from 4 nodes on
+	MaxRate  float64
+	May      bool // a Gate answers about evictions
 }
 
 // livesEvent is one thing that happens. Its numbers mean something only within the world in which they are applied, so
@@ -100,25 +103,20 @@ func (p livesPlan) excluded(node *v1.Node) bool {
 	return excluded
 }
 
-// livesLeaveOut takes the features out of a plan that the engine under test has not.
-var livesLeaveOut = func(*livesPlan) {}
-
 func (p livesPlan) config() evictor.Config {
 	config := evictor.DefaultConfig()
-	config.TaintBasedEviction, config.Half = p.Taints, p.Half
-	config.PodEvictionTimeout = 120 * time.Second
-	config.NodeEvictionRate, config.SecondaryNodeEvictionRate = p.Rate, p.Rate/2
-	config.NodeMonitorGracePeriod = 40 * time.Second
-	config.RetryMax = 30 * time.Second
-	config.MaxNodesPerSecond, config.MaxFailedNodes = p.MaxRate, p.MaxFailed
+	config.Nodes.TaintBasedEviction = p.Taints
+	config.Nodes.PodEvictionTimeout = 120 * time.Second
+	config.Nodes.NodeEvictionRate, config.Nodes.SecondaryNodeEvictionRate = p.Rate, p.Rate/2
+	config.Nodes.NodeMonitorGracePeriod = 40 * time.Second
+	config.Nodes.RetryMax, config.Pods.RetryMax = 30*time.Second, 30*time.Second
+	config.Nodes.MaxNodesPerSecond = p.MaxRate
 	if p.Exact {
-		config.NodeMonitorPeriod = 0
+		config.Nodes.NodeMonitorPeriod = 0
 	}
 	if p.Large {
-		config.LargeClusterSizeThreshold = 4
+		config.Nodes.LargeClusterSizeThreshold = 4
 	}
-	p.believes(&config)
-	p.marks(&config)
 	return config
 }
 
@@ -146,10 +144,8 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 	if one(6) {
 		plan.Nodes, plan.Zones = 8+random.Intn(6), 3+random.Intn(5)
 	}
-	plan.Exact, plan.Dry, plan.Racks, plan.Hold, plan.Prefer, plan.Policy, plan.Large = one(4), one(20), one(5), one(4), one(5), one(5), one(5)
-	plan.Half = []evictor.Half{evictor.Lifecycle, evictor.TaintEviction, 0, 0, 0, 0, 0, 0, 0, 0}[random.Intn(10)]
-	plan.MaxRate, plan.MaxFailed = []float64{0.1, 0, 0, 0, 0, 0}[random.Intn(6)], []int{1, 2, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0}[random.Intn(12)]
-	plan.livesBudget, plan.May = newLivesBudget(rand.New(rand.NewSource(-seed))), newLivesMay(seed)
+	plan.Exact, plan.Racks, plan.Hold, plan.Prefer, plan.Policy, plan.Large = one(4), one(5), one(4), one(5), one(5), one(5)
+	plan.MaxRate, plan.May = []float64{0.1, 0, 0, 0, 0, 0}[random.Intn(6)], newLivesMay(seed)
 	for i := range plan.Skew {
 		plan.Skew[i] = []time.Duration{0, 0, 0, 30 * time.Second, -90 * time.Second, 7 * time.Minute}[random.Intn(6)]
 	}
@@ -181,10 +177,6 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 		plan.Events = append(plan.Events, livesBrake(random, plan)...)
 	}
 	livesLoses(&plan, rand.New(rand.NewSource(seed+1<<40)))
-	livesAnnounces(&plan, rand.New(rand.NewSource(seed+1<<41)))
-	plan.MaxMarked = newLivesMarks(plan, rand.New(rand.NewSource(seed+1<<42)))
-	plan.Gang = newLivesGang(rand.New(rand.NewSource(seed + 1<<43)))
-	livesLeaveOut(&plan)
 	slices.SortStableFunc(plan.Events, func(a, b livesEvent) int { return int(a.at - b.at) })
 	return plan
 }
@@ -248,10 +240,9 @@ func livesShrink(plan livesPlan, rule string, play func(livesPlan) *livesJudge) 
 	}
 	for _, simpler := range []func(*livesPlan){
 		func(p *livesPlan) { p.Two = false }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Skew = [2]time.Duration{} },
-		func(p *livesPlan) { p.Confirms = false }, func(p *livesPlan) { p.Exact = false }, func(p *livesPlan) { p.Racks = false }, func(p *livesPlan) { p.Hold = false }, func(p *livesPlan) { p.Announced = false }, func(p *livesPlan) { p.Prefer = false },
-		func(p *livesPlan) { p.Policy = false }, func(p *livesPlan) { p.Large = false }, func(p *livesPlan) { p.MaxRate = 0 }, func(p *livesPlan) { p.MaxFailed = 0 }, func(p *livesPlan) { p.MaxMarked = 0 },
-		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Gang = 0 }, func(p *livesPlan) { p.Half = evictor.Both }, func(p *livesPlan) { p.Dry = false }, func(p *livesPlan) { p.livesBudget = livesBudget{} },
-		func(p *livesPlan) { p.Exceeded = nil }, func(p *livesPlan) { p.Bounds = p.Bounds[:len(p.Bounds)/2] }, func(p *livesPlan) { p.Bounds = p.Bounds[len(p.Bounds)/2:] },
+		func(p *livesPlan) { p.Confirms = false }, func(p *livesPlan) { p.Exact = false }, func(p *livesPlan) { p.Racks = false }, func(p *livesPlan) { p.Hold = false }, func(p *livesPlan) { p.Prefer = false },
+		func(p *livesPlan) { p.Policy = false }, func(p *livesPlan) { p.Large = false }, func(p *livesPlan) { p.MaxRate = 0 },
+		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Half = livesBoth },
 	} {
 		try(simpler)
 	}

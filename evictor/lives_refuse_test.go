@@ -6,15 +6,17 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand"
+	"strings"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/taints"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/evictkit/evictkit/evictor"
 )
 
-// In some lives the program refuses evictions: Options.MayEvict. Who is refused follows from the time and the pod's UID,
+// In some lives the program refuses evictions: a Gate. Who is refused follows from the time and the pod's UID,
 // so nothing of it has to be remembered.
 
 // livesSpell is how long the program keeps to what it says of a pod.
@@ -31,7 +33,7 @@ func (w *livesWorld) refusal(pod types.UID, wall time.Time) error {
 	h := fnv.New64()
 	fmt.Fprint(h, pod, lived/livesSpell)
 	x := livesMix(h.Sum64())
-	refusal := &evictor.Refusal{Reason: fmt.Sprint("reason ", x>>8%2)}
+	refusal := &gate.Refused{Reason: fmt.Sprint("reason ", x>>8%2)}
 	if x>>16%2 == 0 {
 		refusal.Again = wall.Add(livesSpell - lived%livesSpell)
 	}
@@ -49,29 +51,16 @@ type livesRefused struct {
 }
 
 // mayEvict is the program. What is asked last may be judged like the eviction itself.
-func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why evictor.Decision) error {
+func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why taints.Deadline) error {
 	w, m := p.world, p.mind
 	w.enter()
 	defer w.mu.Unlock()
-	what, condemned := "asking about "+pod.Name, why.Pod
-	if why.With.Name != "" {
-		condemned = why.With
-		what += " with " + why.With.Name
-	}
-	if !w.plan.Dry {
-		m.may(what, func(m *livesMind) string { return m.evicts(condemned, why) })
-		m.evicting(condemned)
-	}
+	what, ref := "asking about "+pod.Name, cluster.RefOf(pod)
+	m.may(what, func(m *livesMind) string { return m.evicts(ref, why) })
+	m.evicting(ref)
 	err := w.refusal(pod.UID, p.wall())
 	w.logf("  p%d %s: %v", p.slot, what, err)
-	m.of(why.Pod, func(known *livesPod) {
-		if why.With.Name != "" { // on behalf of another, which waits
-			if known.permitted = w.now; err != nil {
-				known.permitted = time.Time{}
-				m.askedBy[condemned.UID] = livesLater(m.askedBy[condemned.UID], w.now.Add(w.config.RetryMax))
-			}
-			return
-		}
+	m.of(ref, func(known *livesPod) {
 		if w.now.Before(known.next) && m.kicked.Before(known.asked) {
 			m.wrong("asked again too soon", "%s, and not at %s", what, livesSince(known.next))
 		}
@@ -80,15 +69,15 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why evictor.Deci
 			return
 		}
 		known.permitted, known.times = time.Time{}, known.times+1
-		known.next = w.now.Add(min(w.config.RetryMax, w.config.GateInterval<<(known.times-1)))
-		var refusal *evictor.Refusal
+		known.next = w.now.Add(min(w.config.Nodes.RetryMax, w.config.Nodes.GateInterval<<(known.times-1)))
+		var refusal *gate.Refused
 		if errors.As(err, &refusal) && !refusal.Again.IsZero() {
 			known.next = w.now.Add(refusal.Again.Sub(p.wall()))
 		}
 		m.askedBy[pod.UID] = livesLater(m.askedBy[pod.UID], known.next)
 	})
-	if err != nil && !w.plan.Dry {
-		m.emptied(condemned.Node, err)
+	if err != nil {
+		m.emptied(ref.Node, err)
 	}
 	return err
 }
@@ -104,8 +93,8 @@ func (m *livesMind) forgetsRefusals(node string) {
 }
 
 // reports judges that a refusal is reported once, unless something else is reported of the pod's eviction.
-func (m *livesMind) reports(d evictor.Decision) {
-	if d.Kind == evictor.NodeVerdict && d.To == v1.ConditionTrue {
+func (m *livesMind) reports(d decision) {
+	if d.Kind == "NodeVerdict" && d.To == v1.ConditionTrue {
 		for name, known := range m.pods {
 			if known.Spec.NodeName == d.Node {
 				known.reported = ""
@@ -115,10 +104,10 @@ func (m *livesMind) reports(d evictor.Decision) {
 	}
 	m.of(d.Pod, func(known *livesPod) {
 		before := known.reported
-		if known.reported = ""; d.Kind != evictor.EvictionDelayed || d.Reason != "MayEvict" && d.Reason != "Together" {
+		if known.reported = ""; d.Kind != "EvictionDelayed" && d.Kind != "PodDelayed" || !strings.HasPrefix(d.Reason, "reason ") {
 			return
 		}
-		if known.reported = d.Reason + d.Err.Error(); before == known.reported {
+		if known.reported = string(d.Kind) + d.Reason + d.Err.Error(); before == known.reported {
 			m.wrong("told twice", "%v", d)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 )
 
 // The model, of what a process was shown and told; lives_may_test.go says what it may do then, lives_must_test.go what it
-// must, lives_pace_test.go how fast, lives_budget_test.go what a budget refuses. It follows the documentation alone: doc.go,
+// must, lives_pace_test.go how fast. It follows the documentation alone: doc.go,
 // DIFFERENCES.md (quoted as row "…") and the decisions of the design ("decision n"). Nothing is read from an evictor.
 
 // livesTaint is a NoExecute taint as a process knows it. Times are elapsed ones throughout: see livesMind.elapsed.
@@ -26,8 +26,6 @@ type livesTaint struct {
 type livesNode struct {
 	object         *v1.Node
 	domain         string    // where it counts: that of its object, from the next pass on
-	announced      time.Time // since when it was shown with an announcement
-	spared         bool      // it was, in this outage, so that it may have lost its turn
 	first, changed time.Time // when it was first shown, and as it is
 	good           time.Time // when Ready was last True, zero for never
 	spoke          time.Time // when that was last shown True or False
@@ -45,7 +43,8 @@ type livesNode struct {
 	tainted        time.Time             // since when it carries any, if it does
 	due            time.Time             // without taints: since when PodEvictionTimeout is over, zero for not
 	emptied        bool                  // without taints: it has had its turn in this outage
-	livesAllowed
+	unsure         bool                  // without taints: it may have had its turn, or given it back since an eviction failed
+	lost           time.Duration         // of its silence, at most: "when a clock without monotonic readings is set back, no time passes" (doc.go)
 }
 
 // livesPod is what a process was shown of a pod.
@@ -81,7 +80,7 @@ type livesMind struct {
 	unsettled time.Time               // when it last began to see, or was frozen until
 }
 
-func (m *livesMind) grace() time.Duration { return m.world.config.NodeMonitorGracePeriod }
+func (m *livesMind) grace() time.Duration { return m.world.config.Nodes.NodeMonitorGracePeriod }
 
 // elapsed is an instant of the API's as an age by this process's clock, taken when it is seen (decision 12).
 func (m *livesMind) elapsed(stamp time.Time) time.Time { return stamp.Add(-m.process.skew) }
@@ -112,21 +111,15 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		m.lives(known)
 	}
 	m.knowTaints(known, node)
-	if !livesAnnouncesNow(node) {
-		known.announced = time.Time{}
-	} else if known.announced.IsZero() {
-		known.announced, known.spared = now, true
-	}
 	known.object, known.changed, known.reported = node, now, known.reported || ready != "" && (ready != v1.ConditionUnknown || known.object == nil)
-	m.adopts(known)
-	if m.world.plan.Half == evictor.TaintEviction {
+	if m.world.plan.Half == livesTaintEviction {
 		known.domain = m.world.plan.domain(node) // it has no passes
 	}
 	if ready == v1.ConditionTrue || ready == v1.ConditionFalse {
 		known.spoke = now
 	}
 	if ready == v1.ConditionTrue && m.silence(known) < m.grace() {
-		known.good, known.emptied, known.spared, known.due = now, false, false, time.Time{}
+		known.good, known.emptied, known.due = now, false, time.Time{}
 	}
 }
 
@@ -174,7 +167,7 @@ func (m *livesMind) shownPod(name string, pod *v1.Pod) {
 		return
 	}
 	now, known, remembered := m.world.now, m.pods[name], false
-	if known.Pod != nil && m.world.plan.Half != evictor.Lifecycle {
+	if known.Pod != nil && m.world.plan.Half != livesLifecycle {
 		on := m.nodes[known.Spec.NodeName]
 		remembered = on != nil && len(on.taints) > 0 && !known.seen.Before(on.tainted)
 	}
@@ -225,7 +218,7 @@ func (m *livesMind) hears() time.Duration {
 	case m.slot.IsZero() || m.setBack: // no time has passed since
 		return m.listened
 	}
-	return m.listened + min(m.world.now.Sub(m.slot), m.world.config.NodeMonitorPeriod)
+	return m.listened + min(m.world.now.Sub(m.slot), m.world.config.Nodes.NodeMonitorPeriod)
 }
 
 func (m *livesMind) silence(known *livesNode) time.Duration { return m.hears() - known.heard }
@@ -234,14 +227,14 @@ func (m *livesMind) silence(known *livesNode) time.Duration { return m.hears() -
 // waits …".
 func (m *livesMind) isSilent(known *livesNode) bool {
 	age := min(m.process.wall().Sub(known.object.CreationTimestamp.Time), m.world.now.Sub(m.came))
-	return known.reported && m.silence(known) >= m.grace() || !known.reported && age >= m.world.config.NodeStartupGracePeriod
+	return known.reported && m.silence(known) >= m.grace() || !known.reported && age >= m.world.config.Nodes.NodeStartupGracePeriod
 }
 
 // mayBeSilent says whether it is, if slots that moved are taken into account, and that another replica may have written
 // Unknown where nothing was reported.
 func (m *livesMind) mayBeSilent(known *livesNode) bool {
 	ready, _ := livesReady(known.object)
-	moved := m.moved && m.silence(known) >= m.grace()-m.world.config.NodeMonitorPeriod
+	moved := m.moved && m.silence(known) >= m.grace()-m.world.config.Nodes.NodeMonitorPeriod
 	return moved || ready == v1.ConditionUnknown && m.silence(known) >= m.grace()
 }
 
@@ -273,7 +266,7 @@ func (m *livesMind) restarts() {
 // and so ends no grace. Exact mode has no slots. A clock that is set back hides how long a sleep was, and moves all slots
 // that follow by less than a period.
 func (m *livesMind) slept() (missed bool) {
-	gap, period, startup := m.world.now.Sub(m.slot), m.world.config.NodeMonitorPeriod, m.world.config.NodeStartupGracePeriod
+	gap, period, startup := m.world.now.Sub(m.slot), m.world.config.Nodes.NodeMonitorPeriod, m.world.config.Nodes.NodeStartupGracePeriod
 	if first := m.slot.IsZero(); first || m.world.plan.Exact {
 		m.listens()
 		return false
@@ -290,7 +283,7 @@ func (m *livesMind) slept() (missed bool) {
 
 // listens is called for each pass; the end of a freeze is one.
 func (m *livesMind) listens() {
-	if period := m.world.config.NodeMonitorPeriod; m.slot.IsZero() {
+	if period := m.world.config.Nodes.NodeMonitorPeriod; m.slot.IsZero() {
 		m.slot = m.world.now
 	} else if slots := m.world.now.Sub(m.slot) / max(period, 1); slots > 0 { // passes that come late keep to their grid
 		m.slot, m.listened = m.slot.Add(slots*period), m.listened+period
@@ -317,7 +310,7 @@ func (m *livesMind) passed() {
 		}
 		if m.process.blind == nil {
 			known.fell, known.silent = false, known.silent || m.isSilent(known) && !missed
-			if known.verdict = ready; m.isSilent(known) && !m.unconfirmed(known) && m.silence(known)-known.lost >= m.grace()+m.world.config.NodeMonitorPeriod { // surely
+			if known.verdict = ready; m.isSilent(known) && !m.unconfirmed(known) && m.silence(known)-known.lost >= m.grace()+m.world.config.Nodes.NodeMonitorPeriod { // surely
 				known.verdict = v1.ConditionUnknown
 			}
 		}
@@ -333,7 +326,7 @@ func (m *livesMind) timesOut(known *livesNode) {
 	if ready == v1.ConditionFalse {
 		since = cmp.Or(known.good, known.first)
 	}
-	age, timeout := m.process.wall().Sub(known.object.CreationTimestamp.Time), m.world.config.PodEvictionTimeout
+	age, timeout := m.process.wall().Sub(known.object.CreationTimestamp.Time), m.world.config.Nodes.PodEvictionTimeout
 	if m.failed(known) == "" && known.due.IsZero() && (m.world.now.Sub(since) >= timeout || !known.reported && m.silence(known) >= m.grace() && age >= timeout) {
 		known.due = m.world.now
 	}

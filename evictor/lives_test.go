@@ -1,6 +1,7 @@
 package evictor_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -19,6 +20,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -40,6 +43,9 @@ var (
 
 func TestLivesTainting(t *testing.T) { livesTest(t, 400, livesMode{Taints: true}) }
 func TestLivesDirect(t *testing.T)   { livesTest(t, 300, livesMode{}) }
+func TestLivesOfHalves(t *testing.T) {
+	livesTest(t, 200, livesMode{Taints: true, Half: livesLifecycle}, livesMode{Half: livesLifecycle}, livesMode{Taints: true, Half: livesTaintEviction})
+}
 func TestLivesTwoLeaders(t *testing.T) {
 	livesTest(t, 200, livesMode{Taints: true, Two: true}, livesMode{Two: true})
 }
@@ -144,9 +150,7 @@ func (w *livesWorld) second(second time.Duration) {
 		w.happens(event)
 	}
 	for _, p := range w.processes {
-		if p.catchUp(); w.plan.Exact && second%(10*time.Second) == 0 {
-			p.mind.budgets() // it is asked in each Step, and the next pass may be far
-		}
+		p.catchUp()
 	}
 	w.judge.split = w.judge.split || len(w.processes) == 2 && w.processes[0].leads && w.processes[1].leads
 }
@@ -191,12 +195,12 @@ func (p *livesProcess) step() {
 		}
 	}()
 	p.fed = false
+	if p.reader != nil {
+		p.reader.Once(context.Background())
+	}
 	next, err := p.evictor.Step(context.Background())
 	if err != nil {
 		p.mind.wrong("Step failed", "%v", err)
-	}
-	if _, err := p.evictor.States(); err != nil {
-		p.mind.wrong("its rooms disagree", "%v", err)
 	}
 	p.next = next
 	p.mind.stepped()
@@ -228,18 +232,14 @@ func (w *livesWorld) newProcess(slot int, skew time.Duration) *livesProcess {
 func (w *livesWorld) start(p *livesProcess) {
 	var err error
 	p.starting = true
-	clients := evictor.Clients{Nodes: p, Pods: p, NodeWriter: p, PodWriter: p, EventSink: p}
-	if w.plan.Confirms {
-		clients.Confirmer = p
-	}
-	p.evictor, err = evictor.New(w.config, clients, p.options())
+	p.evictor, err = newLivesEvictor(p)
 	p.starting = false
 	if err != nil {
 		w.judge.wrong("New failed", "%v", err)
 		return
 	}
 	for _, name := range livesKeys(w.holds) {
-		p.evictor.Hold(name, "held")
+		p.evictor.hold(name)
 	}
 	for _, domain := range livesKeys(w.shutBy) {
 		for _, reason := range livesKeys(w.shutBy[domain]) {
@@ -266,6 +266,9 @@ func (p *livesProcess) run() {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		if p.reader != nil {
+			go p.reader.Run(ctx)
+		}
 		_ = p.evictor.Run(ctx)
 	}()
 	p.cancel, p.stop = cancel, func() { <-ended }
@@ -299,29 +302,29 @@ func (p *livesProcess) options() evictor.Options {
 		return nil
 	}
 	options := evictor.Options{
-		Clock: livesClock{p: p}, DryRun: w.plan.Dry,
-		MayWrite: permitted(func() error {
+		Clock: livesClock{p: p},
+		Gate: gate.All(mayWrite(permitted(func() error {
 			if !p.leads {
 				return errors.New("not the leader")
 			}
 			return nil
-		}),
-		MayHarm:   permitted(func() error { return fence(livesAll) }),
-		MayHarmIn: func(domain zone.Key) error { return permitted(func() error { return fence(domain.Zone) })() },
-		OnPass: func(time.Duration) {
-			w.enter()
-			defer w.mu.Unlock()
-			p.mind.passed()
-			p.mind.setBack = false
-		},
-		Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+		})), mayHarmIn(func(domain zone.Key) error {
+			return permitted(func() error { return cmp.Or(fence(livesAll), fence(domain.Zone)) })()
+		}), p.paused),
+		Observer: evictor.Observers{observe(func(d decision) {
 			w.enter()
 			defer w.mu.Unlock()
 			w.logf("    p%d %s", p.slot, d)
 			p.mind.told(d)
-		}),
+		}), evictor.Observe(func(d evictor.NodeDecision) {
+			if d.Kind == nodelifecycle.Passed {
+				w.enter()
+				defer w.mu.Unlock()
+				p.mind.passed()
+				p.mind.setBack = false
+			}
+		}, nil)},
 	}
-	w.plan.into(&options)
 	if w.plan.Racks {
 		options.Domain = func(node *v1.Node) zone.Key { return zone.Key{Zone: w.plan.domain(node)} }
 		options.Excluded = w.plan.excluded
@@ -340,10 +343,7 @@ func (p *livesProcess) options() evictor.Options {
 		}
 	}
 	if w.plan.May {
-		options.MayEvict = p.mayEvict
-	}
-	if w.plan.Gang > 0 {
-		options.Together = w.plan.together
+		options.Gate = gate.All(options.Gate, mayEvict(p.mayEvict))
 	}
 	if w.plan.Policy {
 		options.Policy = zone.PolicyFunc(p.decide)
@@ -354,14 +354,14 @@ func (p *livesProcess) options() evictor.Options {
 // decide is a zone policy that asks at every pass what the world says.
 func (p *livesProcess) decide(s zone.Situation) zone.Ruling {
 	w := p.world
-	ruling := zone.DisruptionPolicy{EvictionRate: w.config.NodeEvictionRate, SecondaryEvictionRate: w.config.SecondaryNodeEvictionRate,
-		LargeZoneThreshold: w.config.LargeClusterSizeThreshold, UnhealthyThreshold: w.config.UnhealthyZoneThreshold}.Decide(s)
+	ruling := zone.DisruptionPolicy{EvictionRate: w.config.Nodes.NodeEvictionRate, SecondaryEvictionRate: w.config.Nodes.SecondaryNodeEvictionRate,
+		LargeZoneThreshold: w.config.Nodes.LargeClusterSizeThreshold, UnhealthyThreshold: w.config.Nodes.UnhealthyZoneThreshold}.Decide(s)
 	if !p.starting { // by whoever has the world
 		w.enter()
 		defer w.mu.Unlock()
 	}
 	ruling.Rate *= w.ruling.Rate
-	ruling.Pending, ruling.AskAfter = w.ruling.Pending, time.Second
+	ruling.AskAfter = time.Second
 	p.mind.ruled(w.ruling)
 	return ruling
 }

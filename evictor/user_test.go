@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/gate"
-	evictor "github.com/evictkit/evictkit/evictor/internal/thin"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
@@ -83,8 +83,7 @@ func (w *world) UpdateTaints(_ context.Context, node *v1.Node, change taints.Cha
 }
 func (w *world) UpdateLabels(context.Context, *v1.Node, map[string]string) error { return nil }
 func (w *world) MarkNotReady(context.Context, evictor.PodRef) error              { return nil }
-func (w *world) Delete(_ context.Context, pod evictor.PodRef) error              { return w.evicted(pod) }
-func (w *world) Evict(_ context.Context, pod evictor.PodRef, _ tainteviction.Decision) error {
+func (w *world) Evict(_ context.Context, pod evictor.PodRef, _ taints.Deadline) error {
 	return w.evicted(pod)
 }
 

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -98,10 +98,10 @@ func TestAPodObjectHasATimeAndItsAnnotations(t *testing.T) {
 	require.Equal(t, map[string]string{"keep": "true"}, pod.Annotations)
 	c.Fail("a-0")
 	c.Advance(3 * time.Minute)
-	due := c.Evictor().Evictions()[0].Due
+	due := c.Evictor().Pods().Evictions()[0].Due
 	c.Restart()
 	c.Advance(2 * time.Minute)
-	require.Equal(t, due, c.Evictor().Evictions()[0].Due)
+	require.Equal(t, due, c.Evictor().Pods().Evictions()[0].Due)
 }
 
 func TestPeriodsOfZeroAreRefused(t *testing.T) {
@@ -154,19 +154,26 @@ func TestAPodOnASilentNodeIsTerminatingSinceItWasDeleted(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestLabels are given to nodes and pods as they are laid out and while they run, and a budget reads those of nodes: of a pool of 20
-// a tenth may be tainted.
+// TestLabels are given to nodes and pods as they are laid out and while they run, and a Gate reads those of nodes: two of a pool may
+// be tainted.
 func TestLabels(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("r:a", 20), evictortest.PodsPerNode(1),
 		evictortest.NodeLabels(func(string) map[string]string { return map[string]string{"pool": "gpu"} }),
 		evictortest.PodLabels(func(pod string) map[string]string { return map[string]string{"of": pod} }))
-	pool := func(m evictor.Member) (string, bool) { value, has := m.Labels["pool"]; return value, has }
-	b, err := budget.New(budget.Config[string, evictor.Member]{
-		Dimensions: map[string]func(evictor.Member) (string, bool){"pool": pool}, Clock: c.Clock(),
-		Bounds: []budget.Bound{{Name: "a tenth", Per: "pool", Of: budget.Acting, Max: budget.Percent(10)}},
-	})
-	require.NoError(t, err)
-	c.Start(evictor.DefaultConfig(), evictor.Options{Budget: b})
+	turns := 0
+	c.Start(evictor.DefaultConfig(), evictor.Options{Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+		if act.Do != gate.Turn {
+			return nil
+		}
+		if node, _ := c.Clients().Nodes.Node(act.Node); node.Labels["pool"] == "" {
+			return nil
+		}
+		if turns == 2 {
+			return &gate.Refused{Reason: "two are enough"}
+		}
+		turns++
+		return nil
+	})})
 	failed := []string{"a-0", "a-1", "a-2", "a-3", "a-4"}
 	c.Fail(failed...)
 	tainted := func() (n int) {
@@ -190,7 +197,7 @@ func TestLabels(t *testing.T) {
 	c.LabelNode("a-4", map[string]string{"rack": "7"})
 	require.Equal(t, "gpu", before["pool"], "what was handed out stays as it is")
 	require.NotContains(t, node("a-4"), "pool")
-	require.Equal(t, 3, tainted(), "no bound applies to a node outside of all pools")
+	require.Equal(t, 3, tainted(), "the node has left the pool")
 	c.Relabel("a-4", zone.Key{Zone: "b"})
 	require.Equal(t, []string{"7", "b", ""}, []string{node("a-4")["rack"], node("a-4")[v1.LabelTopologyZone], node("a-4")[v1.LabelTopologyRegion]})
 

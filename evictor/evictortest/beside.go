@@ -7,15 +7,21 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/leases"
 )
 
-// Feed tells your own controller, from now on, about every node, pod and lease that changes. An evictor with this
+// Feed tells your own controller, from now on, about every node, pod and lease that changes, and reads leases for it if it is a
+// leases.Judge. An evictor with this
 // cluster's Clients needs no Feed. A second Feed of the same target changes nothing.
 func (c *Cluster) Feed(to evictor.Target) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !slices.Contains(c.feeds, to) {
-		c.feeds = append(c.feeds, to)
+	if slices.Contains(c.feeds, to) {
+		return
+	}
+	c.feeds = append(c.feeds, to)
+	if judge, ok := to.(leases.Judge); ok {
+		c.readers = append(c.readers, &leases.Reader{Judge: judge, Read: c.readLease, Clock: c.clock, AtOnce: 1})
 	}
 }
 
@@ -25,7 +31,7 @@ type source struct {
 	cluster *Cluster
 }
 
-func (s source) Feed(to evictor.Target, _ evictor.Config) error {
+func (s source) Feed(to evictor.Target) error {
 	s.cluster.Feed(to)
 	return nil
 }

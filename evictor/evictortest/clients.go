@@ -9,20 +9,20 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/leases"
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Clients returns the cluster as clients for an evictor, including a Source that feeds it and a Confirmer that reads
-// leases.
+// Clients returns the cluster as clients for an evictor, including a Source that feeds it and, if
+// it is a leases.Judge, reads leases for it.
 func (c *Cluster) Clients() evictor.Clients {
-	return evictor.Clients{Nodes: (*stores)(c), Pods: (*stores)(c), NodeWriter: (*writers)(c), PodWriter: (*writers)(c), Source: source{c.api.Source, c}, Confirmer: (*leases)(c)}
+	return evictor.Clients{Nodes: (*stores)(c), Pods: (*stores)(c), NodeWriter: (*writers)(c), PodWriter: (*writers)(c), Source: source{c.api.Source, c}}
 }
 
-// stores, writers and leases are the cluster's client interfaces.
+// stores and writers are the cluster's client interfaces.
 type (
 	stores  Cluster
 	writers Cluster
-	leases  Cluster
 )
 
 func (s *stores) Synced() bool { return true }
@@ -65,8 +65,8 @@ func (s *stores) PodsOnNode(node string, visit func(*v1.Pod) bool) {
 	slices.Values(pods)(visit)
 }
 
-func (l *leases) Confirm(ctx context.Context, suspect evictor.Suspect) (evictor.Answer, error) {
-	c := (*Cluster)(l)
+// readLease reads a node's lease live.
+func (c *Cluster) readLease(ctx context.Context, node string) (leases.Lease, error) {
 	c.mu.Lock()
 	latency := c.latency
 	c.mu.Unlock()
@@ -74,9 +74,9 @@ func (l *leases) Confirm(ctx context.Context, suspect evictor.Suspect) (evictor.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := cmp.Or(c.unread, c.down); err != nil {
-		return evictor.Unanswered, err
+		return leases.Lease{}, err
 	}
-	return c.api.Confirmer.Confirm(ctx, suspect)
+	return c.world.ReadLease(ctx, node)
 }
 
 func (w *writers) write(kind, object string, write func() error) error {
@@ -101,17 +101,8 @@ func (w *writers) UpdateLabels(ctx context.Context, node *v1.Node, labels map[st
 	return w.write("labels", node.Name, func() error { return w.api.NodeWriter.UpdateLabels(ctx, node, labels) })
 }
 
-func (w *writers) Evict(ctx context.Context, pod evictor.PodRef, why evictor.Decision) error {
+func (w *writers) Evict(ctx context.Context, pod evictor.PodRef, why taints.Deadline) error {
 	return w.write("evict", pod.PodKey.String(), func() error { return w.api.PodWriter.Evict(ctx, pod, why) })
-}
-
-func (w *writers) CheckEviction(ctx context.Context, pod evictor.PodRef, why evictor.Decision) error {
-	return w.write("checkEviction", pod.PodKey.String(), func() error {
-		if checks, ok := w.api.PodWriter.(evictor.EvictionChecker); ok { // that of every World is one
-			return checks.CheckEviction(ctx, pod, why)
-		}
-		return nil
-	})
 }
 
 func (w *writers) MarkNotReady(ctx context.Context, pod evictor.PodRef) error {

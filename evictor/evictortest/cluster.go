@@ -1,6 +1,7 @@
 package evictortest
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +15,8 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/explain"
+	"github.com/evictkit/evictkit/evictor/leases"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/taints"
@@ -46,7 +49,9 @@ type Cluster struct {
 	unread  error // what reading a lease fails with
 	latency time.Duration
 	feeds   []evictor.Target
+	readers []*leases.Reader // for those of them that judge nodes
 	evictor *evictor.Evictor
+	why     *explain.Ring // its decisions
 	config  evictor.Config
 	options evictor.Options
 	driven  []*driven // the evictor, if it was started, and then the others
@@ -160,7 +165,7 @@ func New(t TB, options ...Option) *Cluster {
 	})
 	c.must(err)
 	c.world, c.api = world, world.Clients()
-	c.must(c.api.Source.Feed((*feeds)(c), evictor.Config{}))
+	c.must(c.api.Source.Feed((*feeds)(c)))
 	for node := range c.api.Nodes.Nodes {
 		c.known[node.Name] = true
 	}
@@ -266,12 +271,22 @@ func (c *Cluster) begin() *evictor.Evictor {
 	options := c.options
 	options.Clock = c.clock
 	observer := options.Observer
-	options.Observer = evictor.ObserverFunc(func(d evictor.Decision) {
+	why := explain.New(remembered)
+	options.Observer = evictor.Observe(func(d evictor.NodeDecision) {
+		why.ObserveNode(d)
 		c.mu.Lock()
-		c.world.Observe(d)
+		c.world.ObserveNode(d)
 		c.mu.Unlock()
 		if observer != nil {
-			observer.Observe(d)
+			observer.ObserveNode(d)
+		}
+	}, func(d evictor.PodDecision) {
+		why.ObservePod(d)
+		c.mu.Lock()
+		c.world.ObservePod(d)
+		c.mu.Unlock()
+		if observer != nil {
+			observer.ObservePod(d)
 		}
 	})
 	e, err := evictor.New(c.config, c.Clients(), options)
@@ -279,9 +294,10 @@ func (c *Cluster) begin() *evictor.Evictor {
 	c.mu.Lock()
 	if before := c.evictor; before != nil {
 		c.feeds = slices.DeleteFunc(c.feeds, func(fed evictor.Target) bool { return fed == before })
+		c.readers = slices.DeleteFunc(c.readers, func(r *leases.Reader) bool { return r.Judge == leases.Judge(before) })
 		c.driven = c.driven[1:]
 	}
-	c.evictor, c.driven = e, slices.Concat([]*driven{{step: e.Step}}, c.driven)
+	c.why, c.evictor, c.driven = why, e, slices.Concat([]*driven{{step: e.Step}}, c.driven)
 	c.mu.Unlock()
 	c.step()
 	return e
@@ -294,11 +310,29 @@ func (c *Cluster) Evictor() *evictor.Evictor {
 	return c.evictor
 }
 
+// remembered is how many decisions Explain looks back on.
+const remembered = 4096
+
+// Explain returns what the evictor has decided since it was started about a node, by its name, or about a pod, by name or
+// namespace/name, oldest first; nothing before Start. It remembers the last 4096 decisions.
+func (c *Cluster) Explain(key string) []explain.Entry {
+	c.mu.Lock()
+	why := c.why
+	c.mu.Unlock()
+	if why == nil {
+		return nil
+	}
+	return why.Explain(key)
+}
+
 func (c *Cluster) step() {
 	c.t.Helper()
 	c.mu.Lock()
-	all := slices.Clone(c.driven)
+	all, readers := slices.Clone(c.driven), slices.Clone(c.readers)
 	c.mu.Unlock()
+	for _, reader := range readers {
+		reader.Once(context.Background())
+	}
 	for _, d := range all {
 		c.stepDriven(d)
 	}

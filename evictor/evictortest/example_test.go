@@ -33,7 +33,7 @@ func ExampleCluster() {
 	cluster.Fail("a-0")
 	cluster.Advance(6 * time.Minute)
 	fmt.Println(cluster.Evicted())
-	for _, d := range cluster.Evictor().Explain("default/a-0-p0") {
+	for _, d := range cluster.Explain("a-0-p0") {
 		fmt.Println(d)
 	}
 	// Output:

@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Ring keeps the last decisions, except that a pass was made. Make one with New. Its methods may be called from any
+// Ring keeps the last decisions, except that a pass was made and that a turn was served. Make one with New. Its methods may be called from any
 // goroutine.
 type Ring struct {
 	mu     sync.Mutex
@@ -24,7 +24,9 @@ func New(size int) *Ring { return &Ring{size: size, zones: make(map[string]zone.
 
 // ObserveNode implements nodelifecycle.Observer.
 func (r *Ring) ObserveNode(d nodelifecycle.Decision) {
-	if d.Kind != nodelifecycle.Passed {
+	switch {
+	case d.Kind == nodelifecycle.Passed, d.Kind == nodelifecycle.TurnEnded && d.Reason == "Served": // its write says so
+	default:
 		r.add(Node(d))
 	}
 }

@@ -13,9 +13,14 @@ import (
 // ErrPaused is what the errors of a Pause wrap.
 var ErrPaused = errors.New("paused")
 
-// Leader refuses every act while leads returns an error.
+// Leader refuses writes while leads returns an error. As every act needs a write, nothing is done meanwhile.
 func Leader(leads func() error) Gate {
-	return Func(func(context.Context, Act) error { return refused("NotLeading", leads()) })
+	return Func(func(_ context.Context, act Act) error {
+		if act.Do != Write {
+			return nil
+		}
+		return refused("NotLeading", leads())
+	})
 }
 
 // Breaker refuses harm while trips returns an error.

@@ -196,6 +196,8 @@ func faults(clients Clients, opts Options) (errs field.ErrorList) {
 		}
 	}
 	errs = append(errs, absent.Faults(at.Child("source"), clients.Source)...)
-	errs = append(errs, absent.Faults(field.NewPath("options", "clock"), opts.Clock)...)
-	return append(errs, absent.Faults(field.NewPath("options", "policy"), opts.Policy)...)
+	for name, value := range map[string]any{"clock": opts.Clock, "observer": opts.Observer, "gate": opts.Gate, "policy": opts.Policy} {
+		errs = append(errs, absent.Faults(field.NewPath("options", name), value)...)
+	}
+	return errs
 }

@@ -30,7 +30,7 @@ func TestUnhealthyPodEvictionPolicy(t *testing.T) {
 			MinAvailable: &least, UnhealthyPodEvictionPolicy: c.policy, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}},
 		}
 		s := Scenario{Until: 20 * time.Minute, Zones: appX(4), ReplaceAfter: -1}
-		s.AskBudgets, s.Config = true, configured(func(c *evictor.Config) { c.NodeEvictionRate = 1 })
+		s.AskBudgets, s.Config = true, configured(func(c *evictor.Config) { c.Nodes.NodeEvictionRate = 1 })
 		s.Events = []Event{{At: time.Minute, Fail: named("a-000")}}
 		cluster := newCluster(clockOf(nil))
 		require.NoError(t, cluster.AddBudget("default", "x", spec))

@@ -47,7 +47,9 @@ func TestCheckPasses(t *testing.T) {
 	s := sound()
 	s.ReplaceAfter = 0
 	s.LeaseInterval, s.StatusInterval, s.LeasesTogether = time.Second, time.Second, true
-	s.Config = configured(func(c *evictor.Config) { c.NodeMonitorPeriod, c.NodeEvictionRate, c.UnhealthyZoneThreshold = 0, 0, 1 })
+	s.Config = configured(func(c *evictor.Config) {
+		c.Nodes.NodeMonitorPeriod, c.Nodes.NodeEvictionRate, c.Nodes.UnhealthyZoneThreshold = 0, 0, 1
+	})
 	at := func(minutes time.Duration, e Event) {
 		e.At = minutes * time.Minute
 		s.Events = append(s.Events, e)
@@ -114,7 +116,9 @@ func TestCheckFaults(t *testing.T) {
 		{"durations", func(s *Scenario) { s.LeaseInterval, s.StatusInterval = -5, -6 }, []string{
 			"leaseInterval: -5ns is negative", "statusInterval: -6ns is negative",
 		}},
-		{"config", func(s *Scenario) { s.Config = configured(func(c *evictor.Config) { c.NodeEvictionRate = math.NaN() }) }, []string{
+		{"config", func(s *Scenario) {
+			s.Config = configured(func(c *evictor.Config) { c.Nodes.NodeEvictionRate = math.NaN() })
+		}, []string{
 			"config: nodeEvictionRate: Invalid value: NaN: must be a finite number of at least 0",
 		}},
 

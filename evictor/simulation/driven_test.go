@@ -36,7 +36,7 @@ func TestAProgramMovesTime(t *testing.T) {
 	w, clock := driven(t, nil)
 	e, err := w.NewEvictor(evictor.Options{})
 	require.NoError(t, err)
-	require.NoError(t, w.Clients().Source.Feed(e, w.Config()))
+	require.NoError(t, w.Clients().Source.Feed(e))
 	require.NoError(t, w.Do(simulation.Event{Fail: &simulation.Nodes{Names: []string{"a"}}}))
 	renewals, reports := 0, 0
 	for {
@@ -91,7 +91,7 @@ func TestObjectsAreAddedAndChange(t *testing.T) {
 	var happened []string
 	w, _ := driven(t, &happened)
 	mine := &target{}
-	require.NoError(t, w.Clients().Source.Feed(mine, evictor.Config{}))
+	require.NoError(t, w.Clients().Source.Feed(mine))
 	*mine = target{}
 
 	require.NoError(t, w.Add(node("d", "y", nil)))

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // randomEvents makes a scenario that uses every action and field. It need not make sense.
@@ -22,7 +23,7 @@ func randomEvents(seed int64) Scenario {
 	r := rand.New(rand.NewSource(seed))
 	s := Scenario{Until: 30 * time.Minute, ReplaceAfter: time.Duration(r.Intn(20)) * time.Second}
 	s.AskBudgets = r.Intn(2) == 0
-	s.Config = configured(func(c *evictor.Config) { c.NodeEvictionRate = []float64{0.1, 1, 10}[r.Intn(3)] })
+	s.Config = configured(func(c *evictor.Config) { c.Nodes.NodeEvictionRate = []float64{0.1, 1, 10}[r.Intn(3)] })
 	for i, name := range []string{"a", "b"} {
 		z := Zone{Name: name, Nodes: 2 + r.Intn(5), PodsPerNode: r.Intn(4), DaemonSetPodsPerNode: r.Intn(2), TolerationSeconds: ptr(TolerationSeconds(r.Intn(120)))}
 		z.Labels = map[string]string{"pool": []string{"x", "y"}[r.Intn(2)]}
@@ -213,11 +214,11 @@ func TestRandomEvents(t *testing.T) {
 		for range 2 {
 			c := underBudgets(t)
 			s.Progress = func(time.Duration) { recount(t, c) }
-			lines, _ := playOn(t, c, s, observing(func(d evictor.Decision) {
+			lines, _ := playOn(t, c, s, observing(nil, func(d evictor.PodDecision) {
 				switch d.Kind {
-				case evictor.PodEvicted:
+				case tainteviction.PodEvicted:
 					evictions++
-				case evictor.EvictionDelayed:
+				case tainteviction.EvictionDelayed:
 					refused++
 					require.True(t, s.AskBudgets || d.Reason != "DisruptionBudget")
 				}

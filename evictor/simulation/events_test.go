@@ -187,7 +187,7 @@ func TestEvictionAPI(t *testing.T) {
 	evicted := func(api bool, most int) *Report {
 		s := Scenario{Until: 20 * time.Minute, Zones: appX(4), ReplaceAfter: -1}
 		s.AskBudgets = api
-		s.Config = configured(func(c *evictor.Config) { c.NodeEvictionRate = 1 })
+		s.Config = configured(func(c *evictor.Config) { c.Nodes.NodeEvictionRate = 1 })
 		s.Events = []Event{{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "k", Effect: "NoExecute"}}}
 		_, _, r := told(t, budgeted(t, most), s)
 		return r

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/budget"
+	"github.com/evictkit/evictkit/evictor/explain"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -61,7 +63,7 @@ func ExamplePlay_settings() {
 	for _, rate := range []float64{0.1, 1} {
 		scenario := lostZone()
 		scenario.Config = evictor.DefaultConfig()
-		scenario.Config.NodeEvictionRate = rate
+		scenario.Config.Nodes.NodeEvictionRate = rate
 		report, err := simulation.Play(context.Background(), scenario)
 		if err != nil {
 			log.Fatal(err)
@@ -94,30 +96,33 @@ func ExampleWorld_NewEvictor() {
 	// evicted: 10
 }
 
-// Your own budget, on the clock of the world, and an observer that prints its refusals.
+// A Gate that lets five nodes be tainted, and an observer that prints its refusals.
 func ExampleWorld_Clock() {
 	report, err := simulation.Play(context.Background(), lostZone(), func(w *simulation.World) (simulation.Controller, error) {
-		few, err := budget.New(budget.Config[string, evictor.Member]{
-			Clock:  w.Clock(),
-			Bounds: []budget.Bound{{Name: "five nodes", Of: budget.Acting, Max: budget.Count(5)}},
+		turns, refused := 0, 0
+		few := gate.Func(func(_ context.Context, act gate.Act) error {
+			if act.Do != gate.Turn {
+				return nil
+			}
+			if turns == 5 {
+				return &gate.Refused{Reason: "five nodes are enough", Again: w.Clock().Now().Add(time.Hour)}
+			}
+			turns++
+			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
-		refused := 0
-		return w.NewEvictor(evictor.Options{Budget: few, Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-			if d.Kind == evictor.TurnRefused {
+		return w.NewEvictor(evictor.Options{Gate: few, Observer: evictor.Observe(func(d evictor.NodeDecision) {
+			if d.Kind == nodelifecycle.TurnRefused {
 				if refused++; refused == 1 {
-					fmt.Println(d)
+					fmt.Println(explain.Node(d))
 				}
 			}
-		})})
+		}, nil)})
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("evicted:", report.Evicted)
 	// Output:
-	// 00:06:35 node a-005: its turn is refused: budget "five nodes" allows at most 5: 6 is too many
+	// 00:06:35 node a-005: its turn is refused: five nodes are enough
 	// evicted: 50
 }

@@ -13,6 +13,8 @@ type naiveMarks struct {
 	left  map[string]bool          // of these, those that are evicted at the same instant
 	set   map[string]string        // of all pods that ever were
 	times []time.Duration
+	ended map[string]int // by evictions at this instant, by set: the marks of an instant come before
+	at    time.Duration
 	most  int
 	ofSet map[string]*WorkloadReport
 	lives int // marks on live nodes, whose kubelets repair them when they next report
@@ -20,13 +22,20 @@ type naiveMarks struct {
 
 // follow looks at the pods after something has happened.
 func (k *naiveMarks) follow(m *naive, l *timeline.Line) {
+	if k.at != m.at || k.ended == nil {
+		k.at, k.ended = m.at, make(map[string]int)
+	}
 	if l.Kind == timeline.KindPodNotReady {
 		p := m.pods[l.Pod]
 		if count(&k.lives, p == nil || !m.nodes[l.Node].silent); p == nil { // evicted at the same instant, from a live node
 			return
 		}
 		k.since[l.Pod], k.set[l.Pod] = m.at, p.set
-		k.most = max(k.most, len(k.since))
+		all := len(k.since)
+		for _, n := range k.ended {
+			all += n
+		}
+		k.most = max(k.most, all)
 	}
 	now := make(map[string]int)
 	for name, since := range k.since {
@@ -37,12 +46,18 @@ func (k *naiveMarks) follow(m *naive, l *timeline.Line) {
 		case gone:
 			k.end(m, name)
 			delete(k.since, name)
+			if l.Kind == timeline.KindEvict {
+				k.ended[k.set[name]]++
+			}
 			continue
 		}
 		now[k.set[name]]++
 	}
 	for set, n := range now {
 		w := k.workload(set)
+		if l.Kind == timeline.KindPodNotReady && k.set[l.Pod] == set {
+			n += k.ended[set]
+		}
 		w.MostEndpointsGone = max(w.MostEndpointsGone, n)
 	}
 }

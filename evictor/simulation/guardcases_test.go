@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/internal/guardcases"
 )
@@ -48,7 +47,7 @@ func TestTheGuardIsPlayedByItsRules(t *testing.T) {
 			play(t, s, func(w *simulation.World) (simulation.Controller, error) {
 				began := w.Clock().Now()
 				heard = &observed{since: func() time.Duration { return w.Clock().Since(began) }}
-				require.NoError(t, w.Clients().Source.Feed(heard, evictor.Config{}))
+				require.NoError(t, w.Clients().Source.Feed(heard))
 				return stepping(func(*simulation.World, time.Duration) (time.Duration, error) { return 0, nil })(w)
 			})
 			require.Empty(t, c.Fault(heard.told))

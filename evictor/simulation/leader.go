@@ -139,16 +139,6 @@ func (p *player) mayWrite() error {
 	return nil
 }
 
-// leads returns what permits writes: the program's own word, and the leadership.
-func (w *World) leads(mine func() error) func() error {
-	return func() error {
-		if err := w.player.mayWrite(); err != nil || mine == nil {
-			return err
-		}
-		return mine()
-	}
-}
-
 // stepWorld steps the controllers, if there are any.
 func (p *player) stepWorld(ctx context.Context) (next time.Time, err error) {
 	if p.leader.vacant && p.leader.process {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/leases"
 )
 
 // held is a renewal that the watch shows at a later time.
@@ -48,13 +49,53 @@ func (c *cluster) show() {
 	}
 }
 
-// Confirm implements evictor.Confirmer: it reads the lease as the API has it. If the watch has delivered all there is,
-// there is nothing to read.
-func (c *cluster) Confirm(_ context.Context, suspect evictor.Suspect) (evictor.Answer, error) {
-	i, ok := c.nodeByID[suspect.Node]
-	if !ok || c.nodes[i].uid != suspect.UID || !c.nodes[i].missed {
-		return evictor.Silent, nil
+// ReadLease reads a node's lease as the API has it, whatever the watch has shown.
+func (c *cluster) ReadLease(name string) (lease leases.Lease) {
+	i, ok := c.nodeByID[name]
+	if !ok || c.nodes[i].renewed == 0 {
+		return lease
 	}
-	c.nodes[i].shown = c.nodes[i].renewed
-	return suspect.Lease(Epoch.Add(time.Duration(c.nodes[i].renewed)), ""), nil
+	n := &c.nodes[i]
+	if n.missed {
+		n.shown = n.renewed
+	}
+	return leases.Lease{RenewTime: Epoch.Add(time.Duration(n.renewed))}
+}
+
+// ReadLease reads a node's lease live, as leases.Reader needs it: it sees renewals that LoseLeases makes the watch lose.
+func (w *World) ReadLease(_ context.Context, node string) (leases.Lease, error) {
+	if w.player.apiDown {
+		return leases.Lease{}, errAPIDown
+	}
+	return w.player.cluster.ReadLease(node), nil
+}
+
+// readLeases has the leases read of nodes that are about to count as silent. If the watch has delivered all there is,
+// there is nothing to read.
+func (w *World) readLeases(ctx context.Context) (next time.Time) {
+	if p := w.player; !p.apiDown && !p.cluster.loses && !p.cluster.blind {
+		return next
+	}
+	now := w.Clock().Now()
+	for _, r := range w.readers {
+		if !now.Before(r.next) {
+			r.next = r.Once(ctx)
+		}
+		if next.IsZero() || r.next.Before(next) {
+			next = r.next
+		}
+	}
+	return next
+}
+
+// reader reads leases for one target.
+type reader struct {
+	leases.Reader
+	next time.Time
+}
+
+func (w *World) addReader(to evictor.Target) {
+	if judge, ok := to.(leases.Judge); ok {
+		w.readers = append(w.readers, &reader{Reader: leases.Reader{Judge: judge, Read: w.ReadLease, Clock: w.Clock(), AtOnce: 1}})
+	}
 }

@@ -7,8 +7,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
+
+// believing makes an evictor that believes the watch: no lease is read for it.
+func believing(w *simulation.World, options evictor.Options) (simulation.Controller, error) {
+	clients := w.Clients()
+	source := clients.Source
+	options.Clock, clients.Source = w.Clock(), nil
+	e, err := evictor.New(evictor.DefaultConfig(), clients, options)
+	if err != nil {
+		return nil, err
+	}
+	return e, source.Feed(struct{ evictor.Target }{e})
+}
 
 // The watch loses the renewals of one node, or shows them too late: only an evictor that asks nobody taints it.
 func TestLostLeases(t *testing.T) {
@@ -23,11 +36,10 @@ func TestLostLeases(t *testing.T) {
 				},
 				Until: 4 * time.Minute,
 			}, func(w *simulation.World) (simulation.Controller, error) {
-				clients := w.Clients()
-				if !asks {
-					clients.Confirmer = nil
+				if asks {
+					return w.NewEvictor(evictor.Options{})
 				}
-				return evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: w.Clock()})
+				return believing(w, evictor.Options{})
 			})
 			require.Equal(t, asks, report.Taints == 0, later)
 			require.Equal(t, asks, report.UnknownNodes == 0, later)
@@ -46,13 +58,12 @@ func TestLateLeases(t *testing.T) {
 		var unknown []time.Duration
 		play(t, simulation.Scenario{Zones: []simulation.Zone{{Name: "a", Nodes: 4}}, Until: 4 * time.Minute, Events: events},
 			func(w *simulation.World) (simulation.Controller, error) {
-				clients, began := w.Clients(), w.Clock().Now()
-				clients.Confirmer = nil
-				return evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: w.Clock(), Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-					if d.Kind == evictor.NodeVerdict {
+				began := w.Clock().Now()
+				return believing(w, evictor.Options{Observer: evictor.Observe(func(d evictor.NodeDecision) {
+					if d.Kind == nodelifecycle.NodeVerdict {
 						unknown = append(unknown, d.Time.Sub(began))
 					}
-				})})
+				}, nil)})
 			})
 		require.Equal(t, []time.Duration{row.unknown}, unknown, row.by)
 	}

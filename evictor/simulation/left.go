@@ -46,7 +46,7 @@ func (p *player) stays(n *node, i int32) string {
 		return LeftTerminating
 	case pod.phase.finished() || pod.spec.Mirror:
 		return LeftCompleted
-	case !p.scenario.Config.TaintBasedEviction:
+	case !p.scenario.Config.Nodes.TaintBasedEviction:
 		return p.staysUntainted(n, pod)
 	}
 	if begun := n.begun(); len(begun) > 0 {
@@ -78,7 +78,7 @@ func (p *player) staysUntainted(n *node, pod *pod) string {
 		return LeftBudget
 	case n.isReady():
 		return LeftUnnoticed
-	case p.cluster.now()-n.renewed <= int64(p.scenario.Config.PodEvictionTimeout):
+	case p.cluster.now()-n.renewed <= int64(p.scenario.Config.Nodes.PodEvictionTimeout):
 		return LeftTimeout
 	}
 	return p.cluster.awaitsTurn(n)

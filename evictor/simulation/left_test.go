@@ -21,7 +21,7 @@ func TestWhyAPodIsLeft(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: web}},
 	}
-	direct := configured(func(c *evictor.Config) { c.TaintBasedEviction = false })
+	direct := configured(func(c *evictor.Config) { c.Nodes.TaintBasedEviction = false })
 	for _, test := range []struct {
 		until  time.Duration
 		config evictor.Config
@@ -36,7 +36,7 @@ func TestWhyAPodIsLeft(t *testing.T) {
 		{want: LeftBudget, until: time.Hour, silent: []string{"n0"}, budget: true},
 		{want: LeftDue, until: 10 * time.Minute, silent: []string{"n0"}, down: true},
 		{want: LeftStopped, until: time.Hour, silent: []string{"n0", "n1", "n2"}},
-		{want: LeftTurn, until: time.Hour, silent: []string{"n0"}, config: configured(func(c *evictor.Config) { c.NodeEvictionRate = 0.00001 })},
+		{want: LeftTurn, until: time.Hour, silent: []string{"n0"}, config: configured(func(c *evictor.Config) { c.Nodes.NodeEvictionRate = 0.00001 })},
 		{want: LeftUnnoticed, until: 80 * time.Second, silent: []string{"n0"}, config: direct},
 		{want: LeftTimeout, until: 4 * time.Minute, silent: []string{"n0"}, config: direct},
 		{want: LeftBudget, until: time.Hour, silent: []string{"n0"}, config: direct, budget: true},

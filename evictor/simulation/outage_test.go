@@ -34,7 +34,7 @@ func TestAnOutageOfTheAPICondemnsNobody(t *testing.T) {
 				for lasts := 10 * time.Second; lasts <= 10*time.Minute; lasts += 5*time.Second + lasts/7 {
 					s := outage(from, lasts.Truncate(100*time.Millisecond))
 					s.Config = evictor.DefaultConfig()
-					s.Config.NodeMonitorGracePeriod, s.NoLeaderElection = grace, !elects
+					s.Config.Nodes.NodeMonitorGracePeriod, s.NoLeaderElection = grace, !elects
 					r, err := simulation.Play(context.Background(), s)
 					require.NoError(t, err)
 					about := fmt.Sprintf("grace %v, election %t, from %v for %v", grace, elects, from, lasts)

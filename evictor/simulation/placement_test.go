@@ -607,7 +607,7 @@ func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 			}
 		})
 		_, err := s.playOn(context.Background(), m.c, func(w *World) (Controller, error) {
-			if err := w.Clients().Source.Feed(changed, w.Config()); err != nil {
+			if err := w.Clients().Source.Feed(changed); err != nil {
 				return nil, err
 			}
 			e, err := w.NewEvictor(evictor.Options{})

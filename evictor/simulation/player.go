@@ -12,6 +12,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -86,7 +87,6 @@ func Play(ctx context.Context, s Scenario, controllers ...Start) (*Report, error
 func (s Scenario) playOn(ctx context.Context, c *cluster, controllers ...Start) (*Report, error) {
 	if len(controllers) == 0 {
 		controllers = []Start{func(w *World) (Controller, error) {
-			w.player.scenario.Config.ExplainSize = 0 // nobody can ask this evictor
 			return w.NewEvictor(evictor.Options{})
 		}}
 	}
@@ -192,34 +192,32 @@ func (p *player) play(ctx context.Context) (*Report, error) {
 func (p *player) restart() error {
 	p.cluster.ForgetHeld()
 	p.world = &World{player: p}
-	p.guard = newGuard(p.scenario.Config.NodeMonitorGracePeriod, p.cluster.Clock.Elapsed())
+	p.guard = newGuard(p.scenario.Config.Nodes.NodeMonitorGracePeriod, p.cluster.Clock.Elapsed())
 	p.cluster.advanced = p.cluster.now()
 	p.leader.restarted(p)
 	return p.world.begin(p.starts)
 }
 
-// confirm reads a suspect's lease from the API.
-func (p *player) confirm(ctx context.Context, suspect evictor.Suspect) (evictor.Answer, error) {
-	if p.apiDown {
-		return evictor.Unanswered, errAPIDown
-	}
-	return p.cluster.Confirm(ctx, suspect)
-}
-
-func (p *player) observe(d evictor.Decision) {
+func (p *player) observeNode(d *evictor.NodeDecision) {
 	if !p.driven {
-		p.teller.decided(&d)
+		p.teller.decided(d)
 	}
 	if l, ok := lineOf(d); ok {
-		if d.Kind == evictor.EvictionCancelled {
-			p.report.Cancelled[d.Reason]++
-			p.cluster.notRefused(d.Pod.PodKey)
-			if !p.driven {
-				l.More = because(d.Reason)
-			}
-		}
 		p.line(l)
 	}
+}
+
+func (p *player) observePod(d *evictor.PodDecision) {
+	if d.Kind != tainteviction.EvictionCancelled {
+		return
+	}
+	p.report.Cancelled[d.Reason]++
+	p.cluster.notRefused(d.Pod.PodKey)
+	l := timeline.Line{T: d.Time.Sub(Epoch), Kind: timeline.KindCancel, Node: d.Pod.Node, Pod: joinPodName(d.Pod.Namespace, d.Pod.Name)}
+	if !p.driven {
+		l.More = because(d.Reason)
+	}
+	p.line(l)
 }
 
 // line collects the lines of one millisecond. flush writes them in order.

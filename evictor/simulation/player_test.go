@@ -59,9 +59,9 @@ func playOn(t *testing.T, c *cluster, s Scenario, controllers ...Start) ([]strin
 }
 
 // observing starts the evictor that acts by default, and shows its decisions.
-func observing(observe func(evictor.Decision)) Start {
+func observing(nodes func(evictor.NodeDecision), pods func(evictor.PodDecision)) Start {
 	return func(w *World) (Controller, error) {
-		return w.NewEvictor(evictor.Options{Observer: evictor.ObserverFunc(observe)})
+		return w.NewEvictor(evictor.Options{Observer: evictor.Observe(nodes, pods)})
 	}
 }
 

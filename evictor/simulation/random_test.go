@@ -11,7 +11,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // randomScenario makes a scenario from a seed: a few zones, half an hour, and everything that can happen.
@@ -20,14 +22,14 @@ func randomScenario(seed int64) Scenario {
 	s := Scenario{Config: evictor.DefaultConfig(), Until: 30 * time.Minute, ReplaceAfter: -1}
 	maybe := func(n int) bool { return r.Intn(n) == 0 }
 	if maybe(6) {
-		s.Config.NodeMonitorPeriod = 0
+		s.Config.Nodes.NodeMonitorPeriod = 0
 	}
 	if maybe(4) {
-		s.Config.TaintBasedEviction = false
+		s.Config.Nodes.TaintBasedEviction = false
 	}
 	if maybe(4) {
-		s.Config.NodeEvictionRate = []float64{0, 0.03, 0.3, 1, 7}[r.Intn(5)]
-		s.Config.LargeClusterSizeThreshold = r.Intn(6)
+		s.Config.Nodes.NodeEvictionRate = []float64{0, 0.03, 0.3, 1, 7}[r.Intn(5)]
+		s.Config.Nodes.LargeClusterSizeThreshold = r.Intn(6)
 	}
 	if maybe(3) {
 		s.ReplaceAfter = time.Duration(r.Intn(30)) * time.Second
@@ -107,28 +109,38 @@ func checkPlay(t testing.TB, s Scenario) []string {
 		lines = append(lines, string(l.AppendJSON(nil)))
 		return nil
 	}
-	_, err := s.playOn(ctx, c, observing(func(d evictor.Decision) {
+	step := func() {
 		if steps++; steps > 200000 {
 			stop() // it does not end
 		}
+	}
+	evict := func(pod evictor.PodRef, at time.Time) {
+		id := string(pod.UID)
+		require.NotContains(t, evicted, id, "a pod is evicted once")
+		evicted[id] = at.Sub(Epoch)
+		n := c.nodes[c.nodeByID[pod.Node]]
+		noExecute := false
+		for _, taint := range n.taints {
+			noExecute = noExecute || taint.Effect == v1.TaintEffectNoExecute
+		}
+		require.True(t, noExecute || n.failed || n.kubeletStatus(v1.NodeReady) != v1.ConditionTrue, "%s of %s justifies no eviction", pod.PodKey, pod.Node)
+	}
+	_, err := s.playOn(ctx, c, observing(func(d evictor.NodeDecision) {
+		step()
 		switch d.Kind {
-		case evictor.PodEvicted:
-			id := string(d.Pod.UID)
-			require.NotContains(t, evicted, id, "a pod is evicted once")
-			evicted[id] = d.Time.Sub(Epoch)
-			n := c.nodes[c.nodeByID[d.Node]]
-			noExecute := false
-			for _, taint := range n.taints {
-				noExecute = noExecute || taint.Effect == v1.TaintEffectNoExecute
-			}
-			require.True(t, noExecute || n.failed || n.kubeletStatus(v1.NodeReady) != v1.ConditionTrue, "%s of %s justifies no eviction", d.Pod.PodKey, d.Node)
-		case evictor.TaintsWritten:
+		case nodelifecycle.PodEvicted:
+			evict(d.Pod, d.Time)
+		case nodelifecycle.TaintsWritten:
 			for _, taint := range d.Added {
 				swap := len(d.Removed) > 0
 				if taint.Effect == v1.TaintEffectNoExecute && !swap {
 					tainted[c.nodes[c.nodeByID[d.Node]].zone.String()]++
 				}
 			}
+		}
+	}, func(d evictor.PodDecision) {
+		if step(); d.Kind == tainteviction.PodEvicted {
+			evict(d.Pod, d.Time)
 		}
 	}))
 	require.NoError(t, err)
@@ -139,7 +151,7 @@ func checkPlay(t testing.TB, s Scenario) []string {
 		}
 	}
 	for zone, n := range tainted {
-		require.LessOrEqual(t, float64(n), s.Config.NodeEvictionRate*s.Until.Seconds()+float64(restarts), zone)
+		require.LessOrEqual(t, float64(n), s.Config.Nodes.NodeEvictionRate*s.Until.Seconds()+float64(restarts), zone)
 	}
 	return lines
 }

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
@@ -159,18 +160,16 @@ func (r *Report) note(l timeline.Line, seen map[string]struct{}) {
 }
 
 // lineOf returns the line for a decision, in addition to those of the writes.
-func lineOf(d evictor.Decision) (timeline.Line, bool) {
+func lineOf(d *evictor.NodeDecision) (timeline.Line, bool) {
 	l := timeline.Line{T: d.Time.Sub(Epoch)}
 	switch d.Kind {
-	case evictor.ZoneChanged:
+	case nodelifecycle.ZoneChanged:
 		l.Kind, l.Zone, l.State, l.Rate = timeline.KindZone, d.Zone.String(), d.State.String(), d.Rate
 		l.Ready, l.NotReady = d.Counts.Good(), d.Counts.Bad
-	case evictor.AllZonesDown:
+	case nodelifecycle.AllZonesDown:
 		l.Kind, l.State = timeline.KindCluster, timeline.AllZonesDisrupted
-	case evictor.AllZonesDownEnded:
+	case nodelifecycle.AllZonesDownEnded:
 		l.Kind, l.State = timeline.KindCluster, timeline.ClusterNormal
-	case evictor.EvictionCancelled:
-		l.Kind, l.Node, l.Pod = timeline.KindCancel, d.Node, joinPodName(d.Pod.Namespace, d.Pod.Name)
 	default:
 		return l, false
 	}

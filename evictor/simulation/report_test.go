@@ -31,7 +31,7 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 		}
 		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "a", test.spec))
 		_, r := playOn(t, c, Scenario{
-			Config:       configured(func(c *evictor.Config) { c.TaintBasedEviction, c.NodeEvictionRate = test.taints, 0 }),
+			Config:       configured(func(c *evictor.Config) { c.Nodes.TaintBasedEviction, c.Nodes.NodeEvictionRate = test.taints, 0 }),
 			Events:       []Event{{At: time.Minute, Fail: named("a")}},
 			Until:        30 * time.Minute,
 			ReplaceAfter: -1,

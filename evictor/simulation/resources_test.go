@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
@@ -79,15 +80,15 @@ func TestStoresShowResources(t *testing.T) {
 	}))
 }
 
-// A MayEvict of one's own is played like everything else.
-func TestMayEvictIsPlayed(t *testing.T) {
+// A Gate of one's own is played like everything else.
+func TestAGateIsPlayed(t *testing.T) {
 	s := failing()
-	r, lines := play(t, s, ours(evictor.Options{MayEvict: func(_ context.Context, pod *v1.Pod, why evictor.Decision) error {
-		if pod.Name == "db-0" {
-			return &evictor.Refusal{Reason: "no room", Again: simulation.Epoch.Add(15 * time.Minute)}
+	r, lines := play(t, s, ours(evictor.Options{Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+		if act.Do == gate.Evict && act.Pod.Name == "db-0" {
+			return &gate.Refused{Reason: "no room", Again: simulation.Epoch.Add(15 * time.Minute)}
 		}
 		return nil
-	}}))
+	})}))
 	require.Equal(t, []string{"6m45s a web-0"}, of(lines, "evict"))
 	require.Equal(t, 1, r.Evicted)
 }

@@ -146,7 +146,7 @@ func (s Scenario) WithDefaults() Scenario {
 
 // settings are those in effect, as the timeline tells them.
 func (s *Scenario) settings() timeline.Fields {
-	c := &s.Config
+	c := &s.Config.Nodes
 	fields := timeline.Fields{
 		"nodeMonitorPeriod": c.NodeMonitorPeriod, "nodeMonitorGracePeriod": c.NodeMonitorGracePeriod,
 		"nodeStartupGracePeriod": c.NodeStartupGracePeriod, "nodeEvictionRate": c.NodeEvictionRate,

@@ -58,6 +58,7 @@ const (
 // step steps every controller. If another one changes something after a controller's step, that controller is stepped
 // again.
 func (w *World) step(ctx context.Context) (next time.Time, err error) {
+	reads := w.readLeases(ctx)
 	for turn, again := 0, true; again; turn++ {
 		if turn == mostTurns {
 			return next, fmt.Errorf("at %v the controllers keep undoing each other's changes", w.elapsed())
@@ -74,6 +75,7 @@ func (w *World) step(ctx context.Context) (next time.Time, err error) {
 			c.seen, again = w.changes, true
 		}
 	}
+	next = reads
 	for i := range w.acting {
 		if at := w.acting[i].next; next.IsZero() || !at.IsZero() && at.Before(next) {
 			next = at

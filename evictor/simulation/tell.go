@@ -6,7 +6,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/taints"
 )
 
 // teller reports settings, events, and reasons.
@@ -64,8 +66,8 @@ func (p *player) tellTrace(number int, failed, back []string) {
 func (p *player) touch(name string) { p.teller.touched = append(p.teller.touched, name) }
 
 // decided records the reason for a node's verdict.
-func (t *teller) decided(d *evictor.Decision) {
-	if d.Kind != evictor.NodeVerdict {
+func (t *teller) decided(d *evictor.NodeDecision) {
+	if d.Kind != nodelifecycle.NodeVerdict {
 		return
 	}
 	if d.Silence > 0 {
@@ -110,16 +112,14 @@ func (t *teller) ofTaint(n *node, taint *v1.Taint, op string) string {
 }
 
 // ofEviction returns why a pod is evicted.
-func (t *teller) ofEviction(d *evictor.Decision) string {
+func (t *teller) ofEviction(d taints.Deadline) string {
 	switch {
 	case t == nil:
 		return ""
-	case d.Reason != "":
-		return because(d.Reason)
-	case d.Taint == nil:
-		return ""
-	case d.Tolerated > 0:
-		return because(fmt.Sprintf("tolerated %s:%s for %v", d.Taint.Key, d.Taint.Effect, d.Tolerated))
+	case d.Taint == nil: // a failed node is emptied
+		return because("PodEvictionTimeout")
+	case d.For > 0:
+		return because(fmt.Sprintf("tolerated %s:%s for %v", d.Taint.Key, d.Taint.Effect, d.For))
 	}
 	return because(fmt.Sprintf("does not tolerate %s:%s", d.Taint.Key, d.Taint.Effect))
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/internal/absent"
 )
 
@@ -43,6 +44,7 @@ type Start func(w *World) (Controller, error)
 type World struct {
 	player  *player
 	targets []evictor.Target
+	readers []*reader
 	acting  []acting
 	changes int  // number of changes to nodes and pods so far
 	begun   bool // every controller has been made
@@ -70,11 +72,11 @@ func (w *World) Config() evictor.Config { return w.player.scenario.Config }
 // UIDs, labels, times, nodes, tolerations, phases, conditions, controllers, the
 // annotation of mirror pods (those that Add adds have all), and one container that requests what the scheduler counts for
 // the whole pod. The stores leave out pods without a node. A target registered with Source.Feed gets every node and pod once all controllers are
-// made, and every change after that. The Confirmer sees renewals that LoseLeases makes the watch lose; replace it or set
-// it to nil as you like.
+// made, and every change after that. If it is a leases.Judge, the leases
+// of nodes that are about to count as silent are read for it.
 func (w *World) Clients() evictor.Clients {
 	c, to := w.player.cluster, w.player.writer
-	return evictor.Clients{Nodes: c, Pods: c, NodeWriter: to, PodWriter: to, Source: (*source)(w), Confirmer: evictor.ConfirmFunc(w.player.confirm)}
+	return evictor.Clients{Nodes: c, Pods: c, NodeWriter: to, PodWriter: to, Source: (*source)(w)}
 }
 
 // NewEvictor makes an evictor with the World's Config, Clients and Clock. Its decisions go to the Report and the timeline,
@@ -83,21 +85,21 @@ func (w *World) NewEvictor(options evictor.Options) (*evictor.Evictor, error) {
 	if options.Clock != nil {
 		return nil, errors.New("options.clock: must be nil: the evictor uses the clock of the world")
 	}
-	options.Clock, options.MayWrite = w.Clock(), w.leads(options.MayWrite)
+	options.Clock, options.Gate = w.Clock(), gate.All(gate.Leader(w.player.mayWrite), options.Gate)
 	switch mine := options.Observer; {
 	case mine == nil:
-		options.Observer = evictor.ObserverFunc(w.Observe)
+		options.Observer = w
 	case !absent.Value(mine): // New reports the other case
-		options.Observer = evictor.ObserverFunc(func(d evictor.Decision) {
-			w.Observe(d)
-			mine.Observe(d)
-		})
+		options.Observer = evictor.Observers{w, mine}
 	}
 	return evictor.New(w.Config(), w.Clients(), options)
 }
 
-// Observe takes the decisions of an evictor that NewEvictor did not make, for the Report and the timeline.
-func (w *World) Observe(d evictor.Decision) { w.player.observe(d) }
+// ObserveNode takes the decisions of an evictor that NewEvictor did not make, for the Report and the timeline.
+func (w *World) ObserveNode(d evictor.NodeDecision) { w.player.observeNode(&d) }
+
+// ObservePod does the same.
+func (w *World) ObservePod(d evictor.PodDecision) { w.player.observePod(&d) }
 
 // Do makes an event happen now, as if a person or another program did it. An error says what is wrong with the event,
 // for example that a node does not exist; then nothing has happened. While the API is down, everything that goes through
@@ -154,8 +156,9 @@ func (w *World) tell(target evictor.Target) {
 // source is the world as an evictor.Source. It delivers changes whether or not Run is called.
 type source World
 
-func (s *source) Feed(to evictor.Target, _ evictor.Config) error {
+func (s *source) Feed(to evictor.Target) error {
 	s.targets = append(s.targets, to)
+	(*World)(s).addReader(to)
 	if s.begun {
 		(*World)(s).tell(to)
 	}

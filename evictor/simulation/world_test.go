@@ -13,8 +13,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/budget"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -48,7 +49,7 @@ func lost() simulation.Scenario {
 
 func TestSeams(t *testing.T) {
 	byDefault := []string{"6m45s a-000 a-000-p0", "6m55s a-001 a-001-p0", "7m5s a-002 a-002-p0"}
-	var seen []evictor.Decision
+	var seen []evictor.PodDecision
 	for name, c := range map[string]struct {
 		start   simulation.Start
 		evicted []string
@@ -59,17 +60,16 @@ func TestSeams(t *testing.T) {
 		})}), []string{"6m45s a-000 a-000-p0", "7m35s a-001 a-001-p0", "8m25s a-002 a-002-p0"}},
 		"Prefer": {ours(evictor.Options{Prefer: func(_ zone.Key, waiting []string) string { return waiting[len(waiting)-1] }}),
 			[]string{"6m45s a-000 a-000-p0", "6m55s a-002 a-002-p0", "7m5s a-001 a-001-p0"}},
-		"a budget": {func(w *simulation.World) (simulation.Controller, error) {
-			two, err := budget.New(budget.Config[string, evictor.Member]{
-				Clock: w.Clock(), Bounds: []budget.Bound{{Name: "two", Of: budget.Acting, Max: budget.Count(2)}},
-			})
-			require.NoError(t, err)
-			return w.NewEvictor(evictor.Options{Budget: two})
-		}, byDefault[:2]},
-		"an observer": {ours(evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) { seen = append(seen, d) })}), byDefault},
+		"a gate": {ours(evictor.Options{Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+			if act.Do == gate.Turn && act.Node == "a-002" {
+				return &gate.Refused{Reason: "Two"}
+			}
+			return nil
+		})}), byDefault[:2]},
+		"an observer": {ours(evictor.Options{Observer: evictor.Observe(nil, func(d evictor.PodDecision) { seen = append(seen, d) })}), byDefault},
 		"another evictor": {func(w *simulation.World) (simulation.Controller, error) {
 			config := evictor.DefaultConfig()
-			config.TaintBasedEviction, config.PodEvictionTimeout = false, time.Minute
+			config.Nodes.TaintBasedEviction, config.Nodes.PodEvictionTimeout = false, time.Minute
 			return evictor.New(config, w.Clients(), evictor.Options{Clock: w.Clock()})
 		}, []string{"1m55s a-000 a-000-p0", "2m5s a-001 a-001-p0", "2m15s a-002 a-002-p0"}},
 		"one of one's own": {stepping(evictNotReady), []string{"3m0s a-000 a-000-p0", "3m0s a-001 a-001-p0", "3m0s a-002 a-002-p0"}},
@@ -83,8 +83,8 @@ func TestSeams(t *testing.T) {
 	}
 	var evicted []string
 	for _, d := range seen {
-		if d.Kind == evictor.PodEvicted {
-			evicted = append(evicted, d.Time.Sub(simulation.Epoch).String()+" "+d.Node+" "+d.Pod.Name)
+		if d.Kind == tainteviction.PodEvicted {
+			evicted = append(evicted, d.Time.Sub(simulation.Epoch).String()+" "+d.Pod.Node+" "+d.Pod.Name)
 		}
 	}
 	require.Equal(t, byDefault, evicted, "an observer gets the decisions, on the clock of the world")
@@ -111,7 +111,7 @@ func evictNotReady(w *simulation.World, now time.Duration) (time.Duration, error
 			return true
 		})
 		for _, pod := range pods {
-			if err := c.PodWriter.Evict(ctx, pod, evictor.Decision{}); err != nil {
+			if err := c.PodWriter.Evict(ctx, pod, taints.Deadline{}); err != nil {
 				return 0, err
 			}
 		}
@@ -244,12 +244,12 @@ func TestTargetsAreTold(t *testing.T) {
 	s.Until = 30 * time.Second
 	s.Events = []simulation.Event{{At: 15 * time.Second, DeletePod: &simulation.Pod{Name: "web-0"}}}
 	play(t, s, func(w *simulation.World) (simulation.Controller, error) {
-		require.NoError(t, w.Clients().Source.Feed(mine, evictor.Config{}))
+		require.NoError(t, w.Clients().Source.Feed(mine))
 		require.Empty(t, mine.nodes, "not before all are made")
 		return stepping(func(w *simulation.World, now time.Duration) (time.Duration, error) {
 			if now == 0 {
 				require.Equal(t, target{nodes: []string{"a", "b", "c"}, pods: []string{"default/db-0", "default/web-0", "default/web-1"}}, *mine)
-				require.NoError(t, w.Clients().Source.Feed(late, evictor.Config{}))
+				require.NoError(t, w.Clients().Source.Feed(late))
 				require.Equal(t, *mine, *late)
 			}
 			return 0, nil
@@ -305,7 +305,8 @@ func TestWhatCannotBeMadeIsAnError(t *testing.T) {
 
 type nobody struct{}
 
-func (*nobody) Observe(evictor.Decision) {}
+func (*nobody) ObserveNode(evictor.NodeDecision) {}
+func (*nobody) ObservePod(evictor.PodDecision)   {}
 
 // The stores show enough for controllers that use labels and owner references.
 func TestStoresShowObjects(t *testing.T) {

@@ -203,7 +203,7 @@ func (c *cluster) uidOf(p *pod) types.UID {
 }
 
 // Evict deletes the pod, or uses the eviction API.
-func (w *writer) Evict(ctx context.Context, ref evictor.PodRef, d evictor.Decision) error {
+func (w *writer) Evict(ctx context.Context, ref evictor.PodRef, why taints.Deadline) error {
 	i, err := w.pod(ctx, "evict", ref)
 	if err != nil {
 		return err
@@ -216,17 +216,8 @@ func (w *writer) Evict(ctx context.Context, ref evictor.PodRef, d evictor.Decisi
 			return err
 		}
 	}
-	w.soon(podWrite, func() { w.evict(ctx, ref, w.why.ofEviction(&d)) })
+	w.soon(podWrite, func() { w.evict(ctx, ref, w.why.ofEviction(why)) })
 	return nil
-}
-
-// CheckEviction implements evictor.EvictionChecker.
-func (w *writer) CheckEviction(ctx context.Context, ref evictor.PodRef, _ evictor.Decision) error {
-	i, err := w.pod(ctx, "checkEviction", ref)
-	if err != nil || !w.AskBudgets || w.Cluster.pods[i].terminating {
-		return err
-	}
-	return w.Cluster.ask(i)
 }
 
 func (w *writer) evict(ctx context.Context, ref evictor.PodRef, why string) {

@@ -125,5 +125,8 @@ func faults(clients Clients, opts Options) (errs field.ErrorList) {
 		}
 	}
 	errs = append(errs, absent.Faults(at.Child("source"), clients.Source)...)
-	return append(errs, absent.Faults(field.NewPath("options", "clock"), opts.Clock)...)
+	for name, value := range map[string]any{"clock": opts.Clock, "observer": opts.Observer, "gate": opts.Gate} {
+		errs = append(errs, absent.Faults(field.NewPath("options", name), value)...)
+	}
+	return errs
 }

@@ -83,7 +83,6 @@ func (e *engine) round(n *node, own cluster.Own) {
 	if own.Wanted == n.ours && !n.stale && !n.waits() {
 		return
 	}
-	was := n.ours
 	n.ours, n.stale = own.Wanted, true // stale until the end, because the store may panic
 	if len(n.taints) > 0 {
 		e.clients.Pods.PodsOnNode(n.name, func(object *v1.Pod) bool {
@@ -94,7 +93,7 @@ func (e *engine) round(n *node, own cluster.Own) {
 		})
 	} else {
 		for _, p := range n.sorted() {
-			e.forget(p, p.reason(own, was))
+			e.forget(p, p.reason(own, own.Wanted))
 		}
 	}
 	n.stale = false

@@ -1,0 +1,68 @@
+package evictor_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/leases"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
+)
+
+// livesEvictor is what lives: both halves, or one.
+type livesEvictor interface {
+	evictor.Target
+	Step(ctx context.Context) (next time.Time, err error)
+	Run(ctx context.Context) error
+	Kick()
+	hold(node string)
+	release(node string)
+}
+
+type (
+	livesWhole struct{ *evictor.Evictor }
+	livesNodes struct{ *nodelifecycle.Controller }
+	livesPods  struct{ *tainteviction.Controller }
+)
+
+func (l livesWhole) hold(node string)    { l.Nodes().Hold(node, "held") }
+func (l livesWhole) release(node string) { l.Nodes().Release(node) }
+func (l livesNodes) hold(node string)    { l.Hold(node, "held") }
+func (l livesNodes) release(node string) { l.Release(node) }
+func (livesPods) hold(string)            {}
+func (livesPods) release(string)         {}
+
+// newLivesEvictor makes what the plan says.
+func newLivesEvictor(p *livesProcess) (e livesEvictor, err error) {
+	p.paused = &gate.Pause{}
+	config, o := p.world.config, p.options()
+	switch p.world.plan.Half {
+	case livesLifecycle:
+		var nodes *nodelifecycle.Controller
+		nodes, err = nodelifecycle.New(config.Nodes, nodelifecycle.Clients{Nodes: p, Pods: p, NodeWriter: p, PodWriter: p}, nodelifecycle.Options{
+			Clock: o.Clock, Observer: o.Observer, Gate: o.Gate, Policy: o.Policy, Domain: o.Domain, Excluded: o.Excluded, Hold: o.Hold, Prefer: o.Prefer, OnPanic: o.OnPanic,
+		})
+		e = livesNodes{nodes}
+	case livesTaintEviction:
+		var pods *tainteviction.Controller
+		pods, err = tainteviction.New(config.Pods, tainteviction.Clients{Nodes: p, Pods: p, Evicter: p}, tainteviction.Options{
+			Clock: o.Clock, Observer: o.Observer, Gate: o.Gate, Domain: o.Domain, OnPanic: o.OnPanic,
+		})
+		e = livesPods{pods}
+	default:
+		var both *evictor.Evictor
+		both, err = evictor.New(config, evictor.Clients{Nodes: p, Pods: p, NodeWriter: p, PodWriter: p}, o)
+		e = livesWhole{both}
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.paused.Changed = e.Kick
+	p.reader = nil
+	if judge, ok := e.(leases.Judge); ok && p.world.plan.Confirms {
+		p.reader = &leases.Reader{Judge: judge, Read: p.readLease, Clock: o.Clock, AtOnce: 1}
+	}
+	return e, nil
+}

@@ -23,7 +23,7 @@
 //	evictkit_observer_healthy                                    0 while the guard cannot see the cluster
 //	rest_client_requests_total{code,method,host}                 requests, with Transport; see OmitRequests
 //
-// COLLECTION
+// # COLLECTION
 //
 // The label reason of a delay is Decision.Reason: for a refusal by a Gate, gate.Refused.Reason.
 //

@@ -46,7 +46,7 @@ type Metrics struct {
 	nodes   *nodelifecycle.Controller // guarded by mu
 	pods    *tainteviction.Controller // guarded by mu
 	healthy func() error              // guarded by mu
-	counted map[string]struct{} // guarded by mu: the zones with a counter of evictions
+	counted map[string]struct{}       // guarded by mu: the zones with a counter of evictions
 }
 
 // Upstream's subsystems and ours.

@@ -5,7 +5,6 @@ package gate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -91,18 +90,4 @@ func (r *Refused) Unwrap() error {
 		return nil
 	}
 	return r.Err
-}
-
-// Because makes a Refused of any error but nil.
-func Because(err error) *Refused {
-	var r *Refused
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &r) || r == nil:
-		return &Refused{Reason: "Refused", Err: err}
-	case error(r) == err: //nolint:errorlint // itself, not what it wraps
-		return r
-	}
-	return &Refused{Reason: r.Reason, Again: r.Again, Pace: r.Pace, Err: err}
 }

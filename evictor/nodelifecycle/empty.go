@@ -12,6 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
+	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
@@ -60,7 +61,7 @@ func spared(pod *v1.Pod) string {
 	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "DaemonSet" {
 		return "DaemonSet"
 	}
-	return cluster.Spared(pod)
+	return seen.Spared(pod)
 }
 
 // remove is the work of deletes. It checks everything once more, then calls the API without any lock held.

@@ -12,6 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
+	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
@@ -45,7 +46,7 @@ func (e *engine) markPod(n *node, pod *v1.Pod) {
 
 func isReady(pod *v1.Pod) bool {
 	is := func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue }
-	return cluster.Spared(pod) != "Completed" && slices.ContainsFunc(pod.Status.Conditions, is)
+	return seen.Spared(pod) != "Completed" && slices.ContainsFunc(pod.Status.Conditions, is)
 }
 
 type podWork = timedworker.Work[cluster.PodKey, cluster.PodRef]

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 )
@@ -15,8 +16,8 @@ func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
 	case e.around.Evicted.Was(object):
 	case object.DeletionTimestamp != nil: // it goes anyway: cancel without a report
 		e.disarm(p, "")
-	case cluster.Spared(object) != "":
-		e.disarm(p, cluster.Spared(object))
+	case seen.Spared(object) != "":
+		e.disarm(p, seen.Spared(object))
 	case why.Forever:
 		e.disarm(p, p.reason(own, own.Wanted))
 	case !p.armed:

@@ -137,7 +137,7 @@ func (p *pod) newer(object *v1.Pod) bool {
 	if p == nil || object == nil {
 		return false
 	}
-	v := cluster.Version(object.ResourceVersion)
+	v := seen.Version(object.ResourceVersion)
 	return v != 0 && v < p.version
 }
 

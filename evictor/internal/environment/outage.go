@@ -13,26 +13,30 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// Outage finds out when a failing API server is back: some failed write is tried every few seconds, whatever its backoff, and
+// Outage finds out when a failing API server is back: some failed call is tried every few seconds, whatever its backoff, and
 // once the API server answers anything, all are.
 type Outage struct {
-	mu    sync.Mutex
-	down  bool
-	probe time.Time // when the next try comes that finds out
+	mu   sync.Mutex
+	down bool
+	next time.Time // when some failed call is tried again
 }
 
 // probeAfter is how long at most nobody tries to find out.
 const probeAfter = 5 * time.Second
 
-// failed says whether what has failed now is to be tried again soon, to find out.
-func (o *Outage) failed(now time.Time) (probes bool) {
+// failed returns after how long a failed call is tried again, whose own backoff says so much.
+func (o *Outage) failed(now time.Time, backoff time.Duration) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.down = true; now.Before(o.probe) {
-		return false
+	o.down = true
+	others := o.next.After(now) && !o.next.After(now.Add(probeAfter))
+	if !others {
+		backoff = min(backoff, probeAfter)
 	}
-	o.probe = now.Add(probeAfter)
-	return true
+	if at := now.Add(backoff); !others || at.Before(o.next) {
+		o.next = at
+	}
+	return backoff
 }
 
 // answered says whether that ends an outage.
@@ -40,7 +44,7 @@ func (o *Outage) answered() (ended bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	ended = o.down
-	o.down, o.probe = false, time.Time{}
+	o.down, o.next = false, time.Time{}
 	return ended
 }
 
@@ -56,14 +60,14 @@ func (e *Environment) Answered(err error) {
 
 // TryAgain has failed work wait for its backoff or, to find out whether an API server is back, for a few seconds at most.
 func (e *Environment) TryAgain(err error, attempts int, backoff timedworker.Backoff) timedworker.Result {
-	if !Failing(err) || !e.Outage.failed(e.Now()) {
+	if !Failing(err) {
 		return timedworker.Retry(nil)
 	}
-	soon := min(probeAfter, backoff.Delay(attempts+1, nil))
+	after := e.Outage.failed(e.Now(), backoff.Delay(attempts+1, nil))
 	if backoff.Jitter != nil {
-		soon = backoff.Jitter(soon)
+		after = backoff.Jitter(after)
 	}
-	return timedworker.RetryAfter(soon)
+	return timedworker.RetryAfter(after)
 }
 
 // RetryNow makes everything due that has failed.

@@ -9,7 +9,7 @@
 package edge
 
 import (
-	"errors"
+	"context"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -38,7 +38,7 @@ type Sites struct {
 func (s *Sites) Options() evictor.Options {
 	return evictor.Options{
 		Domain: func(node *v1.Node) zone.Key { return zone.Key{Zone: node.Labels[Site]} },
-		Gate:   gate.Breaker(s.cutOff),
+		Gate:   gate.Func(s.may),
 		Hold: func(node *v1.Node) (reason string, held bool) {
 			// A Ready node is held too. So the order of events does not matter once it falls silent.
 			ends, ending, held := autonomy(node)
@@ -50,19 +50,19 @@ func (s *Sites) Options() evictor.Options {
 // back is how long all nodes of a site may take to report once its link is up.
 const back = 2 * time.Minute
 
-var errCutOff = errors.New("the site is cut off, or was a moment ago")
-
-// cutOff forbids harm at a site unless one of its nodes has been Ready for a while. So the evictions of nodes that fell
-// silent before the last one wait too, and are cancelled when their nodes are back.
-func (s *Sites) cutOff(site zone.Key) error {
-	err, since := errCutOff, s.Clock.Now().Add(-back)
+// may forbids harm at a site unless one of its nodes has been Ready for a while. So the evictions of nodes that fell silent
+// before the last one wait too, and are cancelled when their nodes are back.
+func (s *Sites) may(_ context.Context, act evictor.Act) error {
+	now, may := s.Clock.Now(), act.Do != gate.Harm
 	s.Nodes.Nodes(func(node *v1.Node) bool {
-		if c := ready(node); node.Labels[Site] == site.Zone && c.Status == v1.ConditionTrue && c.LastTransitionTime.Time.Before(since) {
-			err = nil
-		}
-		return err != nil
+		c := ready(node)
+		may = may || node.Labels[Site] == act.Domain.Zone && c.Status == v1.ConditionTrue && c.LastTransitionTime.Add(back).Before(now)
+		return !may
 	})
-	return err
+	if may {
+		return nil
+	}
+	return &evictor.Refused{Reason: "the site is cut off, or was a moment ago", Again: now.Add(10 * time.Second)}
 }
 
 func ready(node *v1.Node) (ready v1.NodeCondition) {

@@ -80,8 +80,8 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped)...)
-	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, why, leader.mayWrite, sees(cluster), stopped}), logger)
+	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health))...)
+	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, why, leader.mayWrite, sight(cluster), stopped}), logger)
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,8 @@ func (o *options) controllers(clients evictor.Clients, settings evictor.Options,
 	return e, err
 }
 
-// sees returns what the cluster is not seen well enough for: to lead, or else to judge some nodes.
-func sees(cluster *clientgo.Cluster) func() error {
+// sight returns what the cluster is not seen well enough for: to lead, or else to judge some nodes.
+func sight(cluster *clientgo.Cluster) func() error {
 	return func() error { return cmp.Or(cluster.MayLead(), cluster.Health()) }
 }
 

@@ -20,7 +20,7 @@ func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 	var all []limit
 	for i := range r.Zones {
 		for _, l := range r.Zones[i].Limits {
-			if l.Waited <= s.Config.NodeMonitorPeriod {
+			if l.Waited <= s.Config.Nodes.NodeMonitorPeriod {
 				continue // nodes only waited for the next pass
 			}
 			all = append(all, limit{r.Zones[i].Name, l})

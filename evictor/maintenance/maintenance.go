@@ -22,7 +22,8 @@ import (
 )
 
 // Announced spares a node for a time after it has first seen that maintenance is announced, or until it no longer is. What
-// is announced anew later is believed for as long again. Its methods may be called from any goroutine.
+// is announced anew later is believed for as long again. Give [Announced.Hold] and
+// [Announced.Excluded] to the evictor first, then call [Announced.Step]. Its methods may be called from any goroutine.
 type Announced struct {
 	// For is how long an announcement is believed. A condition names no end, hence this limit; a restart of the program
 	// begins it anew. 0 or less believes none.

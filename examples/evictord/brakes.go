@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -37,9 +38,10 @@ type brakes struct {
 	clock  clock.PassiveClock
 	logger *slog.Logger
 	last   atomic.Pointer[brakesRead] // never nil
+	pause  gate.Pause                 // by the brake of all
 
 	// What follows is set by attach.
-	e         *evictor.Evictor
+	e         controllers
 	nodes     evictor.NodeStore
 	announced bool // maintenance may be announced
 }
@@ -102,7 +104,7 @@ func (b *brakes) read(ctx context.Context) *brakesRead {
 }
 
 // attach applies the brakes to the evictor before its first decision.
-func (b *brakes) attach(e *evictor.Evictor, nodes evictor.NodeStore, announced bool) {
+func (b *brakes) attach(e controllers, nodes evictor.NodeStore, announced bool) {
 	b.e, b.nodes, b.announced = e, nodes, announced
 	b.apply(nil, b.last.Load().pulled)
 }
@@ -137,9 +139,9 @@ func (b *brakes) apply(was, is map[string]string) {
 		switch {
 		case was[key] == why:
 		case key == brakeOfAll:
-			b.e.Pause(why)
-		case ofNode:
-			b.e.Hold(node, why)
+			b.pause.Pause(why)
+		case ofNode && b.e.nodes != nil:
+			b.e.nodes.Hold(node, why)
 		}
 	}
 	for key, why := range was {
@@ -147,43 +149,42 @@ func (b *brakes) apply(was, is map[string]string) {
 		switch _, still := is[key]; {
 		case is[key] == why:
 		case key == brakeOfAll:
-			b.e.Resume(why)
-		case ofNode && !still:
-			b.e.Release(node)
+			b.pause.Resume(why)
+		case ofNode && !still && b.e.nodes != nil:
+			b.e.nodes.Release(node)
 		}
 	}
-	b.e.Kick()
+	b.e.all.Kick()
 	b.logger.Warn("brakes", "pulled", is) // not below: it must show at any verbosity
 	if none := b.unmatched(); len(none) > 0 {
 		b.logger.Warn("brakes that stop nothing, because no such node or zone exists", "keys", none)
 	}
 }
 
-// mayHarmIn is the evictor's option; nil without --brakes.
-func (b *brakes) mayHarmIn() func(zone.Key) error {
+// gate refuses what the brakes stop, but for the nodes that the evictor is told to hold; nil without --brakes.
+func (b *brakes) gate() gate.Gate {
 	if b.get == nil {
 		return nil
 	}
-	return func(domain zone.Key) error {
-		if why, pulled := b.last.Load().pulled[zoneBrake(domain)]; pulled {
-			return fmt.Errorf("%w: %s", evictor.ErrPaused, why)
-		}
-		return nil
-	}
+	return gate.All(&b.pause, gate.Breaker(b.mayHarmIn), gate.Func(b.mayEvict))
 }
 
-// mayEvict is the evictor's option for the half that evicts: it cannot lift the other half's taints from a held node.
-// For others it is nil.
-func (b *brakes) mayEvict(half evictor.Half) func(context.Context, *v1.Pod, evictor.Decision) error {
-	if b.get == nil || half != evictor.TaintEviction {
+func (b *brakes) mayHarmIn(domain zone.Key) error {
+	if why, pulled := b.last.Load().pulled[zoneBrake(domain)]; pulled {
+		return fmt.Errorf("%w: %s", gate.ErrPaused, why)
+	}
+	return nil
+}
+
+// mayEvict is for the half that evicts: it cannot lift the other half's taints from a held node.
+func (b *brakes) mayEvict(_ context.Context, act gate.Act) error {
+	if act.Do != gate.Evict || b.e.nodes != nil || act.Why.Taint == nil || !taints.OwnNoExecute(act.Why.Taint) {
 		return nil
 	}
-	return func(_ context.Context, pod *v1.Pod, why evictor.Decision) error {
-		if reason, held := b.last.Load().pulled[brakeOfNode+pod.Spec.NodeName]; held && why.Taint != nil && taints.OwnNoExecute(why.Taint) {
-			return fmt.Errorf("%w: %s", &evictor.Refusal{Reason: "Held"}, reason)
-		}
-		return nil
+	if reason, held := b.last.Load().pulled[brakeOfNode+act.Node]; held {
+		return &gate.Refused{Reason: "Held", Err: fmt.Errorf("held: %s", reason)}
 	}
+	return nil
 }
 
 // zoneBrake returns the key of a zone's brake. A ConfigMap's keys have no colons.
@@ -219,6 +220,9 @@ type sparedNode struct {
 
 // spared returns all of them. It asks about each node of the cluster.
 func (b *brakes) spared() (all []sparedNode) {
+	if b.e.nodes == nil {
+		return nil
+	}
 	var names []string
 	b.nodes.Nodes(func(n *v1.Node) bool {
 		names = append(names, n.Name)
@@ -226,7 +230,7 @@ func (b *brakes) spared() (all []sparedNode) {
 	})
 	slices.Sort(names)
 	for _, name := range names {
-		if status, _ := b.e.Node(name); status.Held != "" {
+		if status, _ := b.e.nodes.Node(name); status.Held != "" {
 			all = append(all, sparedNode{name, status.Held})
 		}
 	}

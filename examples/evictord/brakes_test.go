@@ -19,9 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/maintenance"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -32,28 +37,33 @@ type braked struct {
 	data    map[string]string // of the ConfigMap
 	fails   error             // the next reads
 	log     bytes.Buffer
-	opened  int // how often taints and evictions were permitted again
+	held    string // why an eviction was last delayed
+	opened  int    // how often taints and evictions were permitted again
 }
 
 // brake starts an evictor on which these brakes are pulled already.
-func brake(t *testing.T, c *evictortest.Cluster, config evictor.Config, data map[string]string) *braked {
+func brake(t *testing.T, c *evictortest.Cluster, which clientgo.Half, announced *maintenance.Announced, data map[string]string) *braked {
 	t.Helper()
 	b := &braked{cluster: c, data: data}
 	b.brakes = &brakes{source: "--brakes=n/b", clock: c.Clock(), logger: slog.New(slog.NewTextHandler(&b.log, nil))}
 	b.get = func(context.Context) (map[string]string, error) { return b.data, b.fails }
 	b.last.Store(&brakesRead{})
 	b.last.Store(b.read(t.Context()))
-	e, err := evictor.New(config, c.Clients(), evictor.Options{
-		Clock: c.Clock(), MayHarmIn: b.mayHarmIn(), MayEvict: b.mayEvict(config.Half),
-		Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-			if d.Kind == evictor.GateChanged && d.Err == nil {
+	e, err := newControllers(which, evictor.DefaultConfig(), c.Clients(), evictor.Options{
+		Clock: c.Clock(), Gate: b.gate(), Hold: announced.Hold, Excluded: announced.Excluded,
+		Observer: evictor.Observe(func(d evictor.NodeDecision) {
+			if d.Kind == nodelifecycle.GateChanged && d.Err == nil {
 				b.opened++
+			}
+		}, func(d evictor.PodDecision) {
+			if d.Kind == tainteviction.EvictionDelayed && d.Err != nil {
+				b.held = d.Err.Error()
 			}
 		}),
 	})
 	require.NoError(t, err)
-	b.attach(e, c.Clients().Nodes, config.MaxAnnounced > 0)
-	c.Drive(e.Step)
+	b.attach(e, c.Clients().Nodes, announced.For > 0)
+	c.Drive(e.all.Step)
 	return b
 }
 
@@ -66,7 +76,7 @@ func (b *braked) pull(t *testing.T, data map[string]string) {
 
 func newBraked(t *testing.T, data map[string]string) *braked {
 	t.Helper()
-	return brake(t, evictortest.New(t, evictortest.Zone("eu:a", 5), evictortest.Zone("eu:b", 5), evictortest.PodsPerNode(1)), evictor.DefaultConfig(), data)
+	return brake(t, evictortest.New(t, evictortest.Zone("eu:a", 5), evictortest.Zone("eu:b", 5), evictortest.PodsPerNode(1)), clientgo.Both, &maintenance.Announced{Clock: clock.RealClock{}}, data)
 }
 
 // TestTheBrakeOfAllStopsHarmAndNotRecovery, from before the first decision on, and another reason does not release it.
@@ -87,7 +97,7 @@ func TestTheBrakeOfAllStopsHarmAndNotRecovery(t *testing.T) {
 	b.cluster.Advance(10 * time.Minute)
 	require.False(t, b.cluster.HasNoExecute("a-0"), "it is lifted")
 	require.Empty(t, b.cluster.Taints("b-0"))
-	status, _ := b.e.Node("b-0")
+	status, _ := b.e.nodes.Node("b-0")
 	require.Equal(t, v1.ConditionUnknown, status.Verdict.Ready)
 	require.EqualError(t, status.HeldBack, "paused: no reason given")
 	require.Zero(t, b.opened)
@@ -97,7 +107,7 @@ func TestTheBrakeOfAllStopsHarmAndNotRecovery(t *testing.T) {
 
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	c.Taint("a-0", v1.Taint{Key: "theirs", Effect: v1.TaintEffectNoExecute})
-	b = brake(t, c, evictor.DefaultConfig(), map[string]string{"all": "incident 2"})
+	b = brake(t, c, clientgo.Both, &maintenance.Announced{Clock: c.Clock()}, map[string]string{"all": "incident 2"})
 	c.Advance(time.Hour)
 	require.Empty(t, c.Evicted(), "the first step would have evicted")
 	b.pull(t, nil)
@@ -111,8 +121,8 @@ func TestTheBrakeOfAZoneStopsHarmThere(t *testing.T) {
 	b.cluster.Advance(10 * time.Minute)
 	require.False(t, b.cluster.HasNoExecute("a-0"))
 	require.True(t, b.cluster.HasNoExecute("b-0"))
-	status, _ := b.e.Node("a-0")
-	require.EqualError(t, status.HeldBack, "zone eu:a: paused: power")
+	status, _ := b.e.nodes.Node("a-0")
+	require.EqualError(t, status.HeldBack, "paused: power")
 	b.pull(t, nil)
 	b.cluster.Advance(time.Minute)
 	require.True(t, b.cluster.HasNoExecute("a-0"))
@@ -140,15 +150,14 @@ func TestTheBrakeOfANodeSparesIt(t *testing.T) {
 
 // TestTheHalfThatEvictsHoldsANode whose taints another controller writes.
 func TestTheHalfThatEvictsHoldsANode(t *testing.T) {
-	c, config := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1)), evictor.DefaultConfig()
-	config.Half = evictor.TaintEviction
-	b := brake(t, c, config, map[string]string{"node.a-0": "debugging", "node.a-1": "debugging"})
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	b := brake(t, c, clientgo.TaintEviction, &maintenance.Announced{Clock: c.Clock()}, map[string]string{"node.a-0": "debugging", "node.a-1": "debugging"})
 	added := metav1.NewTime(c.Clock().Now())
 	c.Taint("a-0", v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute, TimeAdded: &added})
 	c.Taint("a-1", v1.Taint{Key: "theirs", Effect: v1.TaintEffectNoExecute, TimeAdded: &added})
 	c.Advance(20 * time.Minute)
 	require.Equal(t, []string{"a-1-p0"}, c.Evicted())
-	require.ErrorContains(t, b.e.Evictions()[0].Refused, "Held: debugging")
+	require.Equal(t, "held: debugging", b.held)
 	b.pull(t, nil)
 	c.Advance(time.Minute)
 	require.Equal(t, []string{"a-1-p0", "a-0-p0"}, c.Evicted())
@@ -194,10 +203,8 @@ evictkit_brakes_unmatched 4
 
 // TestWhoseMaintenanceIsAnnouncedIsTold beside those that are held.
 func TestWhoseMaintenanceIsAnnouncedIsTold(t *testing.T) {
-	config := evictor.DefaultConfig()
-	config.MaxAnnounced = time.Hour
 	c := evictortest.New(t, evictortest.Zone("a", 5))
-	b := brake(t, c, config, map[string]string{"node.a-1": "debugging"})
+	b := brake(t, c, clientgo.Both, &maintenance.Announced{For: time.Hour, Nodes: c.Clients().Nodes, Clock: c.Clock()}, map[string]string{"node.a-1": "debugging"})
 	c.Condition("a-3", "MaintenancePlanned", v1.ConditionTrue)
 	c.Advance(time.Minute)
 	require.Equal(t, []sparedNode{{"a-1", "debugging"}, {"a-3", "MaintenancePlanned"}}, b.spared())

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -17,33 +17,24 @@ type state struct {
 	MayWrite  string                  `json:"mayWrite"` // "yes", or why not
 	Observer  string                  `json:"seesWell"` // "yes", or what is missing or failing
 	Brakes    *brakesState            `json:"brakes,omitempty"`
-	Budget    []boundState            `json:"budget,omitempty"`
 	AllDown   bool                    `json:"allZonesDown"`
 	Zones     []zone.Status[zone.Key] `json:"zones"`
-	Backlogs  []backlog               `json:"backlogs"`
 	Waiting   []waitingNode           `json:"waitingNodes"`
 	Evictions []armedEviction         `json:"evictions"`
-	Suspects  []silentNode            `json:"suspects,omitempty"`
 	Spared    []sparedNode            `json:"sparedNodes,omitempty"`
-	Omitted   int                     `json:"omitted,omitempty"` // how many entries the limit cut from these four lists
+	Omitted   int                     `json:"omitted,omitempty"` // how many entries the limit cut from these three lists
 }
 
 // debugged is what is told of.
 type debugged struct {
-	e                  *evictor.Evictor
+	e                  controllers
+	why                *explain.Ring
 	mayWrite, observer func() error
 	brakes             *brakes
-	budget             *limits
 }
 
 // shownAtMost is the default limit of /debug/evictor, for each of its lists.
 const shownAtMost = 1000
-
-type backlog struct {
-	Name   string `json:"name"`
-	Len    int    `json:"len"`
-	Oldest string `json:"oldest"`
-}
 
 type waitingNode struct {
 	Node  string     `json:"node"`
@@ -60,20 +51,13 @@ type armedEviction struct {
 	Why     string    `json:"why"`
 }
 
-// silentNode is one of which nobody can say yet whether it lives.
-type silentNode struct {
-	Node       string    `json:"node"`
-	Since      time.Time `json:"since"` // the end of its grace period
-	Unanswered string    `json:"unanswered,omitempty"`
-}
-
 // debugging serves /debug/evictor and /debug/pprof. ?explain=NODE or ?explain=NAMESPACE/POD returns the decisions about
 // one; ?limit=N returns at most N entries of each list.
 func debugging(d debugged) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/evictor", func(w http.ResponseWriter, r *http.Request) {
 		if key := r.URL.Query().Get("explain"); key != "" {
-			decisions := d.e.Explain(key)
+			decisions := d.why.Explain(key)
 			if len(decisions) == 0 {
 				http.Error(w, fmt.Sprintf("no decision about %q in memory: give NODE or NAMESPACE/POD", key), http.StatusNotFound)
 			}
@@ -104,31 +88,25 @@ func debugging(d debugged) http.Handler {
 }
 
 func (d *debugged) state(limit int) state {
-	e := d.e
 	s := state{
-		MayWrite: told(d.mayWrite()), Observer: told(d.observer()), Brakes: d.brakes.state(), Budget: d.budget.state(), AllDown: e.AllZonesDown(),
-		Zones: e.Zones(), Waiting: []waitingNode{}, Evictions: []armedEviction{},
+		MayWrite: told(d.mayWrite()), Observer: told(d.observer()), Brakes: d.brakes.state(), Zones: []zone.Status[zone.Key]{}, Waiting: []waitingNode{}, Evictions: []armedEviction{},
 	}
-	for _, b := range e.Backlogs() {
-		s.Backlogs = append(s.Backlogs, backlog{b.Name, b.Len, b.Oldest.Round(time.Millisecond).String()})
-	}
-	for _, w := range first(e.Waiting(), limit, &s.Omitted) {
-		n := waitingNode{Node: w.Node, Zone: w.Zone.String(), Since: w.Since}
-		if !w.Turn.IsZero() {
-			n.Turn = &w.Turn
+	if nodes := d.e.nodes; nodes != nil {
+		s.AllDown, s.Zones = nodes.AllZonesDown(), nodes.Zones()
+		for _, w := range first(nodes.Waiting(), limit, &s.Omitted) {
+			n := waitingNode{Node: w.Node, Zone: w.Zone.String(), Since: w.Since}
+			if !w.Turn.IsZero() {
+				n.Turn = &w.Turn
+			}
+			s.Waiting = append(s.Waiting, n)
 		}
-		s.Waiting = append(s.Waiting, n)
-	}
-	for _, suspect := range first(e.Suspects(), limit, &s.Omitted) {
-		n := silentNode{Node: suspect.Verdict.Node, Since: suspect.Verdict.LastBeat.Add(suspect.Verdict.Grace)}
-		if suspect.Unanswered != nil {
-			n.Unanswered = suspect.Unanswered.Error()
-		}
-		s.Suspects = append(s.Suspects, n)
 	}
 	s.Spared = first(d.brakes.spared(), limit, &s.Omitted)
-	for _, p := range first(e.Evictions(), limit, &s.Omitted) {
-		s.Evictions = append(s.Evictions, armedEviction{Pod: p.Pod.String(), Node: p.Pod.Node, Due: p.Due, Attempt: p.Attempt, Why: p.Why.String()})
+	if d.e.pods == nil {
+		return s
+	}
+	for _, p := range first(d.e.pods.Evictions(), limit, &s.Omitted) {
+		s.Evictions = append(s.Evictions, armedEviction{Pod: p.Pod.String(), Node: p.Pod.Node, Due: p.Due, Attempt: p.Attempt, Why: explain.Pod(p.Why).Text})
 	}
 	return s
 }

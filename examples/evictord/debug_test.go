@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,20 +12,25 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/explain"
 )
 
-// debuggedOf is without brakes and budget.
-func debuggedOf(cluster *evictortest.Cluster, e *evictor.Evictor) debugged {
-	b := &brakes{}
+// debuggedOf starts an evictor without brakes.
+func debuggedOf(cluster *evictortest.Cluster) debugged {
+	b, why := &brakes{}, explain.New(explained)
 	b.last.Store(&brakesRead{})
+	e := asControllers(cluster.Start(evictor.DefaultConfig(), evictor.Options{Observer: why}))
 	b.attach(e, cluster.Clients().Nodes, false)
-	return debugged{e: e, mayWrite: func() error { return nil }, observer: func() error { return nil }, brakes: b}
+	return debugged{e: e, why: why, mayWrite: func() error { return nil }, observer: func() error { return nil }, brakes: b}
+}
+
+func asControllers(e *evictor.Evictor) controllers {
+	return controllers{nodes: e.Nodes(), pods: e.Pods(), all: e}
 }
 
 func TestExplainingNothingSaysSo(t *testing.T) {
 	cluster := evictortest.New(t, evictortest.Zone("a", 1))
-	e := cluster.Start(evictor.DefaultConfig())
-	handler := debugging(debuggedOf(cluster, e))
+	handler := debugging(debuggedOf(cluster))
 	for key, want := range map[string]string{
 		"a-0":  "00:00:00 node a-0: seen for the first time\n",
 		"a-00": "no decision about \"a-00\" in memory: give NODE or NAMESPACE/POD\n",
@@ -38,31 +42,18 @@ func TestExplainingNothingSaysSo(t *testing.T) {
 	}
 }
 
-func TestWhoCannotBeConfirmedIsShown(t *testing.T) {
-	cluster := evictortest.New(t, evictortest.Zone("a", 3))
-	e := cluster.Start(evictor.DefaultConfig())
-	cluster.FailReads(errors.New("no role"))
-	cluster.Fail("a-1")
-	cluster.Advance(2 * time.Minute)
-	d := debuggedOf(cluster, e)
-	shown := d.state(shownAtMost).Suspects
-	require.Len(t, shown, 1)
-	require.Equal(t, "a-1", shown[0].Node)
-	require.Contains(t, shown[0].Unanswered, "no role")
-}
-
 // TestWhatIsPendingIsToldUpToALimit: a large outage has very many of both.
 func TestWhatIsPendingIsToldUpToALimit(t *testing.T) {
 	cluster := evictortest.New(t, evictortest.Zone("a", 5), evictortest.Zone("b", 5), evictortest.PodsPerNode(3))
-	e := cluster.Start(evictor.DefaultConfig())
+	d := debuggedOf(cluster)
 	for i := range 5 {
 		cluster.Fail(fmt.Sprint("a-", i))
 	}
 	cluster.Advance(75 * time.Second) // three have been tainted, one every ten seconds
-	evictions, waiting := len(e.Evictions()), len(e.Waiting())
+	evictions, waiting := len(d.e.pods.Evictions()), len(d.e.nodes.Waiting())
 	require.Greater(t, evictions, 3)
 	require.NotZero(t, waiting)
-	handler := debugging(debuggedOf(cluster, e))
+	handler := debugging(d)
 	told := func(query string) (told state) {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/evictor"+query, nil))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
 // permissions returns what the flags need.
@@ -64,10 +64,10 @@ func TestHalvesHaveLeasesOfTheirOwn(t *testing.T) {
 }
 
 func TestHalvesArrive(t *testing.T) {
-	for text, want := range map[string]evictor.Half{"both": evictor.Both, "lifecycle": evictor.Lifecycle, "taint-eviction": evictor.TaintEviction} {
+	for text, want := range map[string]clientgo.Half{"both": clientgo.Both, "lifecycle": clientgo.Lifecycle, "taint-eviction": clientgo.TaintEviction} {
 		o, err := parse([]string{"--half=" + text}, io.Discard)
 		require.NoError(t, err)
-		require.Equal(t, want, o.evictor.Half)
+		require.Equal(t, want, o.half)
 		require.Equal(t, want, watching(&o, nil).Half)
 	}
 	_, err := parse([]string{"--half=upper"}, io.Discard)

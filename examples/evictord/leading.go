@@ -1,6 +1,12 @@
 package main
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/evictkit/evictkit/evictor/clientgo"
+)
 
 // leading is kube-controller-manager's metric of who leads. Here it is 1 in the replica that may write, 0 in the others.
 func leading(lease string, mayWrite func() error) prometheus.Collector {
@@ -21,4 +27,16 @@ func ledBy(o leaderOptions, mayWrite func() error) []prometheus.Collector {
 		return nil
 	}
 	return []prometheus.Collector{leading(o.resourceName, mayWrite)}
+}
+
+// unread is 1 while leases of silent nodes cannot be read, so that nobody can say whether these nodes are alive.
+func unread(health func() error) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "evictkit_leases_unread", Help: "1 if reading the lease of a silent node has failed in the last two minutes.",
+	}, func() float64 {
+		if partial, ok := errors.AsType[*clientgo.PartialError](health()); ok && partial.Unread != nil {
+			return 1
+		}
+		return 0
+	})
 }

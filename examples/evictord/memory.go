@@ -4,7 +4,10 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
-	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // gcWhileStarting is the GC percentage until the first monitor pass: while lists are read, most objects are garbage.
@@ -25,10 +28,15 @@ func sparing() (started func()) {
 	})
 }
 
-// then returns a function that calls first, then second.
-func then(first func(time.Duration), second func()) func(time.Duration) {
-	return func(took time.Duration) {
-		first(took)
-		second()
-	}
+// once returns an observer that calls started at the first pass or, without passes, when nothing is missing any more.
+func once(started func()) evictor.Observer {
+	return evictor.Observe(func(d evictor.NodeDecision) {
+		if d.Kind == nodelifecycle.Passed {
+			started()
+		}
+	}, func(d evictor.PodDecision) {
+		if d.Kind == tainteviction.Awaiting && d.Reason == "" {
+			started()
+		}
+	})
 }

@@ -25,10 +25,12 @@ type options struct {
 	burst              int
 
 	evictor     evictor.Config
+	half        clientgo.Half
+	announced   time.Duration
 	dryRun      bool
 	evictionAPI bool
 
-	brakes, budget string
+	brakes string
 
 	leader leaderOptions
 
@@ -53,8 +55,8 @@ const (
 
 	resourceNameFlag = "leader-elect-resource-name"
 
-	brakesFlag = "brakes"
-	budgetFlag = "budget"
+	brakesFlag    = "brakes"
+	announcedFlag = "announced-maintenance"
 
 	loggingFlag            = "logging-format"
 	textFormat, jsonFormat = "text", "json"
@@ -66,13 +68,13 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs := pflag.NewFlagSet("evictord", pflag.ContinueOnError)
 	fs.SetOutput(out)
 	fs.SortFlags = false
-	c := &o.evictor
+	c := &o.evictor.Nodes
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "file with the cluster's address and the credentials; empty means the service account of its own pod")
 	fs.StringVar(&o.master, "master", "", "address of the API server, in place of the kubeconfig's")
 	fs.Float32Var(&o.qps, "kube-api-qps", 20, "requests a second to the API server, for each of three clients: nodes, evictions and events")
 	fs.IntVar(&o.burst, "kube-api-burst", 30, "how many requests each client may send at once after a quiet time")
 
-	fs.Var((*half)(&c.Half), "half", "which controllers run: both, lifecycle (node-lifecycle: verdicts and taints) or taint-eviction (evicts pods from tainted nodes)")
+	fs.Var((*half)(&o.half), "half", "which controllers run: both, lifecycle (node-lifecycle: verdicts and taints) or taint-eviction (evicts pods from tainted nodes)")
 	fs.DurationVar(&c.NodeMonitorPeriod, "node-monitor-period", c.NodeMonitorPeriod, "time between two passes over the nodes; 0 means no passes: decide exactly at each deadline")
 	fs.DurationVar(&c.NodeMonitorGracePeriod, "node-monitor-grace-period", c.NodeMonitorGracePeriod, "how long a running node may stay silent before it is marked Unknown")
 	fs.DurationVar(&c.NodeStartupGracePeriod, "node-startup-grace-period", c.NodeStartupGracePeriod, "how long a node that has never reported may stay silent before it is marked Unknown")
@@ -83,14 +85,10 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.BoolVar(&c.TaintBasedEviction, "enable-taint-manager", c.TaintBasedEviction, "taint failed nodes NoExecute; if false, delete their pods after --pod-eviction-timeout, as kube-controller-manager could up to 1.26")
 	fs.DurationVar(&c.PodEvictionTimeout, "pod-eviction-timeout", c.PodEvictionTimeout, "how long after its failure a node loses its pods, with --enable-taint-manager=false")
 	fs.Float64Var(&c.MaxNodesPerSecond, "max-nodes-per-second", c.MaxNodesPerSecond, "cap on the rates of all zones together; 0 means no cap")
-	fs.IntVar(&c.MaxFailedNodes, "max-failed-nodes", c.MaxFailedNodes, "cap on the nodes that carry this controller's NoExecute taints at once; 0 means no cap")
-	fs.IntVar(&c.MaxMarkedNodes, "max-marked-nodes", c.MaxMarkedNodes, "how many silent nodes of an unhealthy zone may have their pods marked not Ready at once; 0 means no limit")
-	fs.DurationVar(&c.MarkAllAfter, "mark-all-after", c.MarkAllAfter, "how long a zone must be unhealthy before --max-marked-nodes no longer applies; 0 means that it always applies")
-	fs.DurationVar(&c.MaxAnnounced, "announced-maintenance", c.MaxAnnounced, "how long to spare a node whose conditions announce maintenance (MaintenancePlanned, MaintenanceInProgress, DrainInProgress, Drained, GracefulNodeShutdownInProgress); 0 means not at all")
+	fs.DurationVar(&o.announced, announcedFlag, 0, "how long to spare a node whose conditions announce maintenance (MaintenancePlanned, MaintenanceInProgress, DrainInProgress, Drained, GracefulNodeShutdownInProgress); 0 means not at all")
 	fs.BoolVar(&o.evictionAPI, "use-eviction-api", false, "create Evictions, which respect disruption budgets, instead of deleting pods")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "decide and report everything, write nothing, hold no lease")
 	fs.StringVar(&o.brakes, brakesFlag, "", "NAMESPACE/NAME of a ConfigMap, read every 2 s, in which operators stop all, zone.REGION.ZONE or node.NAME, each with a reason; empty means none")
-	fs.StringVar(&o.budget, budgetFlag, "", "YAML file with bounds on how many nodes may be tainted, read at the start; empty means none")
 
 	o.leader.flags(fs)
 
@@ -102,6 +100,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.IntVarP(&o.verbosity, "v", "v", 2, "log level: 0 logs warnings, 2 also writes, 4 every decision")
 	fs.StringVar(&o.loggingFormat, loggingFlag, textFormat, "format of the log: text, or json with the keys of Kubernetes' components")
 	fs.BoolVar(&o.version, "version", false, "print the version and exit")
+	withdrawn(fs)
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -109,10 +108,22 @@ func parse(args []string, out io.Writer) (options, error) {
 		return o, fmt.Errorf("unknown argument %q", rest[0])
 	}
 	o.leader.elect = o.leader.elect && !o.dryRun // a dry run must not keep the lease from a replica that acts
-	if c.Half != evictor.Both && !fs.Changed(resourceNameFlag) {
-		o.leader.resourceName += "-" + halves[c.Half]
+	if o.half != clientgo.Both && !fs.Changed(resourceNameFlag) {
+		o.leader.resourceName += "-" + halves[o.half]
 	}
 	return o, o.validate()
+}
+
+// withdrawn makes flags that are gone say so, and what to use in their place.
+func withdrawn(fs *pflag.FlagSet) {
+	for flag, instead := range map[string]string{
+		"max-failed-nodes": "is gone: --max-nodes-per-second and --brakes bound what is done; a program of your own may refuse turns by a Gate",
+		"max-marked-nodes": "is gone: the pods of all silent nodes are marked not Ready; --brakes holds a node",
+		"mark-all-after":   "is gone: the pods of all silent nodes are marked not Ready",
+	} {
+		fs.Func(flag, instead, func(string) error { return errors.New(instead) })
+		_ = fs.MarkHidden(flag) // it is defined
+	}
 }
 
 func (l *leaderOptions) flags(fs *pflag.FlagSet) {
@@ -147,7 +158,7 @@ func (o *options) validate() error {
 	if o.loggingFormat != textFormat && o.loggingFormat != jsonFormat {
 		refuse(loggingFlag, o.loggingFormat, "must be text or json")
 	}
-	if o.evictor.Half == evictor.TaintEviction && !o.evictor.TaintBasedEviction {
+	if o.half == clientgo.TaintEviction && !o.evictor.Nodes.TaintBasedEviction {
 		refuse("enable-taint-manager", false, "leaves --half=taint-eviction nothing to do")
 	}
 	if o.leader.elect {
@@ -161,8 +172,8 @@ func (o *options) validateBrakes(refuse func(flag string, value any, why string)
 	if o.brakes != "" && (namespace == "" || name == "" || strings.Contains(name, "/")) {
 		refuse(brakesFlag, o.brakes, "must be NAMESPACE/NAME")
 	}
-	if o.budget != "" && o.evictor.Half == evictor.TaintEviction {
-		refuse(budgetFlag, o.budget, "has no meaning with --half=taint-eviction, which taints no nodes")
+	if o.announced < 0 {
+		refuse(announcedFlag, o.announced, "must not be negative; 0 ignores announcements")
 	}
 }
 
@@ -180,11 +191,11 @@ const podsOfANode = 110
 
 // warnings name pairs of flags that are valid but work against each other.
 func (o *options) warnings() (all []string) {
-	if needed := o.evictor.NodeEvictionRate * podsOfANode; evicts(o.evictor) && float64(o.qps) < needed {
+	if needed := o.evictor.Nodes.NodeEvictionRate * podsOfANode; o.evicts() && float64(o.qps) < needed {
 		all = append(all, fmt.Sprintf("--kube-api-qps=%g is too low: --node-eviction-rate=%g may evict %g pods a second in each zone (%d a node), which will be late",
-			o.qps, o.evictor.NodeEvictionRate, needed, podsOfANode))
+			o.qps, o.evictor.Nodes.NodeEvictionRate, needed, podsOfANode))
 	}
-	if timeout := o.evictor.PodEvictionTimeout; o.evictor.TaintBasedEviction && timeout != evictor.DefaultConfig().PodEvictionTimeout {
+	if timeout := o.evictor.Nodes.PodEvictionTimeout; o.evictor.Nodes.TaintBasedEviction && timeout != evictor.DefaultConfig().Nodes.PodEvictionTimeout {
 		all = append(all, fmt.Sprintf("--pod-eviction-timeout=%s has no effect with --enable-taint-manager: pods leave as their tolerations end", timeout))
 	}
 	return all

@@ -31,11 +31,12 @@ func TestFlagsAreUpstreams(t *testing.T) {
 }
 
 func TestFlagsArrive(t *testing.T) {
-	o, err := parse([]string{"--node-monitor-period=0", "--node-eviction-rate=3", "--max-failed-nodes=7", "--use-eviction-api", "--dry-run"}, io.Discard)
+	o, err := parse([]string{"--node-monitor-period=0", "--node-eviction-rate=3", "--announced-maintenance=2h", "--use-eviction-api", "--dry-run"}, io.Discard)
 	require.NoError(t, err)
 	want := evictor.DefaultConfig()
-	want.NodeMonitorPeriod, want.NodeEvictionRate, want.MaxFailedNodes = 0, 3, 7
+	want.Nodes.NodeMonitorPeriod, want.Nodes.NodeEvictionRate = 0, 3
 	require.Equal(t, want, o.evictor)
+	require.Equal(t, 2*time.Hour, o.announced)
 	require.True(t, o.evictionAPI)
 	require.True(t, o.dryRun)
 	require.Equal(t, 15*time.Second, o.leader.leaseDuration)
@@ -55,6 +56,17 @@ func TestFlagsThatHinderEachOtherAreWarnedOf(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, o.warnings(), args)
 	}
+}
+
+// TestAFlagThatIsGoneSaysSo, and what to use in its place.
+func TestAFlagThatIsGoneSaysSo(t *testing.T) {
+	for flag, instead := range map[string]string{"max-failed-nodes": "--max-nodes-per-second", "max-marked-nodes": "--brakes", "mark-all-after": "not Ready"} {
+		_, err := parse([]string{"--" + flag + "=7"}, io.Discard)
+		require.ErrorContains(t, err, "is gone: ")
+		require.ErrorContains(t, err, instead)
+	}
+	_, err := parse([]string{"--announced-maintenance=-1s"}, io.Discard)
+	require.EqualError(t, err, "--announced-maintenance=-1s: must not be negative; 0 ignores announcements")
 }
 
 func TestHelp(t *testing.T) {

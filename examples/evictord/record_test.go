@@ -23,6 +23,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // record is for internal/conformance/alerts, which runs the queries of the dashboard and the alerts on what is
@@ -69,18 +71,16 @@ func scrapes(t *testing.T) (texts []string) {
 	pulled := map[string]string{}
 	b := &brakes{clock: c.Clock(), logger: slog.New(slog.DiscardHandler), get: func(context.Context) (map[string]string, error) { return pulled, nil }}
 	b.last.Store(b.read(t.Context()))
-	bounds, err := budgetOf(t, c.Clock(), "bounds: [{name: all, per: topology.kubernetes.io/zone, of: Bad, max: 100%}]")
-	require.NoError(t, err)
 	options := evictor.Options{
-		Clock: c.Clock(), Observer: m, OnPass: m.Pass, MayWrite: mayWrite, MayHarm: health, MayHarmIn: b.mayHarmIn(),
+		Clock: c.Clock(), Observer: m,
+		Gate: gate.All(gate.Leader(mayWrite), gate.Breaker(func(zone.Key) error { return health() }), b.gate()),
 	}
-	bounds.apply(&options)
 	e, err := evictor.New(evictor.DefaultConfig(), m.Clients(c.Clients()), options)
 	require.NoError(t, err)
-	b.attach(e, c.Clients().Nodes, false)
-	m.Watch(e, health)
+	b.attach(asControllers(e), c.Clients().Nodes, false)
+	m.Watch(e.Nodes(), e.Pods(), health)
 	c.Drive(e.Step)
-	handler := observed(m, func() error { return nil }, func() []clientgo.Part { return nil }, (&security{}).guard, leading("evictkit-controller", mayWrite), b, bounds)
+	handler := observed(m, func() error { return nil }, func() []clientgo.Part { return nil }, (&security{}).guard, leading("evictkit-controller", mayWrite), b)
 	lasts := func(d time.Duration) {
 		for range d / scrapePeriod {
 			c.Advance(scrapePeriod)

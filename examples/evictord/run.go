@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,14 +20,13 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
+	"github.com/evictkit/evictkit/evictor/explain"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/maintenance"
 )
 
 // run is the program. It returns nil after the context has ended and the lease is released.
 func run(ctx context.Context, o options, logger *slog.Logger) error {
-	bounds, err := readBudget(o.budget, clock.RealClock{})
-	if err != nil {
-		return err
-	}
 	config, err := connection(&o)
 	if err != nil {
 		return err
@@ -40,7 +40,8 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	started := sparing()
 	defer started()
-	watch := watching(&o, logger)
+	watch, leads := watching(&o, logger), func() error { return errFollower }
+	watch.Leads = func() error { return leads() }
 	cluster, err := clientgo.NewForConfig(config, watch)
 	if err != nil {
 		return err
@@ -58,41 +59,68 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 		l.changed = func() { changed() }
 		return l
 	})
-	clients, settings := m.Clients(cluster.Clients()), evictor.Options{
-		Logger: logger, Observer: m, OnPass: then(m.Pass, started), DryRun: o.dryRun, MayWrite: leader.mayWrite,
-		MayHarmIn: stopped.mayHarmIn(), MayEvict: stopped.mayEvict(o.evictor.Half),
+	leads = leader.mayWrite
+	clients, why := m.Clients(cluster.Clients()), explain.New(explained)
+	announced := &maintenance.Announced{For: o.announced, Nodes: clients.Nodes, Clock: clock.RealClock{}}
+	settings := evictor.Options{
+		Observer: evictor.Observers{explain.Log(logger), m, why, once(started)},
+		Gate:     gate.All(gate.Leader(leader.mayWrite), stopped.gate()),
+		Hold:     announced.Hold, Excluded: announced.Excluded,
 		Jitter: func(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) },
 	}
-	bounds.apply(&settings)
-	e, err := evictor.New(o.evictor, clients, settings)
+	e, err := o.controllers(clients, settings, cluster.Events())
 	if err != nil {
 		return err
 	}
-	stopped.attach(e, clients.Nodes, o.evictor.MaxAnnounced > 0)
-	changed = e.Kick
-	m.Watch(e, cluster.Health)
+	announced.Changed, changed = e.all.NodeChanged, e.all.Kick
+	stopped.attach(e, clients.Nodes, o.announced > 0)
+	m.Watch(e.nodes, e.pods, cluster.Health)
 
 	secured, err := newSecurity(ctx, o.security, config, logger)
 	if err != nil {
 		return err
 	}
-	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, bounds)...)
-	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, leader.mayWrite, cluster.MayLead, stopped, bounds}), logger)
+	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health))...)
+	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, why, leader.mayWrite, sight(cluster), stopped}), logger)
 	if err != nil {
 		return err
 	}
 	defer stopServing()
-	return runAll(ctx, cluster, stopped, leader, e)
+	return runAll(ctx, cluster, leader, e.all.Run, stopped.run, func(ctx context.Context) {
+		wait.UntilWithContext(ctx, func(ctx context.Context) { _, _ = announced.Step(ctx) }, brakesPeriod) // it has no error
+	})
 }
 
-// runAll runs the evictor in each term of leadership, and beside it what lasts longer: the watches and the brakes.
-func runAll(ctx context.Context, cluster *clientgo.Cluster, stopped *brakes, leader *terms, e *evictor.Evictor) error {
+// explained is how many decisions ?explain looks back on.
+const explained = 4096
+
+// controllers makes what --half names, with events or, in a dry run, with clients that write nothing.
+func (o *options) controllers(clients evictor.Clients, settings evictor.Options, events evictor.Observer) (controllers, error) {
+	if !o.dryRun {
+		settings.Observer = evictor.Observers{settings.Observer, events}
+		return newControllers(o.half, o.evictor, clients, settings)
+	}
+	clients, dry := unwritten(clients)
+	e, err := newControllers(o.half, o.evictor, clients, settings)
+	dry.To = e.all
+	return e, err
+}
+
+// sight returns what the cluster is not seen well enough for: to lead, or else to judge some nodes.
+func sight(cluster *clientgo.Cluster) func() error {
+	return func() error { return cmp.Or(cluster.MayLead(), cluster.Health()) }
+}
+
+// runAll runs the evictor in each term of leadership, and beside it what lasts longer: the watches and what looks around.
+func runAll(ctx context.Context, cluster *clientgo.Cluster, leader *terms, work func(context.Context) error, look ...func(context.Context)) error {
 	seeing, stopSeeing := context.WithCancel(context.WithoutCancel(ctx))
 	seen := make(chan error, 1)
 	go func() { seen <- cluster.Run(seeing) }()
 	var looking sync.WaitGroup
-	looking.Go(func() { stopped.run(seeing) })
-	err := leader.run(ctx, e.Run)
+	for _, look := range look {
+		looking.Go(func() { look(seeing) })
+	}
+	err := leader.run(ctx, work)
 	stopSeeing()
 	if errors.Is(err, errStuck) {
 		return err // do not wait: the evictor's Run has not returned
@@ -103,7 +131,7 @@ func runAll(ctx context.Context, cluster *clientgo.Cluster, stopped *brakes, lea
 
 // watching turns the flags into options of the cluster.
 func watching(o *options, logger *slog.Logger) clientgo.Options {
-	return clientgo.Options{Half: watched(o.evictor), EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.TaintBasedEviction, Logger: logger}
+	return clientgo.Options{Half: o.watched(), EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.Nodes.TaintBasedEviction, Logger: logger}
 }
 
 // needed returns the permissions that the flags need.

@@ -87,7 +87,6 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"TooManyRetries":    {[]string{"--leader-elect-retry-period=9s"}, "--leader-elect-renew-deadline=10s: must be above 1.2 times --leader-elect-retry-period"},
 		"AnotherFlag":       {[]string{"--node-monitor-period=1m", "--node-startup-grace-period=2m"}, "--node-monitor-grace-period=50s: must exceed --node-monitor-period"},
 		"NoUnit":            {[]string{"--node-monitor-grace-period=50"}, `invalid argument "50" for "--node-monitor-grace-period" flag: time: missing unit in duration "50"`},
-		"NoLimit":           {[]string{"--mark-all-after=1m"}, "--mark-all-after=1m0s: has no effect without --max-marked-nodes"},
 		"NoAddress":         {[]string{"--metrics-address=10268"}, "--metrics-address=10268: must be host:port"},
 		"AddressInUse": {
 			[]string{"--kubeconfig", kubeconfig(t, small.URL), "--metrics-address", small.Listener.Addr().String()},
@@ -197,7 +196,6 @@ func tellsWhatIsPending(t *testing.T, watchLists bool) {
 	require.Equal(t, "yes", told.MayWrite)
 	require.Equal(t, "yes", told.Observer)
 	require.Len(t, told.Zones, 3)
-	require.Len(t, told.Backlogs, 5)
 	require.Contains(t, fetch("http://"+r.debug+"/debug/evictor?explain="+nodeName(0)), "seen for the first time")
 	require.NoError(t, r.stop())
 	require.NotContains(t, fetch("http://"+r.metrics+"/metrics"), "node_collector", "nobody serves any more")

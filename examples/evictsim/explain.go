@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/zone"
@@ -216,20 +218,23 @@ func (t *tale) headline() string {
 }
 
 // decided receives the evictor's decisions.
-func (t *tale) decided(d evictor.Decision) {
-	if d.Kind == evictor.PodEvicted && (d.Pod.PodKey == t.pod || !t.ofPod() && d.Node == t.node) {
-		t.leaves(d.Time.Sub(simulation.Epoch))
+func (t *tale) decided(e explain.Entry) {
+	mine := t.ofPod() && e.Pod == t.pod.String()
+	if e.Kind == "PodEvicted" && (mine || !t.ofPod() && e.Node == t.node) {
+		t.leaves(e.Time.Sub(simulation.Epoch))
 	}
-	t.holds(&d)
+	t.holds(&e, mine)
 	switch {
-	case d.Kind == evictor.AllZonesDown || d.Kind == evictor.AllZonesDownEnded:
-	case t.node == "" || t.isGone() && d.Pod.PodKey != t.pod:
+	case untold(&e):
 		return
-	case d.Kind == evictor.ZoneChanged && d.Zone == t.zone:
-	case d.Node != t.node || t.ofPod() && d.Pod.Name != "" && d.Pod.PodKey != t.pod:
+	case e.Kind == "AllZonesDown" || e.Kind == "AllZonesDownEnded":
+	case t.node == "" || t.isGone() && !mine:
+		return
+	case e.Kind == "ZoneChanged" && strings.Contains(e.String(), " zone "+t.zone.String()+": "), e.Kind == "ZoneChanged" && t.zone == (zone.Key{}) && strings.Contains(e.String(), " nodes without a zone: "):
+	case e.Node != t.node || t.ofPod() && e.Pod != "" && !mine:
 		return
 	}
-	t.add(d.Time.Sub(simulation.Epoch), wording(&d))
+	t.add(e.Time.Sub(simulation.Epoch), wording(&e))
 }
 
 // written receives the lines of the timeline, each after its instant, and adds what the evictor did not decide.
@@ -333,12 +338,25 @@ func folded(lines []chapter) string {
 	}
 }
 
+// untold says that a decision is part of no story.
+func untold(e *explain.Entry) bool {
+	return e.Kind == "Passed" || e.Kind == "TurnEnded" && strings.HasSuffix(e.Text, "Served")
+}
+
+var dueAt = regexp.MustCompile(`, due (\d\d:\d\d:\d\d)$`)
+
 // wording returns the text of a decision, with times from the start.
-func wording(d *evictor.Decision) string {
+func wording(e *explain.Entry) string {
 	const clock = "15:04:05"
-	text := d.String()[len(clock)+1:]
-	if !d.Deadline.IsZero() {
-		text = strings.Replace(text, d.Deadline.UTC().Format(clock), d.Deadline.Sub(simulation.Epoch).String(), 1)
+	text := e.String()[len(clock)+1:]
+	if due := dueAt.FindStringSubmatch(text); due != nil {
+		at, _ := time.Parse(clock, due[1])
+		day := e.Time.UTC().Truncate(24 * time.Hour)
+		at = day.Add(at.Sub(at.Truncate(24 * time.Hour)))
+		for at.Before(e.Time.Truncate(time.Second)) {
+			at = at.Add(24 * time.Hour)
+		}
+		text = strings.Replace(text, due[1], at.Sub(simulation.Epoch).String(), 1)
 	}
 	return text
 }

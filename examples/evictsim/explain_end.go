@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/explain"
 )
 
 // elsewhere looks for the pod's name in other namespaces. A pod that was named without its namespace is the only one that has
@@ -67,12 +68,12 @@ func (t *tale) stays() string {
 }
 
 // holds keeps what the pod's eviction waits for.
-func (t *tale) holds(d *evictor.Decision) {
+func (t *tale) holds(e *explain.Entry, mine bool) {
 	switch {
-	case d.Pod.PodKey != t.pod:
-	case d.Kind == evictor.EvictionArmed, d.Kind == evictor.EvictionMoved, d.Kind == evictor.EvictionDelayed:
-		t.held = "its eviction is not yet done; the last word is: " + wording(d)
-	case d.Kind == evictor.EvictionCancelled, d.Kind == evictor.PodEvicted:
+	case !mine:
+	case e.Kind == "EvictionArmed", e.Kind == "EvictionMoved", e.Kind == "EvictionDelayed", e.Kind == "PodDelayed":
+		t.held = "its eviction is not yet done; the last word is: " + wording(e)
+	case e.Kind == "EvictionCancelled", e.Kind == "PodEvicted":
 		t.held = ""
 	}
 }

@@ -20,7 +20,7 @@ func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 	var all []limit
 	for i := range r.Zones {
 		for _, l := range r.Zones[i].Limits {
-			if l.Waited <= s.Config.NodeMonitorPeriod {
+			if l.Waited <= s.Config.Nodes.NodeMonitorPeriod {
 				continue // nodes only waited for the next pass
 			}
 			all = append(all, limit{r.Zones[i].Name, l})
@@ -44,7 +44,7 @@ func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 
 // limitText returns a limit as a sentence.
 func limitText(zone string, l *simulation.Limit, s *simulation.Scenario) string {
-	because := fmt.Sprintf("because %s of its nodes were not Ready (%s %% or more)", percent(l.NotReady, l.Ready+l.NotReady), number(100*s.Config.UnhealthyZoneThreshold))
+	because := fmt.Sprintf("because %s of its nodes were not Ready (%s %% or more)", percent(l.NotReady, l.Ready+l.NotReady), number(100*s.Config.Nodes.UnhealthyZoneThreshold))
 	when := fmt.Sprintf("from %s on, up to %s waited, %s in all", short(l.From), some(l.Most, "node"), short(l.Waited))
 	switch {
 	case l.State == timeline.AllZonesDisrupted:

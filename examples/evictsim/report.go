@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/evictsim/page"
@@ -173,15 +174,11 @@ func (s *stories) happened(h simulation.Happening) {
 	s.add(h.Node, h.At, h.Text, pod)
 }
 
-func (s *stories) decided(d evictor.Decision) {
-	if d.Node == "" || d.Kind == evictor.NodeRegistered {
+func (s *stories) decided(e explain.Entry) {
+	if untold(&e) || e.Node == "" || e.Kind == "NodeRegistered" {
 		return
 	}
-	pod := ""
-	if d.Pod.Name != "" {
-		pod = d.Pod.PodKey.String()
-	}
-	s.add(d.Node, d.Time.Sub(simulation.Epoch), wording(&d), pod)
+	s.add(e.Node, e.Time.Sub(simulation.Epoch), wording(&e), e.Pod)
 }
 
 // told returns the stories with more than one moment, and how many found no room.

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
@@ -70,7 +71,7 @@ type job struct {
 	sets     []scenariofile.Set
 	engine   engine
 	line     func(timeline.Line) error // nil if no timeline is wanted
-	decision func(evictor.Decision)
+	decision func(explain.Entry)
 	happened func(simulation.Happening)
 	started  func(*simulation.World)
 	progress func(share float64) // of all that is to be done
@@ -136,13 +137,10 @@ func (j *job) evictor(w *simulation.World) (simulation.Controller, error) {
 		j.started = nil // not again after a restart
 	}
 	config := w.Config()
-	config.ExplainSize = 0 // nobody asks it
-	options := evictor.Options{Clock: w.Clock(), Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-		if j.decision != nil {
-			j.decision(d)
-		}
-		w.Observe(d)
-	})}
+	options := evictor.Options{Clock: w.Clock(), Observer: w}
+	if j.decision != nil {
+		options.Observer = evictor.Observers{explain.Observer(j.decision), w}
+	}
 	if j.policy.tune != nil {
 		j.policy.tune(&config, &options)
 	}

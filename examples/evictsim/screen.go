@@ -96,15 +96,15 @@ func wrapped(text string, width int) string {
 func tellSettings(w io.Writer, s *simulation.Scenario) {
 	c := &s.Config
 	fmt.Fprintf(w, "  grace %s, pass every %s, heartbeat every %s; generated pods tolerate an outage for 5m\n",
-		short(c.NodeMonitorGracePeriod), short(c.NodeMonitorPeriod), short(s.LeaseInterval))
+		short(c.Nodes.NodeMonitorGracePeriod), short(c.Nodes.NodeMonitorPeriod), short(s.LeaseInterval))
 	fmt.Fprintf(w, "  %s nodes/s per zone; with %s %% or more not Ready: %s, or none in a zone of up to %s\n",
-		number(c.NodeEvictionRate), number(100*c.UnhealthyZoneThreshold), number(c.SecondaryNodeEvictionRate), some(c.LargeClusterSizeThreshold, "node"))
+		number(c.Nodes.NodeEvictionRate), number(100*c.Nodes.UnhealthyZoneThreshold), number(c.Nodes.SecondaryNodeEvictionRate), some(c.Nodes.LargeClusterSizeThreshold, "node"))
 	if s.AskBudgets {
 		fmt.Fprintf(w, "  evictions go through the eviction API, which enforces disruption budgets\n")
 	}
 	switch {
-	case !c.TaintBasedEviction:
-		fmt.Fprintf(w, "  without taints: pods are deleted %s after their node fell silent\n", short(c.PodEvictionTimeout))
+	case !c.Nodes.TaintBasedEviction:
+		fmt.Fprintf(w, "  without taints: pods are deleted %s after their node fell silent\n", short(c.Nodes.PodEvictionTimeout))
 	case s.ReplaceAfter >= 0:
 		fmt.Fprintf(w, "  a replacement is scheduled %s after its pod may be replaced\n", short(s.ReplaceAfter))
 	default:

@@ -120,7 +120,7 @@ func play(path string, controllers Controllers, points int, together, alone bool
 	p = &played{}
 	var s simulation.Scenario
 	s, p.left = file.Simulation(context.Background(), nil)
-	if s.Config.NodeMonitorPeriod <= 0 {
+	if s.Config.Nodes.NodeMonitorPeriod <= 0 {
 		return nil, fmt.Errorf("%s: upstream has passes only: nodeMonitorPeriod must be positive", path)
 	}
 	c := &clock{}
@@ -157,7 +157,7 @@ func (s *Server) start(ctx context.Context, w *simulation.World, controllers Con
 		s.session.close()
 	}
 	s.world, s.clients, s.session = w, w.Clients(), now
-	if err := s.clients.Source.Feed(s, w.Config()); err != nil {
+	if err := s.clients.Source.Feed(s); err != nil {
 		return err
 	}
 	client := now.client(ctx)

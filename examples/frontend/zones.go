@@ -3,7 +3,7 @@ package frontend
 import (
 	"strings"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -12,11 +12,11 @@ import (
 func (s *Server) logged(from *session, text string) {
 	switch {
 	case strings.Contains(text, "Entering master disruption mode"):
-		s.note(from, evictor.Decision{Kind: evictor.AllZonesDown})
+		s.note(from, nodelifecycle.Decision{Kind: nodelifecycle.AllZonesDown})
 	case strings.Contains(text, "Exiting master disruption mode"):
-		s.note(from, evictor.Decision{Kind: evictor.AllZonesDownEnded})
+		s.note(from, nodelifecycle.Decision{Kind: nodelifecycle.AllZonesDownEnded})
 	case strings.Contains(text, "Controller detected that zone"):
-		s.note(from, evictor.Decision{Kind: evictor.ZoneChanged, Zone: zoneIn(text), State: stateIn(text)})
+		s.note(from, nodelifecycle.Decision{Kind: nodelifecycle.ZoneChanged, Zone: zoneIn(text), State: stateIn(text)})
 	}
 }
 

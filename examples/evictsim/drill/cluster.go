@@ -188,7 +188,7 @@ const usual = 5 * time.Minute
 
 // Today returns the settings in effect.
 func (c *Cluster) Today() Settings {
-	return Settings{c.Config.NodeEvictionRate, c.Config.UnhealthyZoneThreshold, c.Config.NodeMonitorGracePeriod, usual}
+	return Settings{c.Config.Nodes.NodeEvictionRate, c.Config.Nodes.UnhealthyZoneThreshold, c.Config.Nodes.NodeMonitorGracePeriod, usual}
 }
 
 // Begins is when a loss begins.
@@ -208,8 +208,7 @@ func (l *Loss) Until() time.Duration { return Begins + l.For + after }
 func (c *Cluster) Scenario(loss Loss, s Settings, outOfService bool) simulation.Scenario {
 	nodes, played := simulation.Nodes{Names: loss.Nodes}, c.objects
 	played.Config, played.Until = c.Config, loss.Until()
-	played.Config.ExplainSize = 0 // nobody asks
-	played.Config.NodeEvictionRate, played.Config.UnhealthyZoneThreshold, played.Config.NodeMonitorGracePeriod = s.Rate, s.Threshold, s.Grace
+	played.Config.Nodes.NodeEvictionRate, played.Config.Nodes.UnhealthyZoneThreshold, played.Config.Nodes.NodeMonitorGracePeriod = s.Rate, s.Threshold, s.Grace
 	if s.Tolerance != usual {
 		seconds := simulation.TolerationSeconds(s.Tolerance / time.Second)
 		played.DefaultTolerationSeconds = &seconds

@@ -12,6 +12,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // Score is what settings cost over the losses and the false alarms of a search.
@@ -167,10 +168,10 @@ func (s *Search) score(ctx context.Context, score *Score) error {
 	for _, loss := range s.played() {
 		evicted := make(map[evictor.PodKey]time.Duration) // when, since the loss began
 		observed := func(w *simulation.World) (simulation.Controller, error) {
-			return w.NewEvictor(evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+			return w.NewEvictor(evictor.Options{Observer: evictor.Observe(nil, func(d evictor.PodDecision) {
 				at := d.Time.Sub(simulation.Epoch) - Begins
 				switch _, again := evicted[d.Pod.PodKey]; {
-				case d.Kind != evictor.PodEvicted:
+				case d.Kind != tainteviction.PodEvicted:
 				case loss.FalseAlarm:
 					score.EvictedWhileRunning += stillSilent(at)
 				case !again:

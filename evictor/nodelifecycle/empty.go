@@ -24,7 +24,11 @@ func (e *engine) empty(n *node) {
 	for pod := range e.podsOn(n.name) {
 		e.emptyPod(n, pod)
 	}
-	e.noteEmptied(n)
+	reason := ""
+	if len(n.leaving) == 0 {
+		reason = "NoPods"
+	}
+	e.noteEmptied(n, reason)
 }
 
 // emptyPod has one pod deleted: when the node has its turn or, if the pod comes later, at once.
@@ -129,11 +133,11 @@ func (c *Controller) noteLeft(n *node, ref cluster.PodRef, how *parted) {
 			n.leaving[ref.PodKey] = *how
 		}
 	}
-	c.noteEmptied(n)
+	c.noteEmptied(n, "")
 }
 
 // noteEmptied ends the node's turn once each of its pods was tried.
-func (e *engine) noteEmptied(n *node) {
+func (e *engine) noteEmptied(n *node, reason string) {
 	how := done
 	for _, pod := range n.leaving {
 		switch pod.tried {
@@ -155,7 +159,7 @@ func (e *engine) noteEmptied(n *node) {
 		e.endTurn(n, how)
 	default:
 		n.emptied = true
-		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid})
+		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid, Reason: reason})
 		e.endTurn(n, done)
 	}
 }

@@ -1,8 +1,8 @@
 // Package capacity answers: how do I keep a pod where it is while there is no room elsewhere, or at hours when
 // nobody may be disturbed?
 //
-// The evictor asks Options.MayEvict before each eviction. This one forbids evictions from one o'clock to two, and counts
-// what is free on the other nodes. Its test plays a night in virtual time.
+// The evictor asks its Gate before each eviction. This one forbids evictions from one o'clock to two, and counts what is
+// free on the other nodes. Its test plays a night in virtual time.
 package capacity
 
 import (
@@ -12,14 +12,17 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/gate"
 )
 
-// Check says whether a pod may be evicted now. Under Run, several goroutines ask it.
+// Check is a Gate that says whether a pod may be evicted now. Under Run, several goroutines ask it.
 type Check struct {
 	nodes evictor.NodeStore
 	pods  evictor.PodStore
+	clock clock.PassiveClock
 
 	mu       sync.Mutex
 	promised map[types.UID]promise
@@ -27,8 +30,8 @@ type Check struct {
 
 // New makes a Check that reads these stores. They must show resources, so on a cluster make them from your own
 // informers: package clientgo keeps no resources.
-func New(nodes evictor.NodeStore, pods evictor.PodStore) *Check {
-	return &Check{nodes: nodes, pods: pods, promised: make(map[types.UID]promise)}
+func New(nodes evictor.NodeStore, pods evictor.PodStore, clock clock.PassiveClock) *Check {
+	return &Check{nodes: nodes, pods: pods, clock: clock, promised: make(map[types.UID]promise)}
 }
 
 // promise reserves room for a pod that may leave, until its replacement has surely been scheduled.
@@ -38,11 +41,14 @@ type promise struct {
 	until time.Time
 }
 
-// MayEvict is for evictor.Options.
-func (c *Check) MayEvict(_ context.Context, pod *v1.Pod, why evictor.Decision) error {
-	now := why.Time.UTC()
-	if why.Taint != nil && why.Taint.Key == "maintenance" && now.Hour() == 1 {
-		return &evictor.Refusal{Reason: "the nightly batch runs", Again: now.Truncate(time.Hour).Add(time.Hour)}
+// May is asked before each act, and answers for evictions.
+func (c *Check) May(_ context.Context, act evictor.Act) error {
+	if act.Do != gate.Evict {
+		return nil
+	}
+	pod, now := act.Pod, c.clock.Now().UTC()
+	if act.Why.Taint != nil && act.Why.Taint.Key == "maintenance" && now.Hour() == 1 {
+		return &evictor.Refused{Reason: "the nightly batch runs", Again: now.Truncate(time.Hour).Add(time.Hour)}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +59,7 @@ func (c *Check) MayEvict(_ context.Context, pod *v1.Pod, why evictor.Decision) e
 			return nil
 		}
 	}
-	return &evictor.Refusal{Reason: "no room elsewhere"} // asked again after a second, two, …, a minute
+	return &evictor.Refused{Reason: "no room elsewhere"} // asked again after a second, two, …, a minute
 }
 
 func usable(node *v1.Node) bool {

@@ -9,9 +9,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/explain"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/examples/capacity"
 )
 
@@ -50,22 +54,22 @@ func scenario() simulation.Scenario {
 func TestAPodLeavesOnceThereIsRoomAndTheHourPermits(t *testing.T) {
 	var lines []string
 	_, err := simulation.Play(context.Background(), scenario(), func(w *simulation.World) (simulation.Controller, error) {
-		check := capacity.New(w.Clients().Nodes, w.Clients().Pods)
-		return w.NewEvictor(evictor.Options{MayEvict: check.MayEvict, Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-			if d.Kind == evictor.EvictionDelayed || d.Kind == evictor.PodEvicted {
-				lines = append(lines, d.String())
+		check := capacity.New(w.Clients().Nodes, w.Clients().Pods, w.Clock())
+		return w.NewEvictor(evictor.Options{Gate: check, Observer: evictor.Observe(nil, func(d evictor.PodDecision) {
+			if d.Kind == tainteviction.EvictionDelayed || d.Kind == tainteviction.PodEvicted {
+				lines = append(lines, explain.Pod(d).String())
 			}
 		})})
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"00:05:45 pod default/a2: evicted from node a: does not tolerate node.kubernetes.io/unreachable:NoExecute",
-		"00:05:45 pod default/a1: eviction held back: MayEvict: no room elsewhere",
+		"00:05:45 pod default/a1: eviction held back: no room elsewhere",
 		"00:30:48 pod default/a1: evicted from node a: does not tolerate node.kubernetes.io/unreachable:NoExecute",
-		"01:10:00 pod default/b2: eviction held back: MayEvict: the nightly batch runs",
-		"01:10:00 pod default/b1: eviction held back: MayEvict: the nightly batch runs",
+		"01:10:00 pod default/b2: eviction held back: the nightly batch runs",
+		"01:10:00 pod default/b1: eviction held back: the nightly batch runs",
 		"02:00:00 pod default/b2: evicted from node b: does not tolerate maintenance:NoExecute",
-		"02:00:00 pod default/b1: eviction held back: MayEvict: no room elsewhere",
+		"02:00:00 pod default/b1: eviction held back: no room elsewhere",
 		"02:30:02 pod default/b1: evicted from node b: does not tolerate maintenance:NoExecute",
 	}, lines)
 }
@@ -75,16 +79,18 @@ func TestRoomIsPromisedOnce(t *testing.T) {
 	s := scenario()
 	s.Until = time.Second
 	_, err := simulation.Play(context.Background(), s, func(w *simulation.World) (simulation.Controller, error) {
-		check := capacity.New(w.Clients().Nodes, w.Clients().Pods)
+		clock := testingclock.NewFakePassiveClock(w.Clock().Now())
+		check := capacity.New(w.Clients().Nodes, w.Clients().Pods, clock)
 		return simulation.StepFunc(func(ctx context.Context) (time.Time, error) {
-			ask := func(name string, after time.Duration) error {
+			ask := func(name string) error {
 				pod, _ := w.Clients().Pods.Pod(evictor.PodKey{Namespace: "default", Name: name})
-				return check.MayEvict(ctx, pod, evictor.Decision{Time: w.Clock().Now().Add(after)})
+				return check.May(ctx, evictor.Act{Do: gate.Evict, Pod: pod})
 			}
-			require.NoError(t, ask("a1", 0))
-			require.NoError(t, ask("a1", 0))
-			require.ErrorContains(t, ask("a2", 0), "no room")
-			require.NoError(t, ask("a2", 2*time.Minute), "the promise has expired")
+			require.NoError(t, ask("a1"))
+			require.NoError(t, ask("a1"))
+			require.ErrorContains(t, ask("a2"), "no room")
+			clock.SetTime(clock.Now().Add(2 * time.Minute))
+			require.NoError(t, ask("a2"), "the promise has expired")
 			return time.Time{}, nil
 		}), nil
 	})

@@ -9,12 +9,14 @@
 package edge
 
 import (
+	"context"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -32,11 +34,11 @@ type Sites struct {
 	last  time.Time // of Step
 }
 
-// Options are for evictor.New. The program may set others.
+// Options are for evictor.New. The program may set others, and add its own Gate by gate.All.
 func (s *Sites) Options() evictor.Options {
 	return evictor.Options{
 		Domain: func(node *v1.Node) zone.Key { return zone.Key{Zone: node.Labels[Site]} },
-		Policy: zone.PolicyFunc(policy),
+		Gate:   gate.Func(s.may),
 		Hold: func(node *v1.Node) (reason string, held bool) {
 			// A Ready node is held too. So the order of events does not matter once it falls silent.
 			ends, ending, held := autonomy(node)
@@ -48,18 +50,28 @@ func (s *Sites) Options() evictor.Options {
 // back is how long all nodes of a site may take to report once its link is up.
 const back = 2 * time.Minute
 
-// policy is upstream's, but lifts the taints of a site that is wholly silent, or was a moment ago. If evictions only waited,
-// the pods of the nodes that report last would leave when the first node reports.
-func policy(s zone.Situation) zone.Ruling {
-	ruling := zone.DefaultPolicy().Decide(s)
-	length, before := s.In(ruling.State)
-	if ruling.State != zone.FullDisruption && before == zone.FullDisruption && length < back {
-		ruling.AskAfter = back - length
-	} else if ruling.State != zone.FullDisruption {
-		return ruling
+// may forbids harm at a site unless one of its nodes has been Ready for a while. So the evictions of nodes that fell silent
+// before the last one wait too, and are cancelled when their nodes are back.
+func (s *Sites) may(_ context.Context, act evictor.Act) error {
+	now, may := s.Clock.Now(), act.Do != gate.Harm
+	s.Nodes.Nodes(func(node *v1.Node) bool {
+		c := ready(node)
+		may = may || node.Labels[Site] == act.Domain.Zone && c.Status == v1.ConditionTrue && c.LastTransitionTime.Add(back).Before(now)
+		return !may
+	})
+	if may {
+		return nil
 	}
-	ruling.Rate, ruling.Pending = 0, zone.Cancel
-	return ruling
+	return &evictor.Refused{Reason: "the site is cut off, or was a moment ago", Again: now.Add(10 * time.Second)}
+}
+
+func ready(node *v1.Node) (ready v1.NodeCondition) {
+	for i := range node.Status.Conditions {
+		if node.Status.Conditions[i].Type == v1.NodeReady {
+			ready = node.Status.Conditions[i]
+		}
+	}
+	return ready
 }
 
 // autonomy says whether a node may live on its own and, while it is not Ready, until when.
@@ -68,10 +80,8 @@ func autonomy(node *v1.Node) (ends time.Time, ending, some bool) {
 	if err != nil {
 		return ends, false, false
 	}
-	for i := range node.Status.Conditions {
-		if c := &node.Status.Conditions[i]; c.Type == v1.NodeReady && c.Status != v1.ConditionTrue {
-			return c.LastTransitionTime.Add(whole), true, true
-		}
+	if c := ready(node); c.Type != "" && c.Status != v1.ConditionTrue {
+		return c.LastTransitionTime.Add(whole), true, true
 	}
 	return ends, false, true
 }

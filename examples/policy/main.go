@@ -22,11 +22,10 @@ const calm = 10 * time.Minute
 func cautious(s zone.Situation) zone.Ruling {
 	ruling := zone.DefaultPolicy().Decide(s)
 	if 4*s.Counts.Bad >= s.Counts.Total && s.Counts.Bad > 0 {
-		// Evictions decided earlier wait too, so a node that comes back in time keeps its pods.
-		return zone.Ruling{State: zone.PartialDisruption, Pending: zone.Wait}
+		return zone.Ruling{State: zone.PartialDisruption}
 	}
 	if since, before := s.In(zone.Normal); ruling.State == zone.Normal && before == zone.PartialDisruption && since < calm {
-		ruling.Rate, ruling.Pending, ruling.AskAfter = 0, zone.Wait, calm-since
+		ruling.Rate, ruling.AskAfter = 0, calm-since
 	}
 	return ruling
 }

@@ -21,7 +21,7 @@ type Scenario struct {
 	Expect       []Expectation      `yaml:"expect"`     // bounds for the result
 }
 
-// Config has kube-controller-manager's flags by their names, which evictor.Config has too, and two more.
+// Config has kube-controller-manager's flags by their names, which the halves of evictor.Config have too, and two more.
 type Config struct {
 	NodeMonitorPeriod         time.Duration `yaml:"nodeMonitorPeriod"` // 0 means exact, without passes
 	NodeMonitorGracePeriod    time.Duration `yaml:"nodeMonitorGracePeriod"`
@@ -93,12 +93,14 @@ func (c Config) Evictor() evictor.Config {
 	return config
 }
 
-// each calls visit for each field that both have.
+// each calls visit for each field that a half of the evictor's configuration has too, twice if both have it.
 func each(c *Config, of *evictor.Config, visit func(ours, theirs reflect.Value)) {
-	ours, theirs := reflect.ValueOf(c).Elem(), reflect.ValueOf(of).Elem()
-	for i := range ours.NumField() {
-		if field := theirs.FieldByName(ours.Type().Field(i).Name); field.IsValid() {
-			visit(ours.Field(i), field)
+	ours := reflect.ValueOf(c).Elem()
+	for _, half := range []reflect.Value{reflect.ValueOf(&of.Nodes).Elem(), reflect.ValueOf(&of.Pods).Elem()} {
+		for i := range ours.NumField() {
+			if field := half.FieldByName(ours.Type().Field(i).Name); field.IsValid() {
+				visit(ours.Field(i), field)
+			}
 		}
 	}
 }

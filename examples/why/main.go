@@ -1,5 +1,5 @@
 // Command why answers: which pods leave a node that falls silent, when, and why? It plays six minutes in virtual time, then
-// asks the evictor.
+// asks.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	cluster.Fail("a-0")              // its kubelet falls silent
 	cluster.Advance(6 * time.Minute) // takes milliseconds
 	fmt.Println("evicted:", cluster.Evicted())
-	for _, decision := range cluster.Evictor().Explain("default/a-0-p0") {
+	for _, decision := range cluster.Explain("default/a-0-p0") {
 		fmt.Println(decision)
 	}
 }

@@ -199,17 +199,16 @@ func (s *Server) now() time.Time { return s.world.Clock().Now() }
 
 // reach fails while the API is down.
 func (s *Server) reach() error {
-	_, err := s.clients.Confirmer.Confirm(context.Background(), evictor.Suspect{}) // of no node
+	_, err := s.world.ReadLease(context.Background(), "") // of no node
 	return err
 }
 
-// note passes on a decision that a controller reported.
-func (s *Server) note(from *session, d evictor.Decision) {
+// note passes on a decision that a controller reported, if its process still runs.
+func (s *Server) note(from *session, pass func(now time.Time)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.session == from {
-		d.Time = s.now()
-		s.world.Observe(d)
+		pass(s.now())
 	}
 }
 

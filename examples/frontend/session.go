@@ -29,6 +29,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -166,13 +167,16 @@ func (s *session) event(e *v1.Event) {
 	key := evictor.PodKey{Namespace: e.InvolvedObject.Namespace, Name: e.InvolvedObject.Name}
 	s.server.mu.Lock()
 	pod, ok := s.server.clients.Pods.Pod(key)
-	cancelled := evictor.Decision{Kind: evictor.EvictionCancelled, Reason: "upstream does not say why"}
+	cancelled := evictor.PodDecision{Kind: tainteviction.EvictionCancelled, Reason: "upstream does not say why"}
 	if ok {
-		cancelled.Node, cancelled.Pod = pod.Spec.NodeName, evictor.PodRef{PodKey: key}
+		cancelled.Pod = evictor.PodRef{PodKey: key, Node: pod.Spec.NodeName}
 	}
 	s.server.mu.Unlock()
 	if ok { // a pod that is gone is not cancelled
-		s.server.note(s, cancelled)
+		s.server.note(s, func(now time.Time) {
+			cancelled.Time = now
+			s.server.world.ObservePod(cancelled)
+		})
 	}
 }
 
@@ -194,7 +198,7 @@ func (s *Server) evict(namespace, name string) error {
 	}
 	pod := As[*v1.Pod](object)
 	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: namespace, Name: name}, UID: pod.UID, Node: pod.Spec.NodeName}
-	return s.clients.PodWriter.Evict(context.Background(), ref, evictor.Decision{})
+	return s.clients.PodWriter.Evict(context.Background(), ref, taints.Deadline{})
 }
 
 // update updates a node's or a pod's status.

@@ -2,22 +2,31 @@ package frontend
 
 import (
 	"strings"
+	"time"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/zone"
 )
 
 // logged turns what a controller logs about zones, and reports nowhere else, into decisions. They have no counts and no
 // rate.
 func (s *Server) logged(from *session, text string) {
+	var d evictor.NodeDecision
 	switch {
 	case strings.Contains(text, "Entering master disruption mode"):
-		s.note(from, evictor.Decision{Kind: evictor.AllZonesDown})
+		d.Kind = nodelifecycle.AllZonesDown
 	case strings.Contains(text, "Exiting master disruption mode"):
-		s.note(from, evictor.Decision{Kind: evictor.AllZonesDownEnded})
+		d.Kind = nodelifecycle.AllZonesDownEnded
 	case strings.Contains(text, "Controller detected that zone"):
-		s.note(from, evictor.Decision{Kind: evictor.ZoneChanged, Zone: zoneIn(text), State: stateIn(text)})
+		d.Kind, d.Zone, d.State = nodelifecycle.ZoneChanged, zoneIn(text), stateIn(text)
+	default:
+		return
 	}
+	s.note(from, func(now time.Time) {
+		d.Time = now
+		s.world.ObserveNode(d)
+	})
 }
 
 // zoneIn finds the key region:\x00:zone, quoted or not.

@@ -17,7 +17,7 @@ import (
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/scenariofile"
@@ -25,7 +25,7 @@ import (
 
 // Process is what a process of upstream's controllers gets.
 type Process struct {
-	Config    evictor.Config // its NodeMonitorPeriod is positive
+	Config    nodelifecycle.Config // its NodeMonitorPeriod is positive
 	Client    kubernetes.Interface
 	Informers informers.SharedInformerFactory
 	// Nodes is the node informer. Its lister waits until it has the newest node: virtual time stands still while a pass
@@ -163,7 +163,7 @@ func (s *Server) start(ctx context.Context, w *simulation.World, controllers Con
 	client := now.client(ctx)
 	factory := informers.NewSharedInformerFactory(client, 1000*time.Hour)
 	run, err := controllers(ctx, Process{
-		Config: w.Config(), Client: client, Informers: factory, Nodes: freshNodes{factory.Core().V1().Nodes(), now}, Together: s.together,
+		Config: w.Config().Nodes, Client: client, Informers: factory, Nodes: freshNodes{factory.Core().V1().Nodes(), now}, Together: s.together,
 		Logged: func(text string) { s.logged(now, text) },
 	})
 	if err != nil {

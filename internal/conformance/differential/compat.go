@@ -40,7 +40,6 @@ type subject struct {
 // start makes the subject. Another one has run before if it is a restart.
 func (c compat) start(w *simulation.World, options evictor.Options, restart bool) (*subject, error) {
 	config, clients := w.Config(), w.Clients()
-	config.ExplainSize = 0
 	feed := clients.Source.Feed
 	clients.Source = nil // its changes come through the subject
 	options.Clock = w.Clock()
@@ -49,10 +48,10 @@ func (c compat) start(w *simulation.World, options evictor.Options, restart bool
 		return nil, err
 	}
 	s := &subject{
-		Evictor: e, compat: c, world: w, lose: restart && c.loseTaints, period: config.NodeMonitorPeriod, origin: w.Clock().Since(epoch),
+		Evictor: e, compat: c, world: w, lose: restart && c.loseTaints, period: config.Nodes.NodeMonitorPeriod, origin: w.Clock().Since(epoch),
 		seen: map[string]metav1.Time{}, reported: map[string]time.Duration{}, renewed: map[string]time.Duration{}, again: map[string]time.Duration{},
 	}
-	return s, feed(s, config)
+	return s, feed(s)
 }
 
 func (s *subject) loseTaints() error {
@@ -136,7 +135,7 @@ func (s *subject) Step(ctx context.Context) (time.Time, error) {
 	for name, at := range s.again {
 		if at <= now {
 			delete(s.again, name)
-			s.Evictor.LeaseRenewed(name, s.world.Clock().Now())
+			s.Evictor.LeaseObserved(name, s.world.Clock().Now(), "")
 		}
 	}
 	for name, at := range s.reported {

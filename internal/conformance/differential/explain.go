@@ -18,8 +18,9 @@ type Played struct {
 	Case           *Case
 	Against        Against
 	Ours, Upstream []timeline.Line
-	Decisions      []evictor.Decision // of ours
-	Rewrites       []frontend.Rewrite // of upstream
+	Nodes          []evictor.NodeDecision // of ours
+	Pods           []evictor.PodDecision  // and also those of nodes that are emptied without taints
+	Rewrites       []frontend.Rewrite     // of upstream
 	compat         compat
 }
 
@@ -37,7 +38,8 @@ type explainer struct {
 	ours    index
 	theirs  index // upstream's
 	decided decided
-	left    []Left // in the order of time
+	ofPods  map[string][]*evictor.PodDecision // by the pods' names, in the order of time
+	left    []Left                            // in the order of time
 	rule    []Rule
 	fired   map[Rule]int
 	allDown []span
@@ -75,7 +77,7 @@ type window struct {
 func Compare(p *Played) Result {
 	t := truthOf(p.Case)
 	e := &explainer{Played: p, truth: t, fired: map[Rule]int{}, windows: map[string][]window{}, rates: map[string][]rateAt{}, opened: map[string]map[window]bool{}, quiet: map[zoneAt]time.Duration{},
-		ours: indexOf(p.Ours, t.zoneOf), theirs: indexOf(p.Upstream, t.zoneOf), decided: decidedIn(p.Decisions, t.zoneOf)}
+		ours: indexOf(p.Ours, t.zoneOf), theirs: indexOf(p.Upstream, t.zoneOf), decided: decidedIn(p.Nodes, t.zoneOf), ofPods: decidedOf(p.Pods)}
 	ours, empty := comparable(p.Ours, OursSide, t.restarts)
 	upstream, _ := comparable(p.Upstream, UpstreamSide, t.restarts)
 	if empty > 0 {

@@ -6,8 +6,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -21,7 +22,7 @@ func (e *explainer) onPass(t time.Duration) bool {
 
 // verdict returns our verdict on the node right after that instant.
 func (e *explainer) verdict(node string, at time.Duration) (ready v1.ConditionStatus) {
-	for _, d := range e.decided[decidedAbout{kind: evictor.NodeVerdict, node: node}] {
+	for _, d := range e.decided[decidedAbout{kind: nodelifecycle.NodeVerdict, node: node}] {
 		if d.Time.Sub(epoch) > at+slack {
 			break
 		}
@@ -182,9 +183,9 @@ func (e *explainer) saidNotReady(node string, at time.Duration) bool {
 // beside a foreign one. Upstream counts from when it began to wait, finds that the time has passed, and leaves the
 // eviction where it was.
 func (e *explainer) movedByTaint(l Left) bool {
-	for _, d := range e.decided[decidedAbout{pod: l.Pod}] {
+	for _, d := range e.ofPods[l.Pod] {
 		at := d.Time.Sub(epoch)
-		if at > l.T || d.Kind != evictor.EvictionMoved {
+		if at > l.T || d.Kind != tainteviction.EvictionMoved {
 			continue
 		}
 		for _, s := range e.foreign[l.Node] {
@@ -199,13 +200,13 @@ func (e *explainer) movedByTaint(l Left) bool {
 // armed says whether ours kept an eviction of the pod scheduled across that instant.
 func (e *explainer) armed(pod string, at time.Duration) bool {
 	armed := false
-	for _, d := range e.decided[decidedAbout{pod: pod}] {
+	for _, d := range e.ofPods[pod] {
 		switch t := d.Time.Sub(epoch); {
 		case t > at+slack:
 			return armed
-		case d.Kind == evictor.EvictionArmed || d.Kind == evictor.EvictionMoved:
+		case d.Kind == tainteviction.EvictionArmed || d.Kind == tainteviction.EvictionMoved:
 			armed = true
-		case d.Kind == evictor.EvictionCancelled || d.Kind == evictor.PodEvicted:
+		case d.Kind == tainteviction.EvictionCancelled || d.Kind == tainteviction.PodEvicted:
 			armed = false
 		}
 	}

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // about is what lines or decisions have in common. The zone is that of the line or of its node.
@@ -48,26 +50,38 @@ func (x index) tainted(node string, from, to time.Duration) bool {
 	return x.wrote(about{kind: timeline.KindTaint, node: node}, from, to, func(l *timeline.Line) bool { return ownNoExecute(*l) && l.Op == timeline.OpAdd })
 }
 
-// decided finds our decisions, in the order of time: by kind and node, by kind and zone, and by pod.
-type decided map[decidedAbout][]*evictor.Decision
+// decided finds our decisions about nodes, in the order of time: by kind and node, or by kind and zone.
+type decided map[decidedAbout][]*evictor.NodeDecision
 
 type decidedAbout struct {
-	kind            evictor.Kind
-	node, pod, zone string
+	kind       nodelifecycle.Kind
+	node, zone string
 }
 
-func decidedIn(decisions []evictor.Decision, zoneOf map[string]string) decided {
+func decidedIn(decisions []evictor.NodeDecision, zoneOf map[string]string) decided {
 	x := decided{}
-	add := func(a decidedAbout, d *evictor.Decision) { x[a] = append(x[a], d) }
+	add := func(a decidedAbout, d *evictor.NodeDecision) { x[a] = append(x[a], d) }
 	for i := range decisions {
 		d := &decisions[i]
 		switch d.Kind {
-		case evictor.NodeVerdict:
+		case nodelifecycle.NodeVerdict:
 			add(decidedAbout{kind: d.Kind, node: d.Node}, d)
-		case evictor.NodeQueued, evictor.NodeEmptied:
+		case nodelifecycle.NodeQueued, nodelifecycle.NodeEmptied:
 			add(decidedAbout{kind: d.Kind, zone: zoneOf[d.Node]}, d)
-		case evictor.EvictionArmed, evictor.EvictionMoved, evictor.EvictionCancelled, evictor.PodEvicted:
-			add(decidedAbout{pod: nameOf(d.Pod.PodKey)}, d)
+		}
+	}
+	return x
+}
+
+// decidedOf finds our decisions about pods that are to leave.
+func decidedOf(decisions []evictor.PodDecision) map[string][]*evictor.PodDecision {
+	x := map[string][]*evictor.PodDecision{}
+	for i := range decisions {
+		d := &decisions[i]
+		switch d.Kind {
+		case tainteviction.EvictionArmed, tainteviction.EvictionMoved, tainteviction.EvictionCancelled, tainteviction.PodEvicted:
+			name := nameOf(d.Pod.PodKey)
+			x[name] = append(x[name], d)
 		}
 	}
 	return x
@@ -98,10 +112,10 @@ func (e *explainer) since(at time.Duration) int {
 }
 
 // queued returns which nodes of the zone began to wait within that span.
-func (e *explainer) queued(zone string, from, to time.Duration) []*evictor.Decision {
-	all := e.decided[decidedAbout{kind: evictor.NodeQueued, zone: zone}]
+func (e *explainer) queued(zone string, from, to time.Duration) []*evictor.NodeDecision {
+	all := e.decided[decidedAbout{kind: nodelifecycle.NodeQueued, zone: zone}]
 	place := func(at time.Duration) int {
-		i, _ := slices.BinarySearchFunc(all, at, func(d *evictor.Decision, at time.Duration) int { return cmp.Compare(d.Time.Sub(epoch), at) })
+		i, _ := slices.BinarySearchFunc(all, at, func(d *evictor.NodeDecision, at time.Duration) int { return cmp.Compare(d.Time.Sub(epoch), at) })
 		return i
 	}
 	return all[place(from):place(to+1)]

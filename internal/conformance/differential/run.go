@@ -14,8 +14,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/examples/scenariofile"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -68,7 +70,7 @@ func (p *Played) ours(ctx context.Context, path string) error {
 		return err
 	}
 	order := orderOf(s, p.Upstream, p.Against.late(s.Config.NodeMonitorPeriod))
-	p.Ours, p.Decisions = nil, nil
+	p.Ours, p.Nodes, p.Pods = nil, nil, nil
 	played, _ := s.Simulation(ctx, nil)
 	played.ControllersOnly = true
 	played.Timeline = func(l timeline.Line) error {
@@ -80,17 +82,23 @@ func (p *Played) ours(ctx context.Context, path string) error {
 	restart := false
 	_, err = simulation.Play(ctx, played, func(w *simulation.World) (simulation.Controller, error) {
 		c, err := p.compat.start(w, evictor.Options{
-			Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-				p.Decisions = append(p.Decisions, d)
-				w.Observe(d)
-			}),
-			Prefer: func(key zone.Key, waiting []string) string { return order.next(w, key, waiting) },
+			Observer: evictor.Observers{w, evictor.Observe(p.observeNode, p.observePod)},
+			Prefer:   func(key zone.Key, waiting []string) string { return order.next(w, key, waiting) },
 		}, restart)
 		restart = true
 		return c, err
 	})
 	return err
 }
+
+func (p *Played) observeNode(d evictor.NodeDecision) {
+	p.Nodes = append(p.Nodes, d)
+	if d.Kind == nodelifecycle.PodEvicted {
+		p.Pods = append(p.Pods, evictor.PodDecision{Time: d.Time, Kind: tainteviction.PodEvicted, Pod: d.Pod})
+	}
+}
+
+func (p *Played) observePod(d evictor.PodDecision) { p.Pods = append(p.Pods, d) }
 
 // compared reduces a line to what both sides report, without reasons and events.
 func compared(l timeline.Line) (timeline.Line, bool) {

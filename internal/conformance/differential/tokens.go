@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
@@ -25,19 +25,19 @@ func (e *explainer) rateOfPass(zone string, at time.Duration) {
 // it notices.
 func (e *explainer) idleTokens() {
 	waits := map[string]bool{}
-	for _, d := range e.Decisions {
+	for _, d := range e.Nodes {
 		at := d.Time.Sub(epoch)
 		switch d.Kind {
-		case evictor.NodeQueued:
+		case nodelifecycle.NodeQueued:
 			waits[d.Node] = true
-		case evictor.TaintsWritten:
+		case nodelifecycle.TaintsWritten:
 			for _, t := range d.Added {
 				if t.Effect == v1.TaintEffectNoExecute {
 					delete(waits, d.Node)
 				}
 			}
-		case evictor.NodeDequeued, evictor.NodeRemoved:
-			if waits[d.Node] && (d.Kind == evictor.NodeRemoved || d.Reason == "NodeReady" || d.Reason == "NotFailed") {
+		case nodelifecycle.NodeDequeued, nodelifecycle.NodeRemoved:
+			if waits[d.Node] && (d.Kind == nodelifecycle.NodeRemoved || d.Reason == "NodeReady" || d.Reason == "NotFailed") {
 				zone := e.zoneOf[d.Node]
 				e.open(zone, at-max(e.late, e.lag(zone, at))-2*tick, IdleToken) // ours had that token that much earlier
 			}
@@ -66,8 +66,8 @@ func (e *explainer) exactToken() {
 			}
 		}
 	}
-	for _, d := range e.Decisions { // with nothing to delete there is no line
-		if at, zone := d.Time.Sub(epoch), e.zoneOf[d.Node]; d.Kind == evictor.NodeEmptied && e.rateChanges(zone, at-slack, at+late) {
+	for _, d := range e.Nodes { // with nothing to delete there is no line
+		if at, zone := d.Time.Sub(epoch), e.zoneOf[d.Node]; d.Kind == nodelifecycle.NodeEmptied && e.rateChanges(zone, at-slack, at+late) {
 			e.open(zone, at, rule)
 		}
 	}
@@ -107,7 +107,7 @@ func (e *explainer) savedToken(zone string, at time.Duration, before float64) {
 			}
 		}
 	}
-	for _, d := range e.decided[decidedAbout{kind: evictor.NodeEmptied, zone: zone}] { // with nothing to delete there is no line
+	for _, d := range e.decided[decidedAbout{kind: nodelifecycle.NodeEmptied, zone: zone}] { // with nothing to delete there is no line
 		if t := d.Time.Sub(epoch); t < at {
 			last = max(last, t)
 		}

@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
@@ -94,7 +94,7 @@ func (e *explainer) starts() {
 			continue
 		}
 		until := forever
-		for _, d := range e.decided[decidedAbout{kind: evictor.NodeVerdict, node: n.Name}] {
+		for _, d := range e.decided[decidedAbout{kind: nodelifecycle.NodeVerdict, node: n.Name}] {
 			if d.To != "" {
 				until = min(until, d.Time.Sub(epoch)+e.settings.NodeMonitorPeriod+slack)
 			}
@@ -129,8 +129,8 @@ func (e *explainer) vanished() {
 		if l.Side != OursSide || l.Kind != timeline.KindCluster || l.State != timeline.AllZonesDisrupted {
 			continue
 		}
-		for _, d := range e.Decisions {
-			if at := d.Time.Sub(epoch); d.Kind == evictor.NodeRemoved && at <= l.T && at >= l.T-e.settings.NodeMonitorPeriod {
+		for _, d := range e.Nodes {
+			if at := d.Time.Sub(epoch); d.Kind == nodelifecycle.NodeRemoved && at <= l.T && at >= l.T-e.settings.NodeMonitorPeriod {
 				e.openAll(l.T, Vanished)
 			}
 		}

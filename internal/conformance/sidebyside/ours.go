@@ -19,6 +19,8 @@ import (
 	utilpod "k8s.io/kubernetes/pkg/util/pod"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -31,9 +33,9 @@ type ours struct {
 
 func config() evictor.Config {
 	c := evictor.DefaultConfig()
-	c.NodeMonitorPeriod, c.NodeMonitorGracePeriod, c.NodeStartupGracePeriod = monitorPeriod, monitorGrace, startupGrace
-	c.NodeEvictionRate, c.SecondaryNodeEvictionRate = rate, reducedRate
-	c.LargeClusterSizeThreshold, c.UnhealthyZoneThreshold = largeZone, unhealthyShare
+	c.Nodes.NodeMonitorPeriod, c.Nodes.NodeMonitorGracePeriod, c.Nodes.NodeStartupGracePeriod = monitorPeriod, monitorGrace, startupGrace
+	c.Nodes.NodeEvictionRate, c.Nodes.SecondaryNodeEvictionRate = rate, reducedRate
+	c.Nodes.LargeClusterSizeThreshold, c.Nodes.UnhealthyZoneThreshold = largeZone, unhealthyShare
 	return c
 }
 
@@ -44,8 +46,8 @@ func newOurs(ctx context.Context, t *testing.T, c *client, factory informers.Sha
 	recorder := o.broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "evictkit"})
 	var err error
 	o.evictor, err = evictor.New(config(), evictor.Clients{
-		Nodes: store, Pods: store, NodeWriter: writer{c}, PodWriter: writer{c}, EventSink: sink{recorder},
-	}, evictor.Options{})
+		Nodes: store, Pods: store, NodeWriter: writer{c}, PodWriter: writer{c},
+	}, evictor.Options{Observer: sink{recorder}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func (o *ours) run(ctx context.Context) {
 }
 
 func (o *ours) leaseRenewed(node string, renewTime time.Time) {
-	o.evictor.LeaseRenewed(node, renewTime)
+	o.evictor.LeaseObserved(node, renewTime, "")
 }
 func (o *ours) nodeStored(node string) { o.evictor.NodeChanged(node) }
 
@@ -148,7 +150,7 @@ func (writer) UpdateLabels(context.Context, *v1.Node, map[string]string) error {
 }
 
 // Evict writes the same condition as upstream, in the same way, and deletes the pod.
-func (w writer) Evict(ctx context.Context, ref evictor.PodRef, _ evictor.Decision) error {
+func (w writer) Evict(ctx context.Context, ref evictor.PodRef, _ taints.Deadline) error {
 	pod, err := w.CoreV1().Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -179,13 +181,32 @@ func (w writer) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
 	return err
 }
 
-// sink records events as upstream's controllers do.
+// sink records the events that upstream's controllers record here.
 type sink struct{ record.EventRecorder }
 
-func (s sink) Event(e evictor.Event) {
-	object := &v1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: e.Node, UID: e.NodeUID}
-	if e.Pod.Name != "" {
-		object = &v1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: e.Pod.Namespace, Name: e.Pod.Name, UID: e.Pod.UID}
+// ObserveNode implements evictor.Observer.
+func (s sink) ObserveNode(d evictor.NodeDecision) {
+	node := &v1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: d.Node, UID: d.NodeUID}
+	switch {
+	case d.Kind == nodelifecycle.NodeRegistered:
+		s.Eventf(node, v1.EventTypeNormal, "RegisteredNode", "Node %s event: Registered Node %s in Controller", d.Node, d.Node)
+	case d.Kind == nodelifecycle.NodeVerdict && d.From == v1.ConditionTrue && d.To != "":
+		s.Eventf(node, v1.EventTypeNormal, "NodeNotReady", "Node %s status is now: NodeNotReady", d.Node)
+	case d.Kind == nodelifecycle.PodMarkedNotReady:
+		s.Event(podReference(d.Pod), v1.EventTypeWarning, "NodeNotReady", "Node is not ready")
 	}
-	s.EventRecorder.Event(object, e.Type, e.Reason, e.Message)
+}
+
+// ObservePod implements evictor.Observer.
+func (s sink) ObservePod(d evictor.PodDecision) {
+	switch d.Kind {
+	case tainteviction.PodEvicted:
+		s.Event(podReference(d.Pod), v1.EventTypeNormal, "TaintManagerEviction", "Marking for deletion Pod "+d.Pod.PodKey.String())
+	case tainteviction.EvictionCancelled:
+		s.Event(podReference(d.Pod), v1.EventTypeNormal, "TaintManagerEviction", "Cancelling deletion of Pod "+d.Pod.PodKey.String())
+	}
+}
+
+func podReference(pod evictor.PodRef) *v1.ObjectReference {
+	return &v1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }

@@ -19,7 +19,7 @@ import (
 func swapped(
 	now time.Time, name string, uid types.UID, taint *v1.Taint, toleration *v1.Toleration,
 	zones *zone.Tracker[string, zone.Key], monitor *health.Monitor, queue *ratelimitqueue.Queue[string, int],
-	work *timedworker.Set[string, int], bounds *budget.Budget[string, evictor.Member], e *evictor.Evictor,
+	work *timedworker.Set[string, int], bounds *budget.Budget[string, string], e *evictor.Evictor,
 ) {
 	zones.Set(name, "eu-1a", zone.Member{})                                           // want `cannot use "eu-1a"`
 	_ = zone.Ruling{State: zone.GoOn}                                                 // want `cannot use zone.GoOn`

@@ -104,7 +104,7 @@ func TestNodeThatLosesItsReadyConditionIsNotFailed(t *testing.T) {
 		u.reporting[name] = true
 	}
 	u.pod("pod0", "node0").Spec.Tolerations = []v1.Toleration{evictortest.TolerateFor(v1.TaintNodeNotReady, 300)}
-	u.pass(10 * time.Second)
+	u.pass(60 * time.Second)
 	u.says("node0", v1.ConditionFalse)
 	u.says("node1", v1.ConditionFalse)
 	u.pass(9 * time.Second)
@@ -416,9 +416,9 @@ func TestSwapOfATaintWithoutATimeIsOneOutage(t *testing.T) {
 	u.node("node1", "", longAgo, v1.ConditionTrue)
 	u.reporting["node0"], u.reporting["node1"] = true, true
 	tolerates(u.pod("pod0", "node0"), v1.TaintNodeUnreachable, v1.TaintNodeNotReady)
-	u.pass(20 * time.Second)
+	u.pass(60 * time.Second)
 	u.says("node0", v1.ConditionFalse)
-	u.pass(5 * time.Second) // tainted at 25
+	u.pass(5 * time.Second) // tainted at 65
 	u.change("node0", func(n *v1.Node) {
 		for i := range n.Spec.Taints {
 			n.Spec.Taints[i].TimeAdded = nil
@@ -430,7 +430,7 @@ func TestSwapOfATaintWithoutATimeIsOneOutage(t *testing.T) {
 	require.Contains(t, u.taints("node0"), "node.kubernetes.io/unreachable:NoExecute")
 	for _, taint := range u.nodes["node0"].Spec.Taints {
 		if taint.Effect == v1.TaintEffectNoExecute {
-			require.Equal(t, evictortest.Epoch.Add(25*time.Second), taint.TimeAdded.UTC())
+			require.Equal(t, evictortest.Epoch.Add(65*time.Second), taint.TimeAdded.UTC())
 		}
 	}
 	require.Equal(t, 325*time.Second, u.left(700*time.Second))

@@ -49,14 +49,14 @@ func TestATokenIsHandedOutWhenItIsDue(t *testing.T) {
 func TestANodeIsServedOnce(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 10))
 	start(c, config())
-	c.Advance(time.Second)
+	c.Advance(61 * time.Second)
 	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
 	c.Advance(9 * time.Second)
-	require.Equal(t, []string{"5.000"}, noExecute(c))
+	require.Equal(t, []string{"65.000"}, noExecute(c))
 	c.Fail("a-0", "a-1", "a-2") // the pass that queues the others swaps the taints of a-0
 	c.Advance(2 * time.Minute)
 	require.Len(t, says(c, "NoExecute", `"add"`, "a-0", "unreachable"), 1)
-	require.Equal(t, []string{"55.000", "65.000"}, times(append(says(c, "NoExecute", `"add"`, "a-1"), says(c, "NoExecute", `"add"`, "a-2")...)))
+	require.Equal(t, []string{"115.000", "125.000"}, times(append(says(c, "NoExecute", `"add"`, "a-1"), says(c, "NoExecute", `"add"`, "a-2")...)))
 }
 
 func TestNodesOfAPassWaitInTheOrderOfTheirNames(t *testing.T) {
@@ -112,7 +112,7 @@ func TestTheRateOfAPassHoldsForItsNodes(t *testing.T) {
 func TestEveryZoneDownLiftsWhatItsPassSwaps(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60), evictortest.TolerateFor(v1.TaintNodeNotReady, 3600)))
 	start(c, config())
-	c.Advance(time.Second)
+	c.Advance(61 * time.Second)
 	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
 	c.Advance(10 * time.Second)
 	require.True(t, c.HasNoExecute("a-0"))

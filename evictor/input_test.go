@@ -193,7 +193,7 @@ func TestAnEvictorThatIsNotFedHarmsNobody(t *testing.T) {
 	require.Empty(t, b.wrote)
 	told := e.Explain("n")
 	require.Len(t, told, 1, "once")
-	require.Equal(t, "00:00:00 cluster: no decisions yet, waiting for the program to call NodeChanged, PodChanged and LeaseRenewed, or for a Source", told[0].String())
+	require.Equal(t, "00:00:00 cluster: no decisions yet, waiting for the program to call NodeChanged, PodChanged and LeaseObserved, or for a Source", told[0].String())
 
 	e.LeaseObserved("n", evictortest.Epoch, "")
 	_, err := e.Step(context.Background())
@@ -207,7 +207,7 @@ func TestASourceFeedsFromTheConstructionOn(t *testing.T) {
 	b := &brought{}
 	e, err := b.evictor(evictor.Options{})
 	require.NoError(t, err)
-	require.Equal(t, []evictor.Target{e}, b.fed)
+	require.Equal(t, []evictor.Target{e.Evictor}, b.fed)
 	b.refuses = errors.New("it cannot serve that")
 	_, err = b.evictor(evictor.Options{})
 	require.ErrorIs(t, err, b.refuses)

@@ -80,14 +80,14 @@ func TestWrongUseIsAnswered(t *testing.T) {
 
 		{"no clients", func() error {
 			return misuse.Said(newTested(evictor.DefaultConfig(), evictor.Clients{}, evictor.Options{}))
-		}, "evictor: [clients.nodes: Required value: clientgo.Cluster.Clients returns all of them, clients.pods: Required value: clientgo.Cluster.Clients returns all of them, " +
-			"clients.nodeWriter: Required value: clientgo.Cluster.Clients returns all of them, clients.podWriter: Required value"},
+		}, "evictor: [clients.nodes: Required value: clientgo.Cluster has all clients, clients.pods: Required value: clientgo.Cluster has all clients, " +
+			"clients.nodeWriter: Required value: clientgo.Cluster has all clients, clients.podWriter: Required value"},
 		{"a bad Config, no clients and a bad option", func() error {
 			c := evictor.DefaultConfig()
 			c.Nodes.NodeWorkers = 0
-			return misuse.Said(newTested(c, evictor.Clients{Nodes: b, Pods: b, PodWriter: b}, evictor.Options{Observer: observe(nil)}))
-		}, "evictor: [nodeWorkers: Invalid value: 0: must be greater than 0, clients.nodeWriter: Required value: clientgo.Cluster.Clients returns all of them, " +
-			`options.observer: Invalid value: "observe(nil)": must not be nil within an interface; leave it out]`},
+			return misuse.Said(newTested(c, evictor.Clients{Nodes: b, Pods: b, PodWriter: b}, evictor.Options{Observer: (*diary)(nil)}))
+		}, "evictor: [nodeWorkers: Invalid value: 0: must be greater than 0, clients.nodeWriter: Required value: clientgo.Cluster has all clients, " +
+			`options.observer: Invalid value: "*evictor_test.diary(nil)": must not be nil within an interface; leave it out]`},
 		{"nil pointers as clients", func() error {
 			var no *bare
 			return misuse.Said(newTested(evictor.DefaultConfig(), evictor.Clients{Nodes: no, Pods: no, NodeWriter: no, PodWriter: no}, evictor.Options{}))
@@ -97,12 +97,11 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			c := clients
 			c.Source = source
 			return misuse.Said(newTested(evictor.DefaultConfig(), c, evictor.Options{}))
-		}, `[clients.eventSink: Invalid value: "*evictor_test.silent(nil)": must not be nil within an interface; leave it out, clients.source: Invalid value: ` +
-			`"*evictor_test.brought(nil)": must not be nil within an interface; leave it out, clients.confirmer: Invalid value: "evictor.ConfirmFunc(nil)"`},
+		}, `evictor: clients.source: Invalid value: "*evictor_test.brought(nil)": must not be nil within an interface; leave it out`},
 		{"a nil pointer as the clock", with(evictor.Options{Clock: (*testingclock.FakePassiveClock)(nil)}), `evictor: options.clock: Invalid value: "*testing.FakePassiveClock(nil)": must not be nil`},
 		{"a nil pointer as the policy", with(evictor.Options{Policy: (*zone.DisruptionPolicy)(nil)}), `options.policy: Invalid value: "*zone.DisruptionPolicy(nil)": must not be nil`},
 		{"a policy that does not start from its default", with(evictor.Options{Policy: zone.DisruptionPolicy{EvictionRate: 1}}),
-			"evictor: zone: policy: unhealthyThreshold: Invalid value: 0: must lie in (0,1]"},
+			"evictor: nodelifecycle: zone: policy: unhealthyThreshold: Invalid value: 0: must lie in (0,1]"},
 
 		{"Run with a clock that has no timers", func() error {
 			return made(evictor.Options{Clock: testingclock.NewFakePassiveClock(evictortest.Epoch)}).Run(background)
@@ -111,11 +110,11 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		{"Run with a context that has ended", func() error { return made(evictor.Options{}).Run(ended) }, "context canceled"},
 		{"Step with a context that has ended", func() error { return misuse.Said(made(evictor.Options{}).Step(ended)) }, "context canceled"},
 		{"Run without a context", func() error { return made(evictor.Options{}).Run(nil) }, //nolint:staticcheck // it is wrong
-			"evictor: Run needs a context, not nil"},
+			"evictor: Step and Run need a context, not nil"},
 		{"Step without a context", func() error { return misuse.Said(made(evictor.Options{}).Step(nil)) }, //nolint:staticcheck // it is wrong
-			"evictor: Step needs a context, not nil"},
-		{"a zero Evictor, run", func() error { return new(evictor.Evictor).Run(background) }, "evictor: Run of a zero Evictor: make one with New"},
-		{"a zero Evictor, stepped", func() error { return misuse.Said(new(evictor.Evictor).Step(background)) }, "evictor: Step of a zero Evictor: make one with New"},
+			"evictor: Step and Run need a context, not nil"},
+		{"a zero Evictor, run", func() error { return new(evictor.Evictor).Run(background) }, "evictor: a zero value was used: make one with New"},
+		{"a zero Evictor, stepped", func() error { return misuse.Said(new(evictor.Evictor).Step(background)) }, "evictor: a zero value was used: make one with New"},
 		{"Step beside Step", func() (inner error) {
 			c := evictortest.New(t, evictortest.Zone("a", 1))
 			e := start(c, config())
@@ -127,7 +126,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			})
 			c.Advance(time.Minute)
 			return inner
-		}, "evictor: another Step or Run of this Evictor is active: call one at a time"},
+		}, "evictor: another Step or Run is active: call one at a time"},
 		{"a source that ends", func() error {
 			e, err := (&brought{run: func(context.Context) error { return nil }}).evictor(evictor.Options{})
 			if err != nil {
@@ -141,7 +140,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 				return err
 			}
 			return errors.New(e.Explain("n")[0].String())
-		}, "cluster: no decisions yet, waiting for the program to call NodeChanged, PodChanged and LeaseRenewed, or for a Source"},
+		}, "cluster: no decisions yet, waiting for the program to call NodeChanged, PodChanged and LeaseObserved, or for a Source"},
 		{"a store that is never synced", func() error {
 			c := clients
 			c.Nodes = unsynced{b}
@@ -155,7 +154,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			}
 			return errors.New(e.Explain("n")[0].String())
 		}, "cluster: no decisions yet, waiting for the store to be synced"},
-		{"a nil pointer for yes", refused((*gate.Refused)(nil)), "a nil *gate.Refused is an error all the same: return nil itself to permit the eviction"},
-		{"a refusal without a reason", refused(&gate.Refused{}), "eviction held back: Breaker: an *gate.Refused without a Reason"},
+		{"a nil pointer for yes", refused((*gate.Refused)(nil)), "a nil *gate.Refused is an error all the same: return nil itself to permit the act"},
+		{"a refusal without a reason", refused(&gate.Refused{}), "eviction held back: refused"},
 	})
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // A client's panic is a failed try, of a node or of one pod, which delays no other. Recovery is above all.
@@ -130,28 +129,6 @@ func TestPanicDuringAStepLosesNothing(t *testing.T) {
 		require.NotEmpty(t, c.Taints("a-4"), nth)
 	}
 	require.Greater(t, caught, 10)
-}
-
-// A policy that panics when a node has gone is asked again in the next Step, in exact mode too.
-func TestPanicOfThePolicyIsNotTheLastWord(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3))
-	cfg := config()
-	cfg.Nodes.NodeMonitorPeriod = 0
-	panics := false
-	s := stepped(t, c, cfg, c.Clients(), evictor.Options{Policy: zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
-		if panics {
-			panic("a bug of the policy's")
-		}
-		return zone.Ruling{State: zone.Normal, Rate: float64(s.Counts.Total)}
-	})})
-	s.run(time.Second)
-	require.InDelta(t, 3, s.e.Nodes().Zones()[0].Rate, 0)
-	panics = true
-	c.DeleteNode("a-0")
-	require.Panics(t, s.step)
-	panics = false
-	s.run(time.Second)
-	require.InDelta(t, 2, s.e.Nodes().Zones()[0].Rate, 0)
 }
 
 // An observer that panics during an eviction still gets what comes after.

@@ -333,28 +333,3 @@ func TestEventsOfAPodDoNotCutItsBackoffShort(t *testing.T) {
 	require.Equal(t, 3, tries)
 	require.Empty(t, told.of("EvictionMoved"))
 }
-
-// Within a Step, evictions that were not tried yet come before those that were refused.
-func TestRefusedEvictionsComeLast(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 6))
-	for i := range 5 {
-		c.AddPod(fmt.Sprint("guarded-", i), "a-0")
-	}
-	var order []string
-	onWrites(c, "evict", func(object string) error {
-		order = append(order, strings.TrimPrefix(object, "default/"))
-		if strings.Contains(object, "guarded") {
-			return budgetSays()
-		}
-		return nil
-	})
-	start(c, config())
-	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
-	c.AddPod("free", "a-1", evictortest.TolerateFor("drain", 3))
-	c.Taint("a-1", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
-	c.Advance(2 * time.Second)
-	require.Len(t, order, 10)
-	c.Advance(time.Second)
-	require.Equal(t, "free", order[10])
-	require.Len(t, order, 16)
-}

@@ -100,18 +100,6 @@ func TestHangingWritesDoNotHoldLiftingBack(t *testing.T) {
 	})
 }
 
-// A panic outside the workers ends Run with it. A Run that waited for its workers would hang for ever.
-func TestPanicOfTheObserverEndsRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := evictortest.New(t, evictortest.Zone("a", 1))
-		e, err := newTested(config(), c.Clients(), evictor.Options{Clock: clock.RealClock{}, Observer: observe(func(decision) {
-			panic("a bug of the observer's")
-		})})
-		require.NoError(t, err)
-		require.Panics(t, func() { _ = e.Run(t.Context()) })
-	})
-}
-
 // A change during a node's second try, which that try did not include, is not lost.
 func TestChangeDuringARetryIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
-
-	"github.com/evictkit/evictkit/evictor"
 )
 
 // OldestServer is the oldest Kubernetes version whose API server has everything that a Cluster uses: policy/v1
@@ -85,7 +83,7 @@ func (o Options) Permissions() []Permission {
 	add(Permission{Resource: "pods"}, "list", "watch")
 	add(Permission{Resource: "pods", Subresource: "status"}, "patch")
 	switch {
-	case o.Half == evictor.Lifecycle:
+	case o.Half == Lifecycle:
 	case o.EvictionAPI:
 		add(Permission{Resource: "pods", Subresource: "eviction"}, "create")
 	default:

@@ -13,6 +13,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/leases"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // Cluster is a cluster as an evictor sees and changes it. Most callers want [Cluster.Clients] first, for evictor.New;
@@ -25,13 +28,9 @@ type Cluster struct {
 	nodes   *nodeStore
 	pods    *podStore
 	sources sources
-	events  *eventSink
+	events  *events
 	guard   *guard
 	writes  *writes
-
-	confirmer *confirmer
-
-	evictionsPerSecond float32 // rate of the client for evictions; 0 means unknown. Set before the Cluster is returned
 
 	mu      sync.Mutex
 	awaited []awaited      // guarded by mu: the lists that must arrive before the stores are complete
@@ -39,6 +38,8 @@ type Cluster struct {
 	asked   time.Time      // guarded by mu: when an evictor last looked, or when Run began
 	runs    int            // guarded by mu: calls of Run that have not returned
 	state   runState       // guarded by mu
+	begin   []task         // guarded by mu: what the first Run begins beside the guard and the informers
+	launch  func(task)     // guarded by mu: begins something while Run runs; set by the first Run
 	stop    func()         // ends what Run began; set by the first Run, called by the last
 	running sync.WaitGroup // what Run began
 }
@@ -51,9 +52,8 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	}
 	c := &Cluster{client: client, opts: opts.withDefaults(client)}
 	c.guard = newGuard(c)
-	c.confirmer = &confirmer{client: client, clock: c.opts.Clock, guard: c.guard}
-	c.writes = &writes{clock: c.opts.Clock, silence: c.guard.bound}
-	c.events = &eventSink{opts: c.opts}
+	c.writes = &writes{clock: c.opts.Clock, silence: c.opts.LeaseSilence}
+	c.events = &events{opts: c.opts}
 	sources, err := c.informers()
 	if err != nil {
 		return nil, err
@@ -66,10 +66,11 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	}
 	c.awaited = []awaited{{"nodes", sources.nodes.HasSynced}, {"pods", sources.pods.HasSynced}}
 	if sources.leases != nil {
-		if _, err := sources.leases.handle(renewals(c.guard.renewed)); err != nil {
+		came, err := sources.leases.handle(renewals(c.guard.renewed))
+		if err != nil {
 			return nil, fmt.Errorf("clientgo: the informer of leases: %w", err)
 		}
-		c.awaited = append(c.awaited, awaited{"leases", sources.leases.HasSynced})
+		c.awaited = append(c.awaited, awaited{"leases", came})
 	}
 	if sources.daemonSets != nil {
 		c.pods.daemonSets = sources.daemonSets.GetIndexer()
@@ -102,7 +103,6 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 		return nil, fmt.Errorf("clientgo: %w", field.Required(field.NewPath("config"), "how to reach the API server, such as rest.InClusterConfig returns it"))
 	}
 	var client kubernetes.Interface
-	var perSecond float32
 	for _, to := range []struct {
 		agent  string
 		client *kubernetes.Interface
@@ -125,37 +125,33 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 			return nil, fmt.Errorf("clientgo: the client for %s: %w", to.agent, err)
 		}
 		*to.client = made
-		if to.client == &opts.EvictionClient {
-			perSecond = own.QPS
-		}
 	}
-	c, err := New(client, opts)
-	if err == nil {
-		c.evictionsPerSecond = perSecond
-	}
-	return c, err
+	return New(client, opts)
 }
 
-// Clients returns the evictor's clients for this cluster; the Cluster is their Source. Their Confirmer reads a silent
-// node's lease from the API server. With Options.Half TaintEviction there is none: that half reads no leases.
+// Clients returns the evictor's clients for this cluster; the Cluster is their Source. See [Cluster.Lifecycle] and
+// [Cluster.TaintEviction] for a half alone.
 func (c *Cluster) Clients() evictor.Clients {
-	clients := evictor.Clients{
+	return evictor.Clients{
 		Nodes:      c.nodes,
 		Pods:       c.pods,
 		NodeWriter: &nodeWriter{client: c.client, nodes: c.nodes, kept: c.kept, clock: c.opts.Clock, writes: c.writes},
 		PodWriter:  &podWriter{client: c.client, evictions: c.opts.EvictionClient, pods: c.pods, clock: c.opts.Clock, evictionAPI: c.opts.EvictionAPI, writes: c.writes},
-		EventSink:  c.events,
 		Source:     c,
 	}
-	if c.opts.lifecycle() {
-		clients.Confirmer = c.confirmer
-	}
-	return clients
 }
 
-// Health returns what the guard last told the evictor: nil, or why it cannot see the cluster well enough to act. If it
-// can, but the watch lost some renewals or it cannot read some leases, Health returns a *PartialError; the evictor
-// still acts.
+// Lifecycle returns the same clients for nodelifecycle.New. Options.Half may be Lifecycle if TaintBasedEviction is on.
+func (c *Cluster) Lifecycle() nodelifecycle.Clients { return nodelifecycle.Clients(c.Clients()) }
+
+// TaintEviction returns the same clients for tainteviction.New. Options.Half may be TaintEviction.
+func (c *Cluster) TaintEviction() tainteviction.Clients {
+	all := c.Clients()
+	return tainteviction.Clients{Nodes: all.Nodes, Pods: all.Pods, Evicter: all.PodWriter, Source: c}
+}
+
+// Health returns what the guard has found: nil, or why it cannot see the cluster well enough to act. If it can, but the
+// watch lost some renewals or some leases cannot be read, Health returns a *PartialError.
 func (c *Cluster) Health() error {
 	if err := c.guard.health(); err != nil {
 		return err
@@ -164,21 +160,16 @@ func (c *Cluster) Health() error {
 }
 
 // Feed implements evictor.Source: the informers report changes, and the guard reports whether it can see the cluster.
-// Call it for any number of targets, at any time before Run ends. It returns an error if the options do not fit the
-// configuration, or an informer has stopped.
-func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
+// Before a target that is a leases.Judge finds a node silent, the Cluster reads that node's lease from the API server.
+// Call it for any number of targets, at any time before Run ends. It returns an error if Options.Half is not enough for
+// the target, or an informer has stopped.
+func (c *Cluster) Feed(to evictor.Target) error {
 	if absent(to) {
 		return errors.New("clientgo: Feed needs a target, such as an evictor, not nil")
 	}
-	if err := c.opts.serves(config); err != nil {
+	if err := c.opts.serves(to); err != nil {
 		return fmt.Errorf("clientgo: %w", err)
 	}
-	if config.Half != evictor.TaintEviction { // that half has no grace period
-		if err := c.guard.serve(config.NodeMonitorGracePeriod); err != nil {
-			return fmt.Errorf("clientgo: %w", err)
-		}
-	}
-	c.warn(config)
 	var told []awaited
 	for _, feed := range []struct {
 		what    string
@@ -187,11 +178,7 @@ func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 	}{
 		{"nodes", c.sources.nodes, nodeHandler(to)},
 		{"pods", c.sources.pods, podHandler(to)},
-		{"leases", c.sources.leases, leaseHandler(to)},
 	} {
-		if feed.source == nil {
-			continue
-		}
 		came, err := feed.source.handle(feed.handler)
 		if err != nil {
 			return fmt.Errorf("clientgo: feeding: %w", err)
@@ -199,36 +186,17 @@ func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 		told = append(told, awaited{feed.what, came})
 	}
 	c.guard.tell(to)
+	c.tellRenewals(to)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.awaited = append(c.awaited, told...)
-	return nil
-}
-
-// podsOfANode is the kubelet's default for the most pods of a node.
-const podsOfANode = 110
-
-// warn logs settings that are valid but hinder an evictor of that configuration.
-func (c *Cluster) warn(config evictor.Config) {
-	evicts := config.Half != evictor.Lifecycle || !config.TaintBasedEviction
-	if needed := config.NodeEvictionRate * podsOfANode; evicts && c.evictionsPerSecond > 0 && float64(c.evictionsPerSecond) < needed {
-		c.opts.Logger.Warn("the rate limit of evictions is too low for the loss of a zone: evictions will be late",
-			"qps", c.evictionsPerSecond, "nodeEvictionRate", config.NodeEvictionRate, "podsPerSecondAndZone", needed)
-	}
-}
-
-// serve adapts the guard to an evictor's grace period; 0 means that it has none. The guard looks eight times in each
-// LeaseSilence, and may wait half of one for an answer.
-func (g *guard) serve(grace time.Duration) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	asked := g.c.opts.LeaseSilence
-	if notices := asked + asked/8 + asked/2; grace > 0 && notices > grace {
-		return field.Invalid(field.NewPath("leaseSilence"), asked.String(),
-			fmt.Sprintf("the guard may need %s to notice, which exceeds nodeMonitorGracePeriod (%s); the default is 20s, or two fifths of that period if less", notices, grace))
-	}
-	if asked == 0 && grace > 0 {
-		g.silence = min(g.silence, grace*2/5)
+	if judges, ok := to.(leases.Judge); ok && c.opts.lifecycle() {
+		read := task(c.reader(judges).Run)
+		if c.state == runs {
+			c.launch(read)
+		} else {
+			c.begin = append(c.begin, read)
+		}
 	}
 	return nil
 }

@@ -5,8 +5,13 @@
 // which also feed the evictor. Evictor.Run runs the Cluster too:
 //
 //	cluster, err := clientgo.NewForConfig(config, clientgo.Options{}) // or New(client, …)
-//	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{Logger: slog.Default()})
+//	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{
+//		Observer: evictor.Observers{explain.Log(slog.Default()), cluster.Events()},
+//	})
 //	return e.Run(ctx)
+//
+// Cluster.Lifecycle and Cluster.TaintEviction have the clients for one half alone. Cluster.Events records upstream's
+// events; with several replicas, Options.Leads says which of them does.
 //
 // New starts nothing and sends nothing. Evictor.Run runs everything: the informers, the event recorder and the guard.
 // It decides nothing before the informers are Synced, and says what it waits for. A program that calls Evictor.Step
@@ -14,9 +19,8 @@
 //
 // # What is watched, and what is kept
 //
-// A Cluster watches nodes, pods, the leases in kube-node-lease and, with Options.DaemonSets, DaemonSets. For evictors
-// of the half TaintEviction (Options.Half) it watches no leases. The half Lifecycle needs pods too, because it marks
-// them not Ready.
+// A Cluster watches nodes, pods, the leases in kube-node-lease and, with Options.DaemonSets, DaemonSets. For the half
+// TaintEviction (Options.Half) it watches no leases. The half Lifecycle needs pods too, because it marks them not Ready.
 //
 // Its informers keep little of each object: Keep lists all of it, and names what the program needs beside that. They
 // always keep labels. Pods share one copy of equal labels, annotations, owners or tolerations. With the informer's
@@ -80,22 +84,23 @@
 //     leases from the API server, those renewed last first, and others at each further look. If it cannot read them, or
 //     they have advanced unseen, the fault is ours. If they stand still there too, it is not, and the evictor acts.
 //
-// The guard must notice before grace periods end: keep LeaseSilence well below NodeMonitorGracePeriod. Without a watch
-// of leases, it only notices broken watches.
+// The guard must notice before grace periods end: keep 1.625 times LeaseSilence below NodeMonitorGracePeriod; nobody
+// checks it. Without a watch of leases, it only notices broken watches.
 //
 // # Lost lease events
 //
-// A watch may deliver the renewals of most nodes and lose those of one. So before the verdict of a silent node becomes
-// Unknown, the Confirmer of Cluster.Clients reads that node's lease from the API server:
+// A watch may deliver the renewals of most nodes and lose those of one. So before a silent node becomes Unknown, the
+// Cluster reads that node's lease from the API server (package leases):
 //
 //	the lease            the node
-//	newer than ours      lives on; Health returns a PartialError that names it, and everything else goes on
+//	newer than ours      lives on; Health returns a PartialError that names it until the watch delivers that
 //	the same, or gone    becomes Unknown
-//	cannot be read       waits, and the evictor asks again with backoff; Health returns a PartialError with the reason
+//	cannot be read       is not harmed, and its lease is read again; Health returns a PartialError with the reason
 //
-// The Confirmer sends at most 200 such requests a second, apart from the limit of writes, and none for a node with
-// heartbeats. From 100 silent nodes on, one consistent list of kube-node-lease, in pages, answers for all. An evictor
-// whose account may not get and list leases there can declare no node Unknown, and reports that.
+// If none of the leases that are needed can be read, the controllers are told that they cannot see the cluster. The
+// Cluster sends fewer than 200 such requests a second, apart from the limit of writes, and none for a node with
+// heartbeats. From 100 silent nodes on, one consistent list of kube-node-lease, in pages, answers for all. An account that
+// may not get and list leases there can have no node found silent, which Health reports.
 //
 // # Leadership
 //
@@ -103,9 +108,9 @@
 // acting. MayLead says whether a replica is fit to lead, and Parts which of four parts fails: the lists, the watches,
 // the evictor's passes, or its writes. Each fault shows within 1.625 times LeaseSilence, or 30 seconds later for writes
 // that hang. With Lock, the leader then loses the lease by its renew deadline, and does not take it again before all
-// parts work. While no replica is fit, none leads and none does harm. MayLead in Options.MayWrite stops writes at once.
+// parts work. While no replica is fit, none leads and none does harm. MayLead in a gate.Leader stops writes at once.
 //
-// No write begins while MayWrite forbids it, and each ends within 30 seconds, or within FinishWithin after Run ends. So
+// No write begins while the Gate forbids it, and each ends within 30 seconds, or within FinishWithin after Run ends. So
 // a program that ends Run when it could not renew its lease for the renew deadline writes nothing in the next leader's
 // term, provided that
 //

@@ -1,6 +1,7 @@
 package clientgo
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,6 +10,8 @@ import (
 	recording "k8s.io/client-go/tools/record"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // The components that upstream's events name as their source.
@@ -17,44 +20,88 @@ const (
 	taintComponent = "taint-eviction-controller"
 )
 
-// eventSink implements evictor.EventSink. It drops events while it is not started.
-type eventSink struct {
+// events records decisions as Kubernetes events. It drops them while it is not started.
+type events struct {
 	opts      Options
 	recorders atomic.Pointer[recorders]
 }
 
 type recorders struct{ node, taint recording.EventRecorder }
 
+// Events returns an observer, of either half too, that records the Kubernetes events that upstream records, with
+// upstream's reasons and texts, while Options.Leads permits it and the Cluster runs. Unlike upstream's, they follow the
+// outcome: "Marking for deletion" is recorded only once the pod was deleted. It never blocks: events that come faster
+// than they can be written are dropped. A dry run should not have it.
+func (c *Cluster) Events() evictor.Observer { return c.events }
+
 // start begins recording; the returned function ends it.
-func (s *eventSink) start() (stop func()) {
+func (e *events) start() (stop func()) {
 	broadcaster := recording.NewBroadcaster()
-	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: s.opts.EventClient.CoreV1().Events(v1.NamespaceAll)})
+	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: e.opts.EventClient.CoreV1().Events(v1.NamespaceAll)})
 	from := func(upstream string) recording.EventRecorder {
-		if s.opts.Component != "" {
-			upstream = s.opts.Component
+		if e.opts.Component != "" {
+			upstream = e.opts.Component
 		}
 		return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: upstream})
 	}
-	s.recorders.Store(&recorders{node: from(nodeComponent), taint: from(taintComponent)})
+	e.recorders.Store(&recorders{node: from(nodeComponent), taint: from(taintComponent)})
 	return func() {
-		s.recorders.Store(nil) // first: a recorder that is shut down logs errors
+		e.recorders.Store(nil) // first: a recorder that is shut down logs errors
 		broadcaster.Shutdown()
 	}
 }
 
-// Event implements evictor.EventSink. It does not block: events that the recorder cannot take are dropped.
-func (s *eventSink) Event(event evictor.Event) {
-	r := s.recorders.Load()
-	if r == nil {
-		return // not running: the evictor decides nothing before Synced, and so not before Run
+// recording returns the recorders, or nil if no event is to be recorded now.
+func (e *events) recording() *recorders {
+	if r := e.recorders.Load(); r != nil && e.opts.Leads() == nil {
+		return r
 	}
-	about := &v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: event.Node, UID: event.NodeUID}
-	if event.Pod.Name != "" {
-		about = &v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: event.Pod.Namespace, Name: event.Pod.Name, UID: event.Pod.UID}
+	return nil
+}
+
+// ObserveNode implements nodelifecycle.Observer.
+func (e *events) ObserveNode(d nodelifecycle.Decision) {
+	kind, reason, text := v1.EventTypeNormal, "", ""
+	about := &v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: d.Node, UID: d.NodeUID}
+	switch {
+	case d.Kind == nodelifecycle.NodeRegistered:
+		reason, text = "RegisteredNode", fmt.Sprintf("Node %s event: Registered Node %s in Controller", d.Node, d.Node)
+	case d.Kind == nodelifecycle.NodeRemoved:
+		reason, text = "RemovingNode", fmt.Sprintf("Node %s event: Removing Node %s from Controller", d.Node, d.Node)
+	case d.Kind == nodelifecycle.NodeVerdict && d.From == v1.ConditionTrue && d.To != "": // upstream records nothing when the condition is gone
+		reason, text = "NodeNotReady", fmt.Sprintf("Node %s status is now: NodeNotReady", d.Node)
+	case d.Kind == nodelifecycle.PodMarkedNotReady:
+		about = podReference(d.Pod)
+		kind, reason, text = v1.EventTypeWarning, "NodeNotReady", "Node is not ready"
+	case d.Kind == nodelifecycle.PodEvicted:
+		about = podReference(d.Pod)
+		reason, text = "NodeControllerEviction", fmt.Sprintf("Marking for deletion Pod %s from Node %s", d.Pod.Name, d.Node)
+	case d.Kind == nodelifecycle.NodeEmptied && d.Reason != "NoPods":
+		reason, text = "DeletingAllPods", fmt.Sprintf("Node %s event: Deleting all Pods from Node %s.", d.Node, d.Node)
+	default:
+		return
 	}
-	recorder := r.node
-	if event.Reason == evictor.EventTaintManagerEviction {
-		recorder = r.taint
+	if r := e.recording(); r != nil {
+		r.node.Event(about, kind, reason, text)
 	}
-	recorder.Event(about, event.Type, event.Reason, event.Message)
+}
+
+// ObservePod implements tainteviction.Observer.
+func (e *events) ObservePod(d tainteviction.Decision) {
+	var text string
+	switch d.Kind {
+	case tainteviction.PodEvicted:
+		text = "Marking for deletion Pod " + d.Pod.PodKey.String()
+	case tainteviction.EvictionCancelled:
+		text = "Cancelling deletion of Pod " + d.Pod.PodKey.String()
+	default:
+		return
+	}
+	if r := e.recording(); r != nil {
+		r.taint.Event(podReference(d.Pod), v1.EventTypeNormal, "TaintManagerEviction", text)
+	}
+}
+
+func podReference(pod evictor.PodRef) *v1.ObjectReference {
+	return &v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }

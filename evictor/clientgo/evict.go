@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/taints"
 )
 
 // The condition DisruptionTarget that upstream writes to a pod before it deletes the pod because of taints.
@@ -40,7 +41,7 @@ type podWriter struct {
 }
 
 // Evict implements evictor.PodWriter.
-func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why evictor.Decision) error {
+func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why taints.Deadline) error {
 	ctx, cancel := finishing(ctx)
 	defer cancel()
 	mark := false
@@ -53,21 +54,6 @@ func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why evictor.D
 	}
 	began := w.clock.Now()
 	err := w.remove(ctx, ref, mark)
-	w.writes.note(began, ref.String(), err)
-	return err
-}
-
-// CheckEviction implements evictor.EvictionChecker, with a dry run of the Eviction. Without the eviction API disruption
-// budgets are not asked.
-func (w *podWriter) CheckEviction(ctx context.Context, ref evictor.PodRef, _ evictor.Decision) error {
-	if !w.evictionAPI {
-		return nil
-	}
-	ctx, cancel := finishing(ctx)
-	defer cancel()
-	began := w.clock.Now()
-	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}, DryRun: []string{metav1.DryRunAll}}
-	err := failed("checking the eviction of pod", "pods", ref.String(), w.evict(ctx, ref, &options))
 	w.writes.note(began, ref.String(), err)
 	return err
 }

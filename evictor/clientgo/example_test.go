@@ -9,15 +9,17 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/explain"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // An evictor on a clientset.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	observe := func(d evictor.Decision) {
-		if d.Kind == evictor.NodeRegistered {
-			fmt.Println(d.Node, d.Kind)
+	observe := func(entry explain.Entry) {
+		if entry.Kind == "NodeRegistered" {
+			fmt.Println(entry.Node, entry.Kind)
 			cancel()
 		}
 	}
@@ -27,14 +29,28 @@ func Example() {
 	// context canceled
 }
 
-func run(ctx context.Context, client kubernetes.Interface, observe func(evictor.Decision)) error {
+func run(ctx context.Context, client kubernetes.Interface, observe explain.Observer) error {
 	cluster, err := clientgo.New(client, clientgo.Options{}) // or NewForConfig(config, …)
 	if err != nil {
 		return err
 	}
-	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{Observer: evictor.ObserverFunc(observe)})
+	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{
+		Observer: evictor.Observers{observe, cluster.Events()},
+	})
 	if err != nil {
 		return err
 	}
 	return e.Run(ctx)
+}
+
+// Half of it, beside somebody else's node lifecycle controller: it needs no permission to write nodes.
+func ExampleCluster_TaintEviction() {
+	cluster, err := clientgo.New(fake.NewClientset(), clientgo.Options{Half: clientgo.TaintEviction})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pods, err := tainteviction.New(tainteviction.DefaultConfig(), cluster.TaintEviction(), tainteviction.Options{Observer: cluster.Events()})
+	fmt.Println(pods.Evictions(), err)
+	// Output: [] <nil>
 }

@@ -37,13 +37,20 @@ func podHandler(e evictor.Target) cache.ResourceEventHandler {
 	})
 }
 
-// leaseHandler reports renewals only: that a lease is gone says nothing about its node.
-func leaseHandler(e evictor.Target) cache.ResourceEventHandler {
-	return renewals(func(l *coordinationv1.Lease) { e.LeaseObserved(l.Name, l.Spec.RenewTime.Time, l.ResourceVersion) })
+// tellRenewals tells a target of the renewals that were seen before it was fed.
+func (c *Cluster) tellRenewals(to evictor.Target) {
+	if c.sources.leases == nil {
+		return
+	}
+	for _, obj := range c.sources.leases.List() {
+		if l, ok := nodeLease(obj); ok {
+			to.LeaseObserved(l.Name, l.Spec.RenewTime.Time, l.ResourceVersion)
+		}
+	}
 }
 
 // renewals returns a handler that is called when a node's lease is first seen and when it was renewed, but not when a
-// relist or a resync delivers it unchanged.
+// relist or a resync delivers it unchanged, nor when it is gone, which says nothing about its node.
 func renewals(handle func(*coordinationv1.Lease)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) {

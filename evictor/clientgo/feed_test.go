@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
 )
@@ -38,7 +39,9 @@ func renewedAt(namespace string, uid types.UID, version string, seconds int64) *
 func TestOnlyRenewalsAreTold(t *testing.T) {
 	const nodes = v1.NamespaceNodeLease
 	f := &fed{}
-	h := leaseHandler(f)
+	g := newGuard(&Cluster{opts: Options{Clock: clock.RealClock{}}})
+	g.tell(f)
+	h := renewals(g.renewed)
 	first := renewedAt(nodes, "uid", "1", 100)
 	h.OnAdd(first, true)
 	h.OnAdd(renewedAt("kube-system", "uid", "2", 100), true)

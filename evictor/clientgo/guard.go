@@ -11,8 +11,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 )
@@ -30,41 +28,55 @@ type guard struct {
 	c    *Cluster
 	next int // used by run alone: the first lease to read at the next look, counted from the one renewed last
 
+	telling sync.Mutex // held while targets are told of health, so that none hears an older finding last; mu is taken within
+
 	mu       sync.Mutex
-	advanced time.Time             // guarded by mu: when a lease was last seen to advance
-	silence  time.Duration         // guarded by mu: Options.LeaseSilence, or the default for the evictors that are fed
-	err      error                 // guarded by mu: what was told last
-	told     []evictor.Target      // guarded by mu
-	unseen   *coordinationv1.Lease // guarded by mu: a renewal that was read live and that the informer did not have
-	lost     map[string]time.Time  // guarded by mu: such renewals of suspects, by node
-	unread   error                 // guarded by mu: of the last read of a suspect's lease, nil if it succeeded
-	unreadAt time.Time             // guarded by mu
+	advanced time.Time            // guarded by mu: when a lease was last seen to advance
+	err      error                // guarded by mu: what look found last
+	blind    error                // guarded by mu: why no lease can be read that must be, nil if one can
+	told     []evictor.Target     // guarded by mu
+	unseen   renewal              // guarded by mu: one that was read live and that the informer did not have
+	lost     map[string]time.Time // guarded by mu: such renewals of nodes that were about to count as silent
+	unread   error                // guarded by mu: of the last read of such a node's lease, nil if it succeeded
+	unreadAt time.Time            // guarded by mu
 }
 
-func newGuard(c *Cluster) *guard {
-	return &guard{c: c, lost: make(map[string]time.Time), silence: cmp.Or(c.opts.LeaseSilence, defaultLeaseSilence)}
+// renewal is one of a node's lease; the zero renewal is none.
+type renewal struct {
+	node string
+	at   time.Time
 }
 
-func (g *guard) bound() time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.silence
-}
+func newGuard(c *Cluster) *guard { return &guard{c: c, lost: make(map[string]time.Time)} }
 
 // spread is how long a list may be put off: a quarter of the silence that the guard allows.
 func (g *guard) spread() time.Duration {
-	if silence := g.bound(); silence > 0 {
+	if silence := g.c.opts.LeaseSilence; silence > 0 {
 		return silence / 4
 	}
 	return defaultLeaseSilence / 4
 }
 
-// renewed notes that a lease was seen to advance.
-func (g *guard) renewed(*coordinationv1.Lease) {
+// renewed tells the targets that a lease was seen to advance. It is the only handler of leases.
+func (g *guard) renewed(l *coordinationv1.Lease) {
+	g.advances()
+	for _, e := range g.targets() {
+		e.LeaseObserved(l.Name, l.Spec.RenewTime.Time, l.ResourceVersion)
+	}
+}
+
+func (g *guard) advances() {
 	now := g.c.opts.Clock.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.advanced = now
+}
+
+// targets returns those that are told. The list is only ever appended to.
+func (g *guard) targets() []evictor.Target {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.told
 }
 
 func (g *guard) health() error {
@@ -73,29 +85,65 @@ func (g *guard) health() error {
 	return g.err
 }
 
-// tell adds an evictor to those that are told, once it has been told the current state. Otherwise a later change could
-// reach it before an earlier one, and it would wait for the end of a failure that is over.
+// seen is what targets are told: nil, or why the cluster cannot be seen. mu is held.
+func (g *guard) seen() error {
+	if g.err != nil {
+		return g.err
+	}
+	return g.blind
+}
+
+// tell adds a target to those that are told.
 func (g *guard) tell(e evictor.Target) {
-	for knows := error(nil); ; e.SetObserverHealth(knows) {
-		g.mu.Lock()
-		if (knows == nil) == (g.err == nil) {
-			g.told = append(g.told, e)
-			g.mu.Unlock()
-			return
-		}
-		knows = g.err
-		g.mu.Unlock()
+	g.telling.Lock()
+	defer g.telling.Unlock()
+	g.mu.Lock()
+	g.told = append(g.told, e)
+	is := g.seen()
+	g.mu.Unlock()
+	if is != nil {
+		e.SetObserverHealth(is)
 	}
 }
 
+// find notes what was found, and tells of it if the cluster can be seen now and could not before, or the other way
+// round.
+func (g *guard) find(note func()) {
+	g.telling.Lock()
+	defer g.telling.Unlock()
+	g.mu.Lock()
+	was := g.seen()
+	note()
+	is := g.seen()
+	g.mu.Unlock()
+	switch {
+	case (was == nil) == (is == nil):
+		return
+	case is != nil:
+		g.c.opts.Logger.Warn("cannot see the cluster well enough: no taints and no evictions", "why", is)
+	default:
+		g.c.opts.Logger.Info("can see the cluster again")
+	}
+	for _, e := range g.targets() {
+		e.SetObserverHealth(is)
+	}
+}
+
+// found takes the result of a look.
+func (g *guard) found(err error) { g.find(func() { g.err = err }) }
+
+// unreadable says why no lease can be read of those that a target must have; nil if one can.
+func (g *guard) unreadable(err error) { g.find(func() { g.blind = err }) }
+
 // run looks until the context ends.
 func (g *guard) run(ctx context.Context) {
-	if g.bound() < 0 {
+	silence := g.c.opts.LeaseSilence
+	if silence < 0 {
 		return
 	}
-	g.renewed(nil) // silence counts from here
+	g.advances() // silence counts from here
 	for {
-		timer := g.c.opts.Clock.NewTimer(max(g.bound()/8, time.Millisecond))
+		timer := g.c.opts.Clock.NewTimer(max(silence/8, time.Millisecond))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -106,7 +154,6 @@ func (g *guard) run(ctx context.Context) {
 			}
 			g.found(g.look(ctx))
 			g.prod()
-			g.c.confirmer.forget()
 			if g.c.writes.ill() != nil {
 				g.c.tryWriting(ctx)
 			}
@@ -114,30 +161,10 @@ func (g *guard) run(ctx context.Context) {
 	}
 }
 
-// found takes the result of a look, and logs and reports it if it is a change.
-func (g *guard) found(err error) {
-	g.mu.Lock()
-	changed := (err == nil) != (g.err == nil)
-	g.err = err
-	told := slices.Clone(g.told)
-	g.mu.Unlock()
-	if !changed {
-		return
-	}
-	if err != nil {
-		g.c.opts.Logger.Warn("cannot see the cluster well enough: no taints and no evictions", "why", err)
-	} else {
-		g.c.opts.Logger.Info("can see the cluster again")
-	}
-	for _, e := range told {
-		e.SetObserverHealth(err)
-	}
-}
-
 // look says why the cluster cannot be seen well enough. It returns nil if all is well, or if the leases, read live, are
 // as old as the informer says.
 func (g *guard) look(ctx context.Context) error {
-	silence, now := g.bound(), g.c.opts.Clock.Now()
+	silence, now := g.c.opts.LeaseSilence, g.c.opts.Clock.Now()
 	for _, l := range g.c.allLinks() {
 		if since, err := l.broken(now); err != nil && since >= silence {
 			return fmt.Errorf("the watch of %s has been broken for %s: %w", l.what, since.Round(time.Second), err)
@@ -148,7 +175,7 @@ func (g *guard) look(ctx context.Context) error {
 	g.mu.Unlock()
 	if quiet < silence || g.c.sources.leases == nil {
 		g.next = 0
-		g.remember(nil)
+		g.remember(renewal{})
 		return nil
 	}
 	live, err := g.probe(ctx, unseen)
@@ -157,58 +184,59 @@ func (g *guard) look(ctx context.Context) error {
 	}
 	g.remember(live)
 	switch {
-	case live == nil:
+	case live.node == "":
 		return nil
-	case unseen != nil && !g.c.sees(unseen.Name, unseen.Spec.RenewTime.Time):
-		return fmt.Errorf("the watch of leases has stood still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), unseen.Name)
+	case unseen.node != "" && !g.c.sees(unseen):
+		return fmt.Errorf("the watch of leases has stood still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), unseen.node)
 	default:
 		return was // the watch may be about to deliver it; the next look decides
 	}
 }
 
-func (g *guard) remember(unseen *coordinationv1.Lease) {
+func (g *guard) remember(unseen renewal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.unseen = unseen
 }
 
-// probe reads a few leases live, and returns one that has advanced unseen, if any. It begins with the one that had
-// advanced unseen before.
-func (g *guard) probe(ctx context.Context, unseen *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	patience := g.bound() / 2
+// probe reads a few leases live, and returns a renewal that has not been seen, if any. It begins with the node of the one
+// that was not seen before.
+func (g *guard) probe(ctx context.Context, unseen renewal) (renewal, error) {
+	patience := g.c.opts.LeaseSilence / 2
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	names := g.c.lastRenewed(g.next, triedLeases)
-	if unseen != nil {
-		names = append([]string{unseen.Name}, names...)
+	if unseen.node != "" {
+		names = append([]string{unseen.node}, names...)
 		g.next--
 	}
 	read := 0
 	for _, name := range names {
 		g.next++
-		live, err := g.c.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(ctx, name, metav1.GetOptions{})
+		lease, err := g.c.readLease(ctx, name)
+		live := renewal{name, lease.RenewTime}
 		switch {
-		case apierrors.IsNotFound(err):
-			continue
 		case err != nil && errors.Is(err, context.DeadlineExceeded):
-			return nil, fmt.Errorf("no answer within %s: %w", patience, err)
+			return renewal{}, fmt.Errorf("no answer within %s: %w", patience, err)
 		case err != nil:
-			return nil, err
-		case live.Spec.RenewTime != nil && !g.c.sees(name, live.Spec.RenewTime.Time):
+			return renewal{}, err
+		case lease.RenewTime.IsZero():
+			continue
+		case !g.c.sees(live):
 			return live, nil
 		}
 		if read++; read == probedLeases {
 			break
 		}
 	}
-	return nil, nil
+	return renewal{}, nil
 }
 
 // sees says whether the informer has this renewal of the node's lease, or a later one.
-func (c *Cluster) sees(node string, renewed time.Time) bool {
-	obj, ok, err := c.sources.leases.GetByKey(v1.NamespaceNodeLease + "/" + node)
+func (c *Cluster) sees(r renewal) bool {
+	obj, ok, err := c.sources.leases.GetByKey(v1.NamespaceNodeLease + "/" + r.node)
 	l, is := nodeLease(obj)
-	return err == nil && ok && is && !l.Spec.RenewTime.Time.Before(renewed)
+	return err == nil && ok && is && !l.Spec.RenewTime.Time.Before(r.at)
 }
 
 // lastRenewed names n leases, the last renewed first, starting at position from and wrapping around.

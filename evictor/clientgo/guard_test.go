@@ -165,7 +165,7 @@ func startGuarded(t *testing.T, resync time.Duration) *guarded {
 	var err error
 	g.cluster, err = clientgo.New(slowClient{g.client, g.latency}, o)
 	require.NoError(t, err)
-	require.NoError(t, g.cluster.Feed(g, evictor.Config{}))
+	require.NoError(t, g.cluster.Feed(g))
 	ran := make(chan error)
 	go func() { ran <- g.cluster.Run(ctx) }()
 	synctest.Wait()
@@ -352,7 +352,7 @@ func TestOneWhoIsFedLaterIsTold(t *testing.T) {
 		g.set(func() { g.blind, g.mute = true, true })
 		time.Sleep(35 * time.Second)
 		later := &heard{}
-		require.NoError(t, g.cluster.Feed(later, evictor.Config{}))
+		require.NoError(t, g.cluster.Feed(later))
 		require.Len(t, later.all(), 1)
 		require.Contains(t, later.all()[0], "none can be read")
 	})

@@ -24,37 +24,43 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/zone"
 )
 
-func configOf(half evictor.Half) evictor.Config {
-	config := evictor.DefaultConfig()
-	config.Half = half
-	return config
+// runOn runs an evictor on that cluster until the test ends.
+func runOn(t *testing.T, cluster *clientgo.Cluster, options evictor.Options) *evictor.Evictor {
+	t.Helper()
+	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), options)
+	require.NoError(t, err)
+	runs(t, e.Run)
+	return e
 }
 
-// runWith is runEvictor on a cluster with options.
-func runWith(t *testing.T, client *fake.Clientset, how clientgo.Options, config evictor.Config, options evictor.Options) *clientgo.Cluster {
+// runs runs it until the test ends.
+func runs(t *testing.T, run func(context.Context) error) {
 	t.Helper()
-	cluster, err := clientgo.New(client, how)
-	require.NoError(t, err)
-	runOn(t, cluster, config, options)
-	return cluster
-}
-
-// runOn is runEvictor on that cluster.
-func runOn(t *testing.T, cluster *clientgo.Cluster, config evictor.Config, options evictor.Options) *evictor.Evictor {
-	t.Helper()
-	e, err := evictor.New(config, cluster.Clients(), options)
-	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := make(chan error)
-	go func() { ran <- e.Run(ctx) }()
+	go func() { ran <- run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		require.ErrorIs(t, <-ran, context.Canceled)
 	})
-	return e
+}
+
+// runPods runs the half that evicts on a cluster for it.
+func runPods(t *testing.T, client *fake.Clientset, how clientgo.Options, options tainteviction.Options) *clientgo.Cluster {
+	t.Helper()
+	how.Half = clientgo.TaintEviction
+	cluster, err := clientgo.New(client, how)
+	require.NoError(t, err)
+	pods, err := tainteviction.New(tainteviction.DefaultConfig(), cluster.TaintEviction(), options)
+	require.NoError(t, err)
+	runs(t, pods.Run)
+	return cluster
 }
 
 func permissions(o clientgo.Options) (all []string) {
@@ -67,12 +73,12 @@ func permissions(o clientgo.Options) (all []string) {
 func TestAHalfNeedsLess(t *testing.T) {
 	require.Equal(t, []string{
 		"list nodes", "watch nodes", "list pods", "watch pods", "patch pods/status", "delete pods", "create events", "patch events",
-	}, permissions(clientgo.Options{Half: evictor.TaintEviction}))
+	}, permissions(clientgo.Options{Half: clientgo.TaintEviction}))
 	require.Equal(t, []string{
 		"list nodes", "watch nodes", "list pods", "watch pods", "patch pods/status", "create pods/eviction", "create events", "patch events",
-	}, permissions(clientgo.Options{Half: evictor.TaintEviction, EvictionAPI: true}))
+	}, permissions(clientgo.Options{Half: clientgo.TaintEviction, EvictionAPI: true}))
 	require.Equal(t, slices.DeleteFunc(permissions(clientgo.Options{}), func(p string) bool { return p == "delete pods" }),
-		permissions(clientgo.Options{Half: evictor.Lifecycle, EvictionAPI: true}))
+		permissions(clientgo.Options{Half: clientgo.Lifecycle, EvictionAPI: true}))
 }
 
 // TestTaintEvictionTouchesNeitherLeasesNorNodes: pods leave, and nothing is asked that the permissions of this half do not name.
@@ -83,11 +89,11 @@ func TestTaintEvictionTouchesNeitherLeasesNorNodes(t *testing.T) {
 				tainted := node("a-0")
 				tainted.Spec.Taints = []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}
 				client := fake.NewClientset(tainted, node("a-1"), pod("leaves", "a-0"), pod("stays", "a-1"))
-				options := clientgo.Options{Half: evictor.TaintEviction}
+				options := clientgo.Options{Half: clientgo.TaintEviction}
 				if share {
 					options.Factory = informers.NewSharedInformerFactory(client, never)
 				}
-				cluster := runWith(t, client, options, configOf(evictor.TaintEviction), evictor.Options{})
+				cluster := runPods(t, client, options, tainteviction.Options{})
 				for range 60 {
 					time.Sleep(10 * time.Second)
 					require.NoError(t, cluster.MayLead(), "no lease is missed")
@@ -130,7 +136,7 @@ func TestWithoutLeasesABrokenWatchIsNoticed(t *testing.T) {
 			down = to
 			stop()
 		}
-		cluster := runWith(t, client, clientgo.Options{Half: evictor.TaintEviction}, configOf(evictor.TaintEviction), evictor.Options{})
+		cluster := runPods(t, client, clientgo.Options{}, tainteviction.Options{})
 		time.Sleep(time.Minute)
 		require.NoError(t, cluster.MayLead())
 		set(true)
@@ -155,12 +161,12 @@ func TestWhoWritesNoNodesTriesAPod(t *testing.T) {
 		})
 		may := atomic.Bool{}
 		may.Store(true)
-		cluster := runWith(t, client, clientgo.Options{Half: evictor.TaintEviction}, configOf(evictor.TaintEviction), evictor.Options{MayWrite: func() error {
+		cluster := runPods(t, client, clientgo.Options{}, tainteviction.Options{Gate: gate.Leader(func() error {
 			if may.Load() {
 				return nil
 			}
 			return errDown
-		}})
+		})})
 		time.Sleep(time.Minute)
 		require.ErrorContains(t, cluster.MayLead(), "writes: every write has failed for ")
 		may.Store(false)
@@ -183,33 +189,34 @@ func TestWhoWritesNoNodesTriesAPod(t *testing.T) {
 	})
 }
 
-// TestAHalfServesNoMore: an evictor that needs what is not watched or permitted is refused where it is made.
+// TestAHalfServesNoMore: a controller that needs what is not watched or permitted is refused where it is made.
 func TestAHalfServesNoMore(t *testing.T) {
-	halves := []evictor.Half{evictor.Both, evictor.Lifecycle, evictor.TaintEviction}
-	for _, watched := range halves {
-		for _, half := range halves {
-			for _, taints := range []bool{true, false} {
-				cluster, err := clientgo.New(fake.NewClientset(), clientgo.Options{Half: watched})
+	made := map[string]func(c *clientgo.Cluster) error{
+		"Both": func(c *clientgo.Cluster) error {
+			_, err := evictor.New(evictor.DefaultConfig(), c.Clients(), evictor.Options{})
+			return err
+		},
+		"Lifecycle": func(c *clientgo.Cluster) error {
+			_, err := nodelifecycle.New(nodelifecycle.DefaultConfig(), c.Lifecycle(), nodelifecycle.Options{})
+			return err
+		},
+		"TaintEviction": func(c *clientgo.Cluster) error {
+			_, err := tainteviction.New(tainteviction.DefaultConfig(), c.TaintEviction(), tainteviction.Options{})
+			return err
+		},
+	}
+	for _, half := range []clientgo.Half{clientgo.Both, clientgo.Lifecycle, clientgo.TaintEviction} {
+		for name, make := range made {
+			cluster, err := clientgo.New(fake.NewClientset(), clientgo.Options{Half: half})
+			require.NoError(t, err)
+			err = make(cluster)
+			if half == clientgo.Both || half.String() == name {
 				require.NoError(t, err)
-				config := configOf(half)
-				config.TaintBasedEviction = taints
-				_, err = evictor.New(config, cluster.Clients(), evictor.Options{})
-				enough := watched == evictor.Both || watched == half && (half == evictor.TaintEviction || taints)
-				require.Equal(t, enough, err == nil, "%d %d %v: %v", watched, half, taints, err)
-				if err != nil {
-					require.ErrorContains(t, err, "half: Invalid value: \"")
-				}
+			} else {
+				require.ErrorContains(t, err, `clientgo: half: Invalid value: "`+half.String()+`": is not enough for this controller`)
 			}
 		}
 	}
-}
-
-// TestAnUnusedGraceIsNoReasonToRefuse: without verdicts the guard need not notice before one.
-func TestAnUnusedGraceIsNoReasonToRefuse(t *testing.T) {
-	cluster, err := clientgo.New(fake.NewClientset(), clientgo.Options{Half: evictor.TaintEviction, LeaseSilence: time.Minute})
-	require.NoError(t, err)
-	_, err = evictor.New(configOf(evictor.TaintEviction), cluster.Clients(), evictor.Options{})
-	require.NoError(t, err)
 }
 
 // TestADomainOfTheProgramsOwn sees all labels.
@@ -221,12 +228,12 @@ func TestADomainOfTheProgramsOwn(t *testing.T) {
 		client := fake.NewClientset(first, second)
 		cluster, err := clientgo.New(client, clientgo.Options{})
 		require.NoError(t, err)
-		e := runOn(t, cluster, evictor.DefaultConfig(), evictor.Options{
+		e := runOn(t, cluster, evictor.Options{
 			Domain:   func(n *v1.Node) zone.Key { return zone.Key{Zone: n.Labels[pool]} },
 			Excluded: func(n *v1.Node) bool { return n.Labels[spare] != "" },
 		})
 		time.Sleep(time.Minute)
-		zones := e.Zones()
+		zones := e.Nodes().Zones()
 		require.Len(t, zones, 1)
 		require.Equal(t, zone.Key{Zone: "blue"}, zones[0].Zone)
 		require.Equal(t, zone.Counts{Total: 1, Bad: 1}, zones[0].Counts, "one of them is spare")

@@ -10,15 +10,14 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Keep names what the informers keep of nodes and pods for the program: for the evictor's Options.Hold, Domain,
-// Excluded, MayEvict and Together, for the functions of its Budget, and for other code that reads the stores. They
-// always keep labels. The zero Keep names nothing more.
+// Keep names what the informers keep of nodes and pods for the program: for the evictor's Options.Hold, Domain and
+// Excluded, for its Gate, and for other code that reads the stores. They always keep labels. The zero Keep names nothing more.
 //
 // They keep only this:
 //
 //   - of a node: its name, UID, resourceVersion, creation time, labels, taints, and whether it is unschedulable; of its
 //     conditions Ready, MemoryPressure, DiskPressure, PIDPressure and NetworkUnavailable, and of those that announce
-//     maintenance (Config.MaxAnnounced of the evictor), the status, reason and times; and the annotations in NodeAnnotations
+//     maintenance, the status, reason and times; and the annotations in NodeAnnotations
 //   - of a pod: its namespace, name, UID, resourceVersion, the times of its creation, start and deletion, labels, node,
 //     tolerations, and phase; of its conditions the status of Ready and, if true, PodScheduled with its time and the
 //     DisruptionTarget that an evictor writes; whether it is a mirror pod; whether a DaemonSet controls it, and its controller

@@ -16,14 +16,13 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/clientgo/clientgotest"
 )
 
-// TestABudgetOverALabelHolds without any option, whoever keeps the nodes: 5 of a pool of 20 fail, and a tenth may be tainted.
-// Pods have their labels too, and what is named.
-func TestABudgetOverALabelHolds(t *testing.T) {
+// TestAHoldByALabelHolds without any option, whoever keeps the nodes: 5 of 20 fail, of which 3 are held. Pods have their
+// labels too, and what is named.
+func TestAHoldByALabelHolds(t *testing.T) {
 	keep := clientgo.Keep{NodeAnnotations: []string{"repair"}, PodAnnotations: []string{"gang"}, Owners: true}
 	for name, row := range map[string]struct {
 		options func(t *testing.T, client *fake.Clientset) clientgo.Options
@@ -53,17 +52,14 @@ func TestABudgetOverALabelHolds(t *testing.T) {
 					p.Labels, p.Annotations, p.OwnerReferences = map[string]string{"job": "train"}, map[string]string{"gang": "g", "other": "text"}, owners
 					if objects = append(objects, n, p); i >= 5 {
 						live = append(live, n.Name)
+					} else if i >= 2 {
+						n.Labels["pool"] = "held"
 					}
 				}
 				client := clientgotest.NewClientset(objects...)
 				cluster, err := clientgo.New(client, row.options(t, client))
 				require.NoError(t, err)
-				b, err := budget.New(budget.Config[string, evictor.Member]{
-					Dimensions: map[string]func(evictor.Member) (string, bool){"pool": func(m evictor.Member) (string, bool) { pool, has := m.Labels["pool"]; return pool, has }},
-					Bounds:     []budget.Bound{{Name: "a tenth", Per: "pool", Of: budget.Acting, Max: budget.Percent(10)}},
-				})
-				require.NoError(t, err)
-				runOn(t, cluster, evictor.DefaultConfig(), evictor.Options{Budget: b})
+				runOn(t, cluster, evictor.Options{Hold: func(n *v1.Node) (string, bool) { return "pool", n.Labels["pool"] == "held" }})
 				kubelets(t, client, 10*time.Minute, live...)
 
 				tainted := 0

@@ -3,10 +3,8 @@
 package clientgo_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +25,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/internal/misuse"
 )
 
@@ -72,14 +71,15 @@ func TestAClusterThatDoesNotRunIsAwaited(t *testing.T) {
 		client := fake.NewClientset(node("a-0"), lease("a-0"))
 		cluster, err := clientgo.New(client, clientgo.Options{})
 		require.NoError(t, err)
-		e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{})
+		why := explain.New(1000)
+		e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{Observer: why})
 		require.NoError(t, err)
 		for range 60 {
 			_, err := e.Step(t.Context())
 			require.NoError(t, err)
 			time.Sleep(5 * time.Second)
 		}
-		told := e.Explain("a-0")
+		told := why.Explain("a-0")
 		require.Len(t, told, 1)
 		require.Contains(t, told[0].String(), "no decisions yet, waiting for its Cluster to run")
 		require.Empty(t, client.Actions())
@@ -147,14 +147,6 @@ func TestWrongUseIsAnswered(t *testing.T) {
 	made := func(o clientgo.Options) func() error {
 		return func() error { return misuse.Said(clientgo.New(fake.NewClientset(), o)) }
 	}
-	// feeds is an evictor of that configuration on a cluster with these options.
-	feeds := func(o clientgo.Options, change func(*evictor.Config)) func() error {
-		return func() error {
-			config := evictor.DefaultConfig()
-			change(&config)
-			return misuse.Said(evictor.New(config, cluster(o).Clients(), evictor.Options{}))
-		}
-	}
 	factory := func() informers.SharedInformerFactory {
 		return informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 	}
@@ -175,8 +167,8 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		{"nil pointers in the options", made(clientgo.Options{EventClient: noClient, EvictionClient: noClient, Clock: clock.WithTicker(noClock)}),
 			`[clock: Invalid value: "*testing.FakeClock(nil)": is a nil pointer within an interface; leave the field unset for the default, eventClient: Invalid value: "*kubernetes.Clientset(nil)": ` +
 				`is a nil pointer within an interface; leave the field unset for the default, evictionClient: Invalid value: "*kubernetes.Clientset(nil)"`},
-		{"a half that is none", made(clientgo.Options{Half: evictor.TaintEviction + 1}), "half: Invalid value: 3: must be Both, Lifecycle or TaintEviction"},
-		{"DaemonSets for a half that deletes no pods", made(clientgo.Options{Half: evictor.Lifecycle, DaemonSets: true}),
+		{"a half that is none", made(clientgo.Options{Half: clientgo.TaintEviction + 1}), "half: Invalid value: 3: must be Both, Lifecycle or TaintEviction"},
+		{"DaemonSets for a half that deletes no pods", made(clientgo.Options{Half: clientgo.Lifecycle, DaemonSets: true}),
 			"daemonSets: Invalid value: true: has no effect unless half is Both: otherwise no pods of failed nodes are deleted"},
 		{"what to keep of somebody else's objects", made(clientgo.Options{Factory: factory(), Keep: clientgo.Keep{Owners: true}}),
 			"has no effect with factory or informers, which keep what their transform functions leave: Keep.Slim is one"},
@@ -187,16 +179,9 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			cluster(clientgo.Options{Factory: shared})
 			return made(clientgo.Options{Factory: shared})()
 		}, "clientgo: the factory serves another Cluster already; make one factory for each"},
-		{"a half that is not enough", feeds(clientgo.Options{Half: evictor.Lifecycle}, func(*evictor.Config) {}),
-			`evictor: clientgo: half: Invalid value: "Lifecycle": is not enough for an evictor of another half`},
-		{"a half that does not evict, without taints", feeds(clientgo.Options{Half: evictor.Lifecycle}, func(c *evictor.Config) {
-			c.Half, c.TaintBasedEviction = evictor.Lifecycle, false
-		}), `half: Invalid value: "Lifecycle": is not enough for an evictor without taintBasedEviction, which deletes pods`},
-		{"a silence that the grace does not allow", feeds(clientgo.Options{LeaseSilence: 40 * time.Second}, func(*evictor.Config) {}),
-			`evictor: clientgo: leaseSilence: Invalid value: "40s": the guard may need 1m5s to notice, which exceeds nodeMonitorGracePeriod (50s); the default is 20s, or two fifths of that period if less`},
-		{"nobody to feed", func() error { return cluster(clientgo.Options{}).Feed(nil, evictor.DefaultConfig()) },
+		{"nobody to feed", func() error { return cluster(clientgo.Options{}).Feed(nil) },
 			"clientgo: Feed needs a target, such as an evictor, not nil"},
-		{"a nil pointer to feed", func() error { return cluster(clientgo.Options{}).Feed(noTarget, evictor.DefaultConfig()) }, "clientgo: Feed needs a target"},
+		{"a nil pointer to feed", func() error { return cluster(clientgo.Options{}).Feed(noTarget) }, "clientgo: Feed needs a target"},
 		{"a zero Cluster", func() error { return new(clientgo.Cluster).Run(background) }, "clientgo: Run of a zero Cluster: make one with New or NewForConfig"},
 		{"Run without a context", func() error { return cluster(clientgo.Options{}).Run(nil) }, "clientgo: Run needs a context, not nil"}, //nolint:staticcheck // it is wrong
 		{"Run again, after a context that ended early", func() error {
@@ -209,65 +194,6 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			return c.Run(background)
 		}, "clientgo: this Cluster's Run has ended and cannot be repeated; make another Cluster"},
 		{"Step before Run", func() error { return errors.New(cluster(clientgo.Options{}).Awaits()) }, "its Cluster to run (Cluster.Run, which Evictor.Run does)"},
-	})
-}
-
-// TestASilenceThatTheGraceAllows: without one, it follows the grace period.
-func TestASilenceThatTheGraceAllows(t *testing.T) {
-	for _, row := range []struct{ silence, grace time.Duration }{{30 * time.Second, 50 * time.Second}, {0, 6 * time.Second}, {-1, 6 * time.Second}} {
-		cluster, err := clientgo.New(fake.NewClientset(), clientgo.Options{LeaseSilence: row.silence})
-		require.NoError(t, err)
-		config := evictor.DefaultConfig()
-		config.NodeMonitorGracePeriod = row.grace
-		_, err = evictor.New(config, cluster.Clients(), evictor.Options{})
-		require.NoError(t, err)
-	}
-}
-
-// TestTooFewRequestsForALostZone are a warning that names both settings; enough of them, or no limit, is none.
-func TestTooFewRequestsForALostZone(t *testing.T) {
-	for _, row := range []struct {
-		qps    float32
-		change func(*evictor.Config)
-		want   string
-	}{
-		{5, func(*evictor.Config) {}, "qps=5 nodeEvictionRate=0.1 podsPerSecondAndZone=11"},
-		{0, func(c *evictor.Config) { c.NodeEvictionRate = 1 }, "qps=20 nodeEvictionRate=1 podsPerSecondAndZone=110"},
-		{0, func(*evictor.Config) {}, ""},
-		{-1, func(c *evictor.Config) { c.NodeEvictionRate = 1 }, ""},
-		{5, func(c *evictor.Config) { c.Half = evictor.Lifecycle }, ""},
-	} {
-		var log bytes.Buffer
-		cluster, err := clientgo.NewForConfig(&rest.Config{Host: "http://127.0.0.1:1", QPS: row.qps, Burst: 7}, clientgo.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		require.NoError(t, err)
-		config := evictor.DefaultConfig()
-		row.change(&config)
-		_, err = evictor.New(config, cluster.Clients(), evictor.Options{})
-		require.NoError(t, err)
-		require.Contains(t, log.String(), row.want)
-		require.Equal(t, row.want == "", log.Len() == 0, log.String())
-	}
-}
-
-// TestTheGuardFollowsTheGrace of the evictor that is fed.
-func TestTheGuardFollowsTheGrace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		client := fake.NewClientset(node("a-0"), lease("a-0"))
-		cluster, err := clientgo.New(client, clientgo.Options{})
-		require.NoError(t, err)
-		config := evictor.DefaultConfig()
-		config.NodeMonitorGracePeriod = 10 * time.Second
-		require.NoError(t, cluster.Feed(&heard{}, config))
-		client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errDown })
-		ran := make(chan error)
-		go func() { ran <- cluster.Run(ctx) }()
-		time.Sleep(3900 * time.Millisecond)
-		require.NoError(t, cluster.Health())
-		time.Sleep(time.Second)
-		require.ErrorContains(t, cluster.Health(), "none can be read")
-		cancel()
-		require.NoError(t, <-ran)
 	})
 }
 

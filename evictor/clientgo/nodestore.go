@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// keptConditions are the conditions of a node that the evictor reads; each is kept once. A kubelet may write any number
+// keptConditions are the conditions of a node that the evictor reads, or by which a program may hold it; each is kept once. A kubelet may write any number
 // of others, with reasons and messages of any length.
 var keptConditions = []v1.NodeConditionType{
 	v1.NodeReady, v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure, v1.NodeNetworkUnavailable,

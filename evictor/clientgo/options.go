@@ -13,22 +13,18 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
-
-	"github.com/evictkit/evictkit/evictor"
 )
 
 // Options say how a Cluster watches and writes. The zero Options are valid and do what upstream does.
 type Options struct {
-	// Half is the evictors' Config.Half. Both, the zero value, serves every evictor; evictor.New refuses an evictor that
-	// needs more than Half provides. Lifecycle is for evictors that taint and evict nothing, and needs no permission to
-	// evict. TaintEviction is for evictors that write no nodes: it watches no leases, and needs no permission for leases
-	// or to patch nodes. Without leases the guard notices watches that are broken, but not watches that stand still.
-	Half evictor.Half
+	// Half says which controllers are fed. Both, the zero value, serves all; the New of a controller that needs more than
+	// Half provides returns an error.
+	Half Half
 
 	// EvictionAPI creates policy/v1 Evictions, which respect disruption budgets, instead of deleting pods.
 	EvictionAPI bool
-	// DaemonSets watches DaemonSets too. Without taints (Config.TaintBasedEviction false), the evictor then also spares
-	// pods that a DaemonSet selects but does not own, as upstream did.
+	// DaemonSets watches DaemonSets too. Without taints (TaintBasedEviction false), the evictor then also spares pods that
+	// a DaemonSet selects but does not own, as upstream did.
 	DaemonSets bool
 
 	// Factory, if not nil, provides the informers, with whole objects and the leases of all namespaces. Use it in programs
@@ -44,6 +40,9 @@ type Options struct {
 	// reads.
 	Keep Keep
 
+	// Leads returns an error while this replica must record no events because another one leads; see Cluster.Events. Give
+	// the same function to gate.Leader, which permits writes. A nil function means that it always leads.
+	Leads func() error
 	// Component is the source named in events. Empty means upstream's: "taint-eviction-controller" for
 	// TaintManagerEviction, "node-controller" for all others.
 	Component string
@@ -56,9 +55,8 @@ type Options struct {
 	EvictionClient kubernetes.Interface
 
 	// LeaseSilence is how long all leases may stand still before the guard reads leases itself, and how long a watch may
-	// be broken. 0 means 20s, twice the period at which a kubelet renews its lease, or two fifths of the evictor's grace
-	// period if that is less. A negative value means no guard. evictor.New refuses a value with which the guard might
-	// notice only after the grace period.
+	// be broken. 0 means 20s, twice the period at which a kubelet renews its lease. A negative value means no guard. The
+	// guard notices within 1.625 times this, which must be less than the controllers' NodeMonitorGracePeriod.
 	LeaseSilence time.Duration
 
 	// Clock is the real clock when nil.
@@ -81,10 +79,10 @@ func (o Options) validate(client kubernetes.Interface) error {
 		}
 	}
 	slices.SortFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
-	if o.Half > evictor.TaintEviction {
+	if o.Half > TaintEviction {
 		errs = append(errs, field.Invalid(field.NewPath("half"), int(o.Half), "must be Both, Lifecycle or TaintEviction"))
 	}
-	if o.DaemonSets && o.Half != evictor.Both {
+	if o.DaemonSets && o.Half != Both {
 		errs = append(errs, field.Invalid(field.NewPath("daemonSets"), true, "has no effect unless half is Both: otherwise no pods of failed nodes are deleted"))
 	}
 	if o.shared() && !o.Keep.none() {
@@ -114,6 +112,12 @@ func (o Options) withDefaults(client kubernetes.Interface) Options {
 	}
 	if o.EvictionClient == nil {
 		o.EvictionClient = client
+	}
+	if o.LeaseSilence == 0 {
+		o.LeaseSilence = defaultLeaseSilence
+	}
+	if o.Leads == nil {
+		o.Leads = func() error { return nil }
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -4,16 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/evictkit/evictkit/evictor"
 )
 
-// PartialError is the error of Cluster.Health if the guard sees the cluster well enough to act, but not all of it. The
-// evictors go on: only the nodes that it names wait or live on.
+// PartialError is the error of Cluster.Health if the guard sees the cluster well enough to act, but not all of it.
 type PartialError struct {
-	// Lost names, in order, the nodes with a lease renewal that the watch has not delivered. The Confirmer reads a lease
-	// from the API server again when its node has been silent for another grace period. A node leaves the list when the
-	// watch delivers that renewal or a later one.
+	// Lost names, in order, the nodes with a lease renewal that the watch has not delivered. They live on: their leases
+	// are read from the API server again before the next grace period ends. A node leaves the list when the watch delivers
+	// that renewal or a later one.
 	Lost []string
 	// Unread is why a read of a silent node's lease failed in the last two minutes; nil if none did.
 	Unread error
@@ -37,15 +34,20 @@ func (e *PartialError) Error() string {
 // Unwrap returns Unread.
 func (e *PartialError) Unwrap() error { return e.Unread }
 
-// unreadFor is for how long a failed read shows. The evictor asks again within Config.RetryMax, a minute by default.
+// unreadFor is for how long a failed read shows.
 const unreadFor = 2 * time.Minute
 
-// answered notes that a suspect's lease was read, and when the node had renewed it.
-func (g *guard) answered(node string, renewed time.Time, answer evictor.Answer) {
-	lost := answer == evictor.Alive && !g.c.sees(node, renewed)
+// wasRead notes what was read of the lease of a node that is about to count as silent: when the node renewed it, the zero
+// time if never, or why it cannot be read.
+func (g *guard) wasRead(node string, renewed time.Time, err error) {
+	lost := err == nil && !renewed.IsZero() && !g.c.sees(renewal{node, renewed})
+	now := g.c.opts.Clock.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.unread = nil
+	if g.unread = err; err != nil {
+		g.unreadAt = now
+		return
+	}
 	if delete(g.lost, node); lost {
 		if len(g.lost) == 0 {
 			g.c.opts.Logger.Warn("the watch of leases has lost a renewal", "node", node)
@@ -54,21 +56,13 @@ func (g *guard) answered(node string, renewed time.Time, answer evictor.Answer) 
 	}
 }
 
-// unanswered notes that a suspect's lease could not be read.
-func (g *guard) unanswered(err error) {
-	now := g.c.opts.Clock.Now()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.unread, g.unreadAt = err, now
-}
-
 // partial returns what is not seen although the guard is content, or nil.
 func (g *guard) partial() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := &PartialError{}
 	for node, renewed := range g.lost {
-		if _, exists := g.c.nodes.Node(node); !exists || g.c.sees(node, renewed) {
+		if _, exists := g.c.nodes.Node(node); !exists || g.c.sees(renewal{node, renewed}) {
 			delete(g.lost, node)
 			continue
 		}

@@ -24,7 +24,11 @@ const (
 	ended
 )
 
-// Run implements evictor.Source: it runs the informers, the guard and the event recorder until the context ends.
+// task is something that runs until the context ends.
+type task func(ctx context.Context)
+
+// Run implements evictor.Source: it runs the informers, the guard, the event recorder and the reading of leases until
+// the context ends.
 // Evictor.Run calls it. A program calls it only if it uses Step, or wants to see the cluster before or after
 // Evictor.Run. Concurrent calls share one run, which lasts until the last of their contexts ends. After that the
 // Cluster is no longer Synced and cannot run again: another call returns an error. Otherwise, only a nil context or a
@@ -71,24 +75,27 @@ func (c *Cluster) start() {
 		cancel()
 		endEvents()
 	}
-	for _, run := range append([]func(){func() { c.guard.run(ctx) }}, c.sources.runs(ctx)...) {
+	c.launch = func(run task) {
 		c.running.Add(1)
 		go func() {
 			defer c.running.Done()
-			run()
+			run(ctx)
 		}()
+	}
+	for _, run := range slices.Concat([]task{c.guard.run}, c.sources.runs(), c.begin) {
+		c.launch(run)
 	}
 	if c.opts.Factory != nil {
 		c.opts.Factory.Start(ctx.Done())
 	}
 }
 
-func (s *sources) runs(ctx context.Context) (all []func()) {
+func (s *sources) runs() (all []task) {
 	for _, informer := range s.own {
-		all = append(all, func() { informer.Run(ctx.Done()) })
+		all = append(all, func(ctx context.Context) { informer.Run(ctx.Done()) })
 	}
 	for _, l := range s.late {
-		all = append(all, func() { l.obtain(ctx) })
+		all = append(all, l.obtain)
 	}
 	return all
 }

@@ -66,7 +66,7 @@ func tenLines(t *testing.T, watching func(*testing.T, *fake.Clientset) clientgo.
 
 	cluster, err := clientgo.New(client, watching(t, client))
 	require.NoError(t, err)
-	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{})
+	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{Observer: cluster.Events()})
 	require.NoError(t, err)
 	require.False(t, cluster.Synced())
 	ran := make(chan error)
@@ -125,38 +125,4 @@ func sources(t *testing.T, client *fake.Clientset) map[string]string {
 		by[event.Reason] = event.Source.Component
 	}
 	return by
-}
-
-// TestEventsGoWhereTheyAreTold: about which object, from which component, by which client.
-func TestEventsGoWhereTheyAreTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		client, events := fake.NewClientset(), fake.NewClientset()
-		cluster, err := clientgo.New(client, clientgo.Options{EventClient: events, Component: "ours"})
-		require.NoError(t, err)
-		go func() { require.NoError(t, cluster.Run(ctx)) }()
-		synctest.Wait()
-		sink := cluster.Clients().EventSink
-		sink.Event(evictor.Event{Node: "n", NodeUID: "uid-node", Type: v1.EventTypeNormal, Reason: evictor.EventNodeNotReady, Message: "text"})
-		time.Sleep(time.Second) // events of one instant would have one name
-		sink.Event(evictor.Event{
-			Node: "n", Pod: evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod"}, Type: v1.EventTypeNormal, Reason: evictor.EventTaintManagerEviction, Message: "text",
-		})
-		synctest.Wait()
-		list, err := events.CoreV1().Events(v1.NamespaceAll).List(ctx, metav1.ListOptions{})
-		require.NoError(t, err)
-		about := make(map[string]v1.ObjectReference)
-		for _, event := range list.Items {
-			require.Equal(t, "ours", event.Source.Component)
-			about[event.Reason] = event.InvolvedObject
-		}
-		require.Equal(t, map[string]v1.ObjectReference{
-			"NodeNotReady":         {APIVersion: "v1", Kind: "Node", Name: "n", UID: "uid-node"},
-			"TaintManagerEviction": {APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "p", UID: "uid-pod"},
-		}, about)
-		for _, action := range client.Actions() {
-			require.NotEqual(t, "events", action.GetResource().Resource)
-		}
-	})
 }

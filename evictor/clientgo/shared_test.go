@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
@@ -92,7 +91,7 @@ func TestACacheThatCannotBeHadIsAwaited(t *testing.T) {
 		cluster, err := clientgo.New(client, clientgo.Options{Informers: p.GetInformer})
 		require.NoError(t, err)
 		require.Zero(t, p.asked, "New asks nobody")
-		require.NoError(t, cluster.Feed(&heard{}, evictor.DefaultConfig()))
+		require.NoError(t, cluster.Feed(&heard{}))
 		ran := make(chan error)
 		go func() { ran <- cluster.Run(ctx) }()
 		time.Sleep(time.Minute)

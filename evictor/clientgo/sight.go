@@ -71,7 +71,7 @@ func (l *seeingLock) Update(ctx context.Context, record resourcelock.LeaderElect
 // passes returns an error if no evictor has looked at the cluster for long. An evictor asks Synced whenever it looks; the
 // guard gives it a reason to (prod) if it has had none.
 func (c *Cluster) passes() error {
-	silence := c.guard.bound()
+	silence := c.opts.LeaseSilence
 	c.mu.Lock()
 	state, asked := c.state, c.asked
 	c.mu.Unlock()
@@ -94,13 +94,10 @@ func (g *guard) prod() {
 	g.c.mu.Lock()
 	asked := g.c.asked
 	g.c.mu.Unlock()
-	if g.c.opts.Clock.Now().Sub(asked) < g.bound()/2 {
+	if g.c.opts.Clock.Now().Sub(asked) < g.c.opts.LeaseSilence/2 {
 		return
 	}
-	g.mu.Lock()
-	told := g.told
-	g.mu.Unlock()
-	for _, e := range told {
+	for _, e := range g.targets() {
 		e.NodeChanged("")
 	}
 }

@@ -24,6 +24,8 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/explain"
+	"github.com/evictkit/evictkit/evictor/gate"
 )
 
 // elect lets a replica take part in an election; it takes the lease again whenever it loses it.
@@ -114,7 +116,12 @@ func TestALeaderWhoseWatchIsBrokenGivesTheLeaseUp(t *testing.T) {
 // runEvictor runs one on a cluster until the test ends.
 func runEvictor(t *testing.T, client *fake.Clientset, config evictor.Config, options evictor.Options) *clientgo.Cluster {
 	t.Helper()
-	return runWith(t, client, clientgo.Options{}, config, options)
+	cluster, err := clientgo.New(client, clientgo.Options{})
+	require.NoError(t, err)
+	e, err := evictor.New(config, cluster.Clients(), options)
+	require.NoError(t, err)
+	runs(t, e.Run)
+	return cluster
 }
 
 // TestPassesThatDoNotComeAreNamed: here the program's own function hangs.
@@ -123,14 +130,14 @@ func TestPassesThatDoNotComeAreNamed(t *testing.T) {
 		hang := make(chan struct{})
 		hangs := false
 		var mu sync.Mutex
-		cluster := runEvictor(t, fake.NewClientset(node("a-0"), lease("a-0")), evictor.DefaultConfig(), evictor.Options{OnPass: func(time.Duration) {
+		cluster := runEvictor(t, fake.NewClientset(node("a-0"), lease("a-0")), evictor.DefaultConfig(), evictor.Options{Observer: explain.Observer(func(e explain.Entry) {
 			mu.Lock()
-			stop := hangs
+			stop := hangs && e.Kind == "Passed"
 			mu.Unlock()
 			if stop {
 				<-hang
 			}
-		}})
+		})})
 		time.Sleep(time.Minute)
 		require.NoError(t, cluster.MayLead())
 		mu.Lock()
@@ -152,7 +159,7 @@ func TestPassesThatDoNotComeAreNamed(t *testing.T) {
 // TestAnEvictorWithNothingToDoLooks: on the exact grid, and where there are no nodes, it looks when there is a reason.
 func TestAnEvictorWithNothingToDoLooks(t *testing.T) {
 	exact := evictor.DefaultConfig()
-	exact.NodeMonitorPeriod = 0
+	exact.Nodes.NodeMonitorPeriod = 0
 	for name, row := range map[string]struct {
 		config  evictor.Config
 		objects []runtime.Object
@@ -163,7 +170,7 @@ func TestAnEvictorWithNothingToDoLooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cluster := runEvictor(t, fake.NewClientset(row.objects...), row.config, evictor.Options{MayWrite: func() error { return errDown }})
+				cluster := runEvictor(t, fake.NewClientset(row.objects...), row.config, evictor.Options{Gate: gate.Leader(func() error { return errDown })})
 				for range 60 {
 					time.Sleep(10 * time.Second)
 					require.NoError(t, cluster.MayLead())
@@ -192,10 +199,10 @@ func TestWritesThatAllFailAreNamed(t *testing.T) {
 		set(true)
 		var cluster *clientgo.Cluster
 		ready := make(chan struct{})
-		cluster = runEvictor(t, client, evictor.DefaultConfig(), evictor.Options{MayWrite: func() error {
+		cluster = runEvictor(t, client, evictor.DefaultConfig(), evictor.Options{Gate: gate.Leader(func() error {
 			<-ready
 			return cluster.MayLead()
-		}})
+		})})
 		close(ready)
 		time.Sleep(50 * time.Second)
 		require.NoError(t, cluster.MayLead(), "nothing had to be written yet")

@@ -30,9 +30,35 @@ func TestTheLatestFindingIsToldLast(t *testing.T) {
 	g := newGuard(&Cluster{opts: Options{Logger: slog.New(slog.DiscardHandler)}})
 	blind := errors.New("blind")
 	g.found(blind)
-	e := &slow{meanwhile: func() { g.found(nil) }}
+	told := make(chan struct{})
+	e := &slow{meanwhile: func() {
+		require.False(t, g.telling.TryLock(), "who finds something else waits")
+		go func() {
+			defer close(told)
+			g.found(nil)
+		}()
+	}}
 	g.tell(e)
+	<-told
 	require.Equal(t, []error{blind, nil}, e.told)
 	g.found(blind)
 	require.Len(t, e.told, 3, "once each")
+}
+
+// TestWhatTheGuardFindsIsNotOverruled: an evictor is told that it sees again once the guard says so and leases can be read.
+func TestWhatTheGuardFindsIsNotOverruled(t *testing.T) {
+	g := newGuard(&Cluster{opts: Options{Logger: slog.New(slog.DiscardHandler)}})
+	e := &slow{}
+	g.tell(e)
+	reads := judge{guard: g}
+	blind, unread := errors.New("blind"), errors.New("no lease can be read")
+	reads.SetObserverHealth(unread)
+	g.found(blind)
+	reads.SetObserverHealth(nil)
+	require.Equal(t, []error{unread}, e.told)
+	reads.SetObserverHealth(unread)
+	g.found(nil)
+	require.Equal(t, []error{unread}, e.told)
+	reads.SetObserverHealth(nil)
+	require.Equal(t, []error{unread, nil}, e.told)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -19,6 +20,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/clientgo/clientgotest"
+	"github.com/evictkit/evictkit/evictor/explain"
 )
 
 // A test of one's own program, in virtual time: in a bubble of testing/synctest, on a fake clientset, the minutes of
@@ -31,7 +33,8 @@ func Example_virtualTime() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{})
+		why := explain.New(1000)
+		e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{Observer: why})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,10 +45,10 @@ func Example_virtualTime() {
 		kubelets(t, client, time.Minute, "a-0", "a-1", "a-2") // all is well for a minute
 		kubelets(t, client, 10*time.Minute, "a-1", "a-2")     // then a-0 is silent
 		fmt.Println("after", time.Since(began), podsOf(t, client))
-		for _, d := range e.Explain("shop/cart") {
-			switch d.Kind {
-			case evictor.NodeVerdict, evictor.EvictionArmed, evictor.PodEvicted:
-				fmt.Println(d.Time.Sub(began).Round(time.Minute), d.Kind)
+		for _, entry := range why.Explain("shop/cart") {
+			switch entry.Kind {
+			case "NodeVerdict", "EvictionArmed", "PodEvicted":
+				fmt.Println(entry.Time.Sub(began).Round(time.Minute), entry.Kind)
 			}
 		}
 		cancel()
@@ -107,10 +110,10 @@ func TestVirtualMinutesAreRealMilliseconds(t *testing.T) {
 			client := clientgotest.NewClientset(node("a-0"), node("a-1"), node("a-2"), tolerant("shop", "cart", "a-0"))
 			cluster, err := clientgo.New(client, clientgo.Options{})
 			require.NoError(t, err)
-			var undone []evictor.Decision
-			runOn(t, cluster, evictor.DefaultConfig(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-				if len(d.Removed) > 0 || d.Kind == evictor.EvictionCancelled {
-					undone = append(undone, d)
+			var undone []explain.Entry
+			runOn(t, cluster, evictor.Options{Observer: explain.Observer(func(e explain.Entry) {
+				if e.Kind == "EvictionCancelled" || e.Kind == "TaintsWritten" && strings.Contains(e.Text, "removed") {
+					undone = append(undone, e)
 				}
 			})})
 			kubelets(t, client, time.Minute, "a-0", "a-1", "a-2")

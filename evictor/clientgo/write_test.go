@@ -134,10 +134,10 @@ func TestWritesArePatchesWithPreconditions(t *testing.T) {
 	require.NoError(t, clients.NodeWriter.UpdateLabels(ctx, n, map[string]string{"beta.kubernetes.io/os": "linux"}))
 	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod", Node: "a-0"}
 	require.NoError(t, clients.PodWriter.MarkNotReady(ctx, ref))
-	require.NoError(t, clients.PodWriter.Evict(ctx, ref, evictor.Decision{Taint: &v1.Taint{}}))
-	require.NoError(t, clients.PodWriter.Evict(ctx, ref, evictor.Decision{}))
+	require.NoError(t, clients.PodWriter.Evict(ctx, ref, taints.Deadline{Taint: &v1.Taint{}}))
+	require.NoError(t, clients.PodWriter.Evict(ctx, ref, taints.Deadline{}))
 	marked := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "marked"}, UID: "uid-pod", Node: "a-0"}
-	require.NoError(t, clients.PodWriter.Evict(ctx, marked, evictor.Decision{Taint: &v1.Taint{}}))
+	require.NoError(t, clients.PodWriter.Evict(ctx, marked, taints.Deadline{Taint: &v1.Taint{}}))
 	const remove = `DELETE /api/v1/namespaces/shop/pods/p application/json {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-pod"}}`
 	require.Equal(t, []string{
 		`PATCH /api/v1/nodes/a-0/status application/strategic-merge-patch+json {"metadata":{"uid":"uid-node","resourceVersion":"41"},` +
@@ -165,7 +165,7 @@ func TestEvictionsMayHaveAClientOfTheirOwn(t *testing.T) {
 	for _, api := range []bool{false, true} {
 		s := &server{}
 		clients := s.clients(t, clientgo.Options{EvictionClient: client, EvictionAPI: api})
-		require.NoError(t, clients.PodWriter.Evict(context.Background(), ref, evictor.Decision{Taint: &v1.Taint{}}))
+		require.NoError(t, clients.PodWriter.Evict(context.Background(), ref, taints.Deadline{Taint: &v1.Taint{}}))
 		require.Empty(t, s.wrote())
 		require.NoError(t, clients.PodWriter.MarkNotReady(context.Background(), ref))
 		require.Len(t, s.wrote(), 1)
@@ -173,35 +173,11 @@ func TestEvictionsMayHaveAClientOfTheirOwn(t *testing.T) {
 	require.Len(t, others.wrote(), 3, "a condition, a deletion; an eviction")
 }
 
-// Before several pods go together, each is asked for by a dry run of its eviction; without the eviction API nobody is asked.
-func TestEvictionsAreCheckedByADryRun(t *testing.T) {
-	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod", Node: "a-0"}
-	for _, api := range []bool{false, true} {
-		s := &server{}
-		checker, ok := s.clients(t, clientgo.Options{EvictionAPI: api}).PodWriter.(evictor.EvictionChecker)
-		require.True(t, ok)
-		require.NoError(t, checker.CheckEviction(context.Background(), ref, evictor.Decision{}))
-		if !api {
-			require.Empty(t, s.wrote())
-			continue
-		}
-		require.Len(t, s.wrote(), 1)
-		require.Contains(t, s.wrote()[0], "POST /api/v1/namespaces/shop/pods/p/eviction application/json")
-		require.Contains(t, s.wrote()[0], `"deleteOptions":{"preconditions":{"uid":"uid-pod"},"dryRun":["All"]}`)
-		s.mu.Lock()
-		s.answer = func(w http.ResponseWriter, _ *http.Request) { status(w, apierrors.NewTooManyRequests("a budget", 0)) }
-		s.mu.Unlock()
-		err := checker.CheckEviction(context.Background(), ref, evictor.Decision{})
-		require.True(t, apierrors.IsTooManyRequests(err))
-		require.ErrorContains(t, err, "checking the eviction of pod")
-	}
-}
-
 func TestAnotherPodUnderTheNameIsNotTouched(t *testing.T) {
 	s := &server{}
 	clients := s.clients(t, clientgo.Options{})
 	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-of-the-old-one", Node: "a-0"}
-	require.True(t, apierrors.IsNotFound(clients.PodWriter.Evict(context.Background(), ref, evictor.Decision{Taint: &v1.Taint{}})))
+	require.True(t, apierrors.IsNotFound(clients.PodWriter.Evict(context.Background(), ref, taints.Deadline{Taint: &v1.Taint{}})))
 	require.True(t, apierrors.IsNotFound(clients.PodWriter.MarkNotReady(context.Background(), ref)))
 	require.Empty(t, s.wrote())
 }
@@ -252,7 +228,7 @@ func TestEvictionHoldsNoWorkerWhileABudgetHoldsIt(t *testing.T) {
 	}}
 	clients := s.clients(t, clientgo.Options{EvictionAPI: true})
 	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod", Node: "a-0"}
-	err := clients.PodWriter.Evict(context.Background(), ref, evictor.Decision{Taint: &v1.Taint{}})
+	err := clients.PodWriter.Evict(context.Background(), ref, taints.Deadline{Taint: &v1.Taint{}})
 	require.True(t, apierrors.IsTooManyRequests(err), err)
 	seconds, ok := apierrors.SuggestsClientDelay(err)
 	require.True(t, ok)
@@ -272,7 +248,7 @@ func TestWhatIsUnderWayIsFinished(t *testing.T) {
 	}}
 	clients := s.clients(t, clientgo.Options{})
 	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod", Node: "a-0"}
-	require.NoError(t, clients.PodWriter.Evict(ctx, ref, evictor.Decision{Taint: &v1.Taint{}}))
+	require.NoError(t, clients.PodWriter.Evict(ctx, ref, taints.Deadline{Taint: &v1.Taint{}}))
 	require.Len(t, s.wrote(), 2)
 }
 
@@ -287,7 +263,7 @@ func TestNothingIsBegunAfterTheEnd(t *testing.T) {
 	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod", Node: "a-0"}
 	require.ErrorIs(t, clients.NodeWriter.UpdateLabels(ctx, n, map[string]string{"a": "b"}), context.Canceled)
 	require.ErrorIs(t, clients.PodWriter.MarkNotReady(ctx, ref), context.Canceled)
-	require.ErrorIs(t, clients.PodWriter.Evict(ctx, ref, evictor.Decision{Taint: &v1.Taint{}}), context.Canceled)
+	require.ErrorIs(t, clients.PodWriter.Evict(ctx, ref, taints.Deadline{Taint: &v1.Taint{}}), context.Canceled)
 	require.Empty(t, s.wrote())
 }
 

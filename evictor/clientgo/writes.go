@@ -22,7 +22,7 @@ const refusedObjects = 3
 // writes tracks since when every write has failed.
 type writes struct {
 	clock   clock.PassiveClock
-	silence func() time.Duration // for how long every write may fail
+	silence time.Duration // for how long every write may fail; less than 0 for ever
 
 	mu      sync.Mutex
 	since   time.Time           // guarded by mu: when the first failed write began; zero after one that succeeded
@@ -64,10 +64,9 @@ func budget(err error) bool {
 }
 
 func (w *writes) ill() error {
-	silence := w.silence()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if failing := w.last.Sub(w.since); !w.since.IsZero() && silence > 0 && failing >= silence && (w.api || len(w.refused) >= refusedObjects) {
+	if failing := w.last.Sub(w.since); !w.since.IsZero() && w.silence > 0 && failing >= w.silence && (w.api || len(w.refused) >= refusedObjects) {
 		return fmt.Errorf("every write has failed for %s: %w", failing.Round(time.Second), w.err)
 	}
 	return nil
@@ -75,7 +74,7 @@ func (w *writes) ill() error {
 
 // try makes a write without effect, to find out when writes succeed again: a replica that does not lead makes no others.
 func (w *writes) try(ctx context.Context, object string, uid types.UID, patch func(ctx context.Context, body []byte) error) {
-	ctx, cancel := context.WithTimeout(ctx, w.silence()/2)
+	ctx, cancel := context.WithTimeout(ctx, w.silence/2)
 	defer cancel()
 	began := w.clock.Now()
 	body, err := json.Marshal(map[string]patchMeta{"metadata": {UID: uid}})

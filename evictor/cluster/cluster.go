@@ -3,7 +3,6 @@ package cluster
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -34,26 +33,6 @@ func RefOf(pod *v1.Pod) PodRef { return PodRef{KeyOf(pod), pod.UID, pod.Spec.Nod
 // Shows says whether the object, nil for none, is that pod, on the same node.
 func (r PodRef) Shows(pod *v1.Pod) bool {
 	return pod != nil && pod.UID == r.UID && pod.Spec.NodeName == r.Node
-}
-
-// Version returns a resourceVersion as a number, or 0 if it is not one.
-func Version(s string) uint64 {
-	v, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return v
-}
-
-// Spared returns why a pod is never evicted; empty if it may be.
-func Spared(pod *v1.Pod) string {
-	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
-		return "Completed"
-	}
-	if _, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]; mirror {
-		return "MirrorPod"
-	}
-	return ""
 }
 
 // NodeStore reads the user's cache of nodes. It must not call the evictor, nor change a node that it has handed out.

@@ -5,7 +5,6 @@ package gate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -76,20 +75,19 @@ type Refused struct {
 
 // Error returns the reason and what is behind it.
 func (r *Refused) Error() string {
-	if r.Err == nil {
+	switch {
+	case r == nil:
+		return "a nil *gate.Refused is an error all the same: return nil itself to permit the act"
+	case r.Err == nil:
 		return cmp.Or(r.Reason, "refused")
 	}
 	return r.Err.Error()
 }
 
 // Unwrap returns what is behind it.
-func (r *Refused) Unwrap() error { return r.Err }
-
-// Because makes a Refused of any error but nil.
-func Because(err error) *Refused {
-	var r *Refused
-	if err == nil || errors.As(err, &r) && r != nil {
-		return r
+func (r *Refused) Unwrap() error {
+	if r == nil {
+		return nil
 	}
-	return &Refused{Reason: "Refused", Err: err}
+	return r.Err
 }

@@ -20,14 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/manager"
 )
 
-// TestABudgetOverALabelHolds in a manager, whether its cache has whole objects or slim ones: 5 of a pool of 20 fail, and a tenth may
-// be tainted. Pods have their labels, and what is named.
-func TestABudgetOverALabelHolds(t *testing.T) {
+// TestAHoldByALabelHolds in a manager, whether its cache has whole objects or slim ones: 5 of 20 fail, of which 3 are held.
+// Pods have their labels, and what is named.
+func TestAHoldByALabelHolds(t *testing.T) {
 	for name, transform := range map[string]toolscache.TransformFunc{"whole": nil, "slim": clientgo.Keep{PodAnnotations: []string{"gang"}, Owners: true}.Slim} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -38,20 +37,18 @@ func TestABudgetOverALabelHolds(t *testing.T) {
 					n.Labels["pool"] = "gpu"
 					if objects = append(objects, n, lease(n.Name)); i >= 5 {
 						live = append(live, n.Name)
+					} else if i >= 2 {
+						n.Labels["pool"] = "held"
 					}
 				}
 				whole := pod("cart", "a-10")
 				whole.Labels, whole.Annotations = map[string]string{"job": "train"}, map[string]string{"gang": "g"}
 				whole.OwnerReferences = []metav1.OwnerReference{{APIVersion: "scheduling.example/v1", Kind: "PodGroup", Name: "g", UID: "1"}}
 				a := newAPI(append(objects, whole)...)
-				b, err := budget.New(budget.Config[string, evictor.Member]{
-					Dimensions: map[string]func(evictor.Member) (string, bool){"pool": func(m evictor.Member) (string, bool) { pool, has := m.Labels["pool"]; return pool, has }},
-					Bounds:     []budget.Bound{{Name: "a tenth", Per: "pool", Of: budget.Acting, Max: budget.Percent(10)}},
-				})
-				require.NoError(t, err)
+				holds := evictor.Options{Hold: func(n *v1.Node) (string, bool) { return "pool", n.Labels["pool"] == "held" }}
 				options := ctrl.Options{Metrics: server.Options{BindAddress: "0"}}
 				options.Cache.DefaultTransform = transform
-				mgr, _, err := manager.New(a.config(), options, evictor.DefaultConfig(), manager.Options{Registerer: prometheus.NewRegistry(), Evictor: evictor.Options{Budget: b}})
+				mgr, _, err := manager.New(a.config(), options, evictor.DefaultConfig(), manager.Options{Registerer: prometheus.NewRegistry(), Evictor: holds})
 				require.NoError(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				ran := make(chan error, 1)

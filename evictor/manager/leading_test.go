@@ -1,20 +1,28 @@
 package manager
 
 import (
+	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
 	evictormetrics "github.com/evictkit/evictkit/evictor/clientgo/metrics"
+	"github.com/evictkit/evictkit/evictor/explain"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 )
 
 func TestOnlyTheLeaderWrites(t *testing.T) {
 	elected := make(chan struct{})
 	var blind error
-	may := leading(elected, func() error { return blind })
+	may := leading(func() <-chan struct{} { return elected }, nil, func() error { return blind })
 	require.Error(t, may())
 	close(elected)
 	require.NoError(t, may())
@@ -25,19 +33,21 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 
 // TestWhatAProgramAsksForHolds beside what the manager adds.
 func TestWhatAProgramAsksForHolds(t *testing.T) {
-	elected, no := make(chan struct{}), errors.New("not on Sundays")
-	close(elected)
-	var seen []evictor.Kind
-	var took time.Duration
-	o := Options{Evictor: evictor.Options{
-		Observer: evictor.ObserverFunc(func(d evictor.Decision) { seen = append(seen, d.Kind) }),
-		OnPass:   func(d time.Duration) { took = d }, MayWrite: func() error { return no },
+	no := errors.New("not on Sundays")
+	var follows error
+	cluster, err := clientgo.New(fake.NewClientset(), clientgo.Options{})
+	require.NoError(t, err)
+	var seen []string
+	o := Options{Cluster: clientgo.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Leads: func() error { return follows }}, Evictor: evictor.Options{
+		Observer: explain.Observer(func(e explain.Entry) { seen = append(seen, e.Kind) }),
+		Gate:     gate.Func(func(context.Context, gate.Act) error { return no }),
 	}}
-	e := o.evictor(evictormetrics.New(evictormetrics.Options{}), elected, func() error { return nil })
-	e.Observer.Observe(evictor.Decision{Kind: evictor.NodeRegistered})
-	e.OnPass(time.Second)
-	require.Equal(t, []evictor.Kind{evictor.NodeRegistered}, seen)
-	require.Equal(t, time.Second, took)
-	require.ErrorIs(t, e.MayWrite(), no)
+	e := o.observed(evictormetrics.New(evictormetrics.Options{}), cluster)
+	e.Observer.ObserveNode(nodelifecycle.Decision{Kind: nodelifecycle.NodeRegistered})
+	require.Equal(t, []string{"NodeRegistered"}, seen)
+	require.ErrorIs(t, e.Gate.May(context.Background(), gate.Act{Do: gate.Write}), no)
+	follows = errors.New("another replica leads")
+	require.ErrorIs(t, e.Gate.May(context.Background(), gate.Act{Do: gate.Write}), follows, "which is asked first")
 	require.GreaterOrEqual(t, e.Jitter(time.Second), time.Second)
+	e.OnPanic("key", "value", nil)
 }

@@ -31,16 +31,23 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
 	evictormetrics "github.com/evictkit/evictkit/evictor/clientgo/metrics"
+	"github.com/evictkit/evictkit/evictor/dryrun"
+	"github.com/evictkit/evictkit/evictor/explain"
+	"github.com/evictkit/evictkit/evictor/gate"
 )
 
 // Options are for what should differ from upstream's behaviour. The zero Options are valid.
 type Options struct {
 	// Cluster says how the evictor watches and writes the cluster. Its Informers must be nil: they are the manager's. A
-	// nil Logger becomes the manager's.
+	// nil Logger becomes the manager's. Leads is asked only while this replica leads and is fit to; it stops writes too.
 	Cluster clientgo.Options
-	// Evictor holds the evictor's options. Observer and OnPass run in addition to the metrics. The evictor asks MayWrite
-	// only while this replica leads and is fit to. A nil Logger becomes the manager's; a nil Jitter adds up to a fifth.
+	// Evictor holds the evictor's options. The manager's metrics, its log (as explain.Log writes it) and Kubernetes events
+	// observe the evictor too. The Gate is asked only while this replica leads and is fit to. A nil OnPanic logs, and a
+	// nil Jitter adds up to a fifth.
 	Evictor evictor.Options
+	// DryRun decides everything and writes nothing, neither objects nor events; see package dryrun. The metrics count
+	// what would have been done.
+	DryRun bool
 	// Registerer registers the metrics; nil means controller-runtime's registry, which can take them only once in a process.
 	Registerer prometheus.Registerer
 }
@@ -52,11 +59,14 @@ func New(config *rest.Config, options ctrl.Options, settings evictor.Config, mor
 		return nil, nil, fmt.Errorf("manager: %w", err)
 	}
 	logger := slog.New(logr.ToSlogHandler(loggerOf(options)))
-	more.Cluster.Logger, more.Evictor.Logger = cmp.Or(more.Cluster.Logger, logger), cmp.Or(more.Evictor.Logger, logger)
+	more.Cluster.Logger = cmp.Or(more.Cluster.Logger, logger)
 	var mgr ctrl.Manager // set before it is used: a Cluster calls Informers only once it runs
 	more.Cluster.Informers = func(ctx context.Context, example clientgo.Object) (clientgo.Informer, error) {
 		return mgr.GetCache().GetInformer(ctx, example)
 	}
+	own := &term{deadline: renewDeadline(options)}
+	var cluster *clientgo.Cluster // and this before anybody leads
+	more.Cluster.Leads = leading(func() <-chan struct{} { return mgr.Elected() }, own.over, func() error { return cluster.MayLead() }, more.Cluster.Leads)
 	cluster, err := clientgo.NewForConfig(config, more.Cluster)
 	if err != nil {
 		return nil, nil, err
@@ -64,7 +74,6 @@ func New(config *rest.Config, options ctrl.Options, settings evictor.Config, mor
 	if options.Cache.NewInformer == nil {
 		options.Cache.NewInformer = cluster.NewInformer
 	}
-	own := &term{deadline: renewDeadline(options)}
 	if options.LeaderElection {
 		lock, err := lockOf(config, options)
 		if err != nil {
@@ -76,16 +85,11 @@ func New(config *rest.Config, options ctrl.Options, settings evictor.Config, mor
 		return nil, nil, err
 	}
 	measured := evictormetrics.New(evictormetrics.Options{OmitRequests: true}) // controller-runtime counts requests itself
-	e, err := evictor.New(settings, measured.Clients(cluster.Clients()), more.evictor(measured, mgr.Elected(), func() error {
-		if err := own.over(); err != nil {
-			return err
-		}
-		return cluster.MayLead()
-	}))
+	e, err := more.evictor(settings, cluster, measured)
 	if err != nil {
 		return nil, nil, err
 	}
-	measured.Watch(e, cluster.Health)
+	measured.Watch(e.Nodes(), e.Pods(), cluster.Health)
 	if more.Registerer == nil {
 		more.Registerer = metrics.Registry
 	}
@@ -134,46 +138,61 @@ func loggerOf(options ctrl.Options) logr.Logger {
 	return options.Logger.WithName("evictor")
 }
 
-// evictor returns the evictor's options, with what the manager adds.
-func (o Options) evictor(measured *evictormetrics.Metrics, elected <-chan struct{}, mayLead func() error) evictor.Options {
-	e := o.Evictor
-	if observer := e.Observer; observer == nil {
-		e.Observer = measured
-	} else {
-		e.Observer = evictor.ObserverFunc(func(d evictor.Decision) {
-			measured.Observe(d)
-			observer.Observe(d)
-		})
+// evictor makes the evictor, with what the manager adds.
+func (o Options) evictor(settings evictor.Config, cluster *clientgo.Cluster, measured *evictormetrics.Metrics) (*evictor.Evictor, error) {
+	clients := cluster.Clients()
+	var instead *dryrun.Clients
+	if o.DryRun {
+		instead = &dryrun.Clients{NodeStore: clients.Nodes, Pods: clients.Pods}
+		clients.Nodes, clients.Pods, clients.NodeWriter, clients.PodWriter = instead, instead, instead, instead
 	}
-	onPass, mayWrite := e.OnPass, e.MayWrite
-	e.OnPass = func(took time.Duration) {
-		measured.Pass(took)
-		if onPass != nil {
-			onPass(took)
+	e, err := evictor.New(settings, measured.Clients(clients), o.observed(measured, cluster))
+	if err == nil && instead != nil {
+		instead.To = e
+	}
+	return e, err
+}
+
+// observed returns the evictor's options, with what the manager adds.
+func (o Options) observed(measured *evictormetrics.Metrics, cluster *clientgo.Cluster) evictor.Options {
+	e, logger := o.Evictor, o.Cluster.Logger
+	observers := evictor.Observers{measured, explain.Log(logger)}
+	if !o.DryRun {
+		observers = append(observers, cluster.Events())
+	}
+	if e.Observer != nil {
+		observers = append(observers, e.Observer)
+	}
+	e.Observer, e.Gate = observers, gate.All(gate.Leader(o.Cluster.Leads), e.Gate)
+	if e.OnPanic == nil {
+		e.OnPanic = func(key, value any, stack []byte) {
+			logger.Error("a function of the program panicked", "about", key, "panic", value, "stack", string(stack))
 		}
 	}
-	e.MayWrite = leading(elected, func() error {
-		if err := mayLead(); err != nil || mayWrite == nil {
-			return err
-		}
-		return mayWrite()
-	})
 	if e.Jitter == nil {
 		e.Jitter = func(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) }
 	}
 	return e
 }
 
-// leading permits writes once the channel is closed, as long as mayLead does. The channel is never opened again: a manager
-// that loses its lease ends the program.
-func leading(elected <-chan struct{}, mayLead func() error) func() error {
+// leading says why this replica must not write: nobody has elected it, or one of the functions says so, of which those
+// that are nil do not. The channel is never opened again: a manager that loses its lease ends the program.
+func leading(elected func() <-chan struct{}, may ...func() error) func() error {
 	return func() error {
 		select {
-		case <-elected:
-			return mayLead()
+		case <-elected():
 		default:
 			return errors.New("another replica leads")
 		}
+		for _, may := range may {
+			if may == nil {
+				continue
+			}
+			if err := may(); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }
 
@@ -220,7 +239,7 @@ func (o Options) needed(cached cache.Options) (needed []clientgo.Permission) {
 	for _, p := range o.Cluster.Permissions() {
 		reads := p.Verb == "get" || p.Verb == "list" || p.Verb == "watch"
 		switch {
-		case o.Evictor.DryRun && !reads:
+		case o.DryRun && !reads:
 		case p.Resource == "leases" && p.Namespace == metav1.NamespaceAll:
 			for _, namespace := range namespaces {
 				p.Namespace = namespace

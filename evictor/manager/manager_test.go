@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/manager"
 )
 
@@ -90,9 +91,10 @@ func TestAManagerWatchesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		a := newAPI(node("a-0"), node("a-1"), node("a-2"), lease("a-0"), lease("a-1"), lease("a-2"), pod("cart", "a-0"), pod("till", "a-1"))
-		mgr, e, err := manager.New(a.config(), ctrl.Options{
+		why := explain.New(1000)
+		mgr, _, err := manager.New(a.config(), ctrl.Options{
 			LeaderElection: true, LeaderElectionID: "l", LeaderElectionNamespace: "kube-system", LeaderElectionReleaseOnCancel: true, Metrics: server.Options{BindAddress: "0"},
-		}, evictor.DefaultConfig(), manager.Options{Registerer: prometheus.NewRegistry()})
+		}, evictor.DefaultConfig(), manager.Options{Registerer: prometheus.NewRegistry(), Evictor: evictor.Options{Observer: why}})
 		require.NoError(t, err)
 		again := true // a name is taken for the life of a process, which may run this test twice
 		nothing := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil })
@@ -107,7 +109,7 @@ func TestAManagerWatchesOnce(t *testing.T) {
 		require.Len(t, pods(t, a), 2)
 		renew(t, a, 90*time.Second, all[1:]...)
 		require.Equal(t, []string{"till"}, pods(t, a))
-		require.Contains(t, e.Explain("shop/cart")[0].String(), "no decisions yet")
+		require.Contains(t, why.Explain("shop/cart")[0].String(), "no decisions yet")
 		requests := a.requests()
 		for _, kind := range []string{"nodes", "pods", "leases"} {
 			require.Equal(t, 1, requests["watch "+kind]-requests["stream "+kind], kind)
@@ -139,7 +141,7 @@ func TestAReplicaThatDoesNotLeadWritesNothing(t *testing.T) {
 		renew(t, a, time.Minute, "a-0", "a-1", "a-2")
 		renew(t, a, 10*time.Minute, "a-1", "a-2")
 		require.Equal(t, []string{"cart"}, pods(t, a))
-		seen, known := e.Node("a-0")
+		seen, known := e.Nodes().Node("a-0")
 		require.True(t, known)
 		require.Equal(t, v1.ConditionUnknown, seen.Verdict.Ready)
 		for verb, n := range a.requests() {
@@ -183,14 +185,14 @@ func TestAManagerChecksItsAPIServer(t *testing.T) {
 				a := newAPI(node("a-0"), lease("a-0"))
 				a.gitVersion, a.denied = row.version, row.denied
 				var said strings.Builder
-				more := manager.Options{Registerer: prometheus.NewRegistry(), Evictor: evictor.Options{DryRun: row.dryRun}}
+				more := manager.Options{Registerer: prometheus.NewRegistry(), DryRun: row.dryRun}
 				more.Cluster.Logger = slog.New(slog.NewTextHandler(&said, nil))
 				mgr, e, err := manager.New(a.config(), ctrl.Options{Metrics: server.Options{BindAddress: "0"}, Cache: row.cache}, evictor.DefaultConfig(), more)
 				require.NoError(t, err)
 				ran := make(chan error, 1)
 				go func() { ran <- mgr.Start(ctx) }()
 				time.Sleep(time.Minute)
-				_, decides := e.Node("a-0")
+				_, decides := e.Nodes().Node("a-0")
 				require.Equal(t, row.ends == "", decides)
 				cancel()
 				if err := <-ran; row.ends == "" {

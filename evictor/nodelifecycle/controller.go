@@ -34,7 +34,7 @@ type Controller struct {
 // New checks the configuration and the clients, and returns a Controller.
 func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	if err := append(cfg.faults(nil), faults(clients, opts)...).ToAggregate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("nodelifecycle: %w", err)
 	}
 	opts = opts.withDefaults()
 	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Most: cfg.RetryMax, Panicked: opts.OnPanic})
@@ -43,7 +43,7 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 		nodes: make(map[string]*node), attention: make(map[string]*node), holds: make(map[string]string), closed: make(map[zone.Key]bool),
 	}}
 	if err := c.build(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("nodelifecycle: %w", err)
 	}
 	around.Parts = append(around.Parts, half{c})
 	c.loop = loop.Loop{Around: around, Nodes: clients.Nodes, Source: clients.Source, Interval: cfg.GateInterval, Turns: cfg.NodeWorkers}
@@ -85,7 +85,7 @@ func (c *Controller) build() error {
 	}
 	work := timedworker.Config{
 		Clock: c.around, OnPanic: opts.OnPanic, Workers: cfg.NodeWorkers,
-		Backoff: timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter},
+		Backoff: c.backoff(),
 	}
 	lifting := work
 	lifting.Workers = liftWorkers
@@ -95,11 +95,18 @@ func (c *Controller) build() error {
 	})
 	c.zones, errs[1] = zone.New[string](zone.Config[zone.Key]{Policy: policy, Compare: zone.Key.Compare, Clock: c.around})
 	c.turns, errs[2] = ratelimitqueue.NewGroup[zone.Key, turnKey, struct{}](queues)
-	c.writes, errs[3] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, false) }, work)
-	c.lifts, errs[4] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, true) }, lifting)
+	c.writes, errs[3] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result {
+		return c.write(ctx, w.Key, w.Attempts, false)
+	}, work)
+	c.lifts, errs[4] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, w.Attempts, true) }, lifting)
 	c.marks, errs[5] = timedworker.New(c.mark, work)
 	c.deletes, errs[6] = timedworker.New(c.remove, work)
 	return cmp.Or(errs[:]...)
+}
+
+// backoff is that of failed writes.
+func (e *engine) backoff() timedworker.Backoff {
+	return timedworker.Backoff{Initial: e.cfg.RetryInitial, Max: e.cfg.RetryMax, Factor: 2, Jitter: e.opts.Jitter}
 }
 
 // guarded is a policy that stops a zone while it panics.
@@ -189,15 +196,14 @@ func (c *Controller) AllZonesDown() bool { return c.zones.AllDown() }
 
 // faults returns the clients and options that would panic at their first use.
 func faults(clients Clients, opts Options) (errs field.ErrorList) {
-	at := field.NewPath("clients")
-	for name, value := range map[string]any{"nodes": clients.Nodes, "pods": clients.Pods, "nodeWriter": clients.NodeWriter, "podWriter": clients.PodWriter} {
-		if absent.Value(value) {
-			errs = append(errs, field.Required(at.Child(name), "missing"))
-		}
-	}
+	at, in := field.NewPath("clients"), field.NewPath("options")
+	errs = append(errs, absent.Missing(at.Child("nodes"), clients.Nodes)...)
+	errs = append(errs, absent.Missing(at.Child("pods"), clients.Pods)...)
+	errs = append(errs, absent.Missing(at.Child("nodeWriter"), clients.NodeWriter)...)
+	errs = append(errs, absent.Missing(at.Child("podWriter"), clients.PodWriter)...)
 	errs = append(errs, absent.Faults(at.Child("source"), clients.Source)...)
-	for name, value := range map[string]any{"clock": opts.Clock, "observer": opts.Observer, "gate": opts.Gate, "policy": opts.Policy} {
-		errs = append(errs, absent.Faults(field.NewPath("options", name), value)...)
-	}
-	return errs
+	errs = append(errs, absent.Faults(in.Child("clock"), opts.Clock)...)
+	errs = append(errs, absent.Faults(in.Child("observer"), opts.Observer)...)
+	errs = append(errs, absent.Faults(in.Child("gate"), opts.Gate)...)
+	return append(errs, absent.Faults(in.Child("policy"), opts.Policy)...)
 }

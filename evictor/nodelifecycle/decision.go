@@ -30,7 +30,7 @@ const (
 	NodeDequeued                      // a node no longer waits; Reason says why
 	TurnEnded                         // its turn is over: Served, Spent (the node waits for another) or Dropped
 	TaintsWritten                     // a node's taints were changed (written)
-	NodeEmptied                       // the pods of a failed node were deleted, without taints (written)
+	NodeEmptied                       // the pods of a failed node were deleted, without taints (written); Reason NoPods: it had none
 	PodEvicted                        // a pod was deleted because its node failed, without taints (written)
 	PodDelayed                        // that is due, but Reason holds it back
 	PodSpared                         // a pod on such a node stays; Reason says why

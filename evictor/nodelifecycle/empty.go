@@ -12,6 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
+	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
@@ -24,7 +25,11 @@ func (e *engine) empty(n *node) {
 	for pod := range e.podsOn(n.name) {
 		e.emptyPod(n, pod)
 	}
-	e.noteEmptied(n)
+	reason := ""
+	if len(n.leaving) == 0 {
+		reason = "NoPods"
+	}
+	e.noteEmptied(n, reason)
 }
 
 // emptyPod has one pod deleted: when the node has its turn or, if the pod comes later, at once.
@@ -56,7 +61,7 @@ func spared(pod *v1.Pod) string {
 	if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "DaemonSet" {
 		return "DaemonSet"
 	}
-	return cluster.Spared(pod)
+	return seen.Spared(pod)
 }
 
 // remove is the work of deletes. It checks everything once more, then calls the API without any lock held.
@@ -83,10 +88,11 @@ func (c *Controller) remove(ctx context.Context, w podWork) (result timedworker.
 	defer c.around.Evicted.End(ref.PodKey)
 	err := environment.ErrEnded // and stays so if the client ends the goroutine
 	defer func() {
-		result = c.removed(ref, err)
+		result = c.removed(ref, w.Attempts, err)
 		c.around.Out.Deliver()
 	}()
 	err = c.guard(ref.PodKey, func() error { return c.clients.PodWriter.Evict(ctx, ref, c.because()) })
+	c.around.Answered(err)
 	return result
 }
 
@@ -129,11 +135,11 @@ func (c *Controller) noteLeft(n *node, ref cluster.PodRef, how *parted) {
 			n.leaving[ref.PodKey] = *how
 		}
 	}
-	c.noteEmptied(n)
+	c.noteEmptied(n, "")
 }
 
 // noteEmptied ends the node's turn once each of its pods was tried.
-func (e *engine) noteEmptied(n *node) {
+func (e *engine) noteEmptied(n *node, reason string) {
 	how := done
 	for _, pod := range n.leaving {
 		switch pod.tried {
@@ -155,7 +161,7 @@ func (e *engine) noteEmptied(n *node) {
 		e.endTurn(n, how)
 	default:
 		n.emptied = true
-		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid})
+		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid, Reason: reason})
 		e.endTurn(n, done)
 	}
 }
@@ -170,10 +176,10 @@ func (c *Controller) delay(ref cluster.PodRef, no *environment.Refusal) timedwor
 		return timedworker.Forget()
 	}
 	how := n.leaving[ref.PodKey]
-	if how.why != no.Reason && !no.Known {
+	if how.why != no.Error() && !no.Known {
 		c.decide(Decision{Kind: PodDelayed, Node: ref.Node, Pod: ref, Reason: no.Reason, Err: no.Refused})
 	}
-	how.times, how.why = how.times+1, no.Reason
+	how.times, how.why = how.times+1, no.Error()
 	if closed := c.around.Permits.Last(gate.Harm, n.domain) != nil || c.around.Permits.Last(gate.Write, zone.Key{}) != nil; closed && n.turn != nil {
 		how.tried = failed // the node needs another turn, so that the pace holds
 		c.noteLeft(n, ref, &how)
@@ -181,11 +187,11 @@ func (c *Controller) delay(ref cluster.PodRef, no *environment.Refusal) timedwor
 	}
 	how.tried = refused
 	c.noteLeft(n, ref, &how)
-	return c.around.AskAgain(no, how.times, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter})
+	return timedworker.Blocked(c.around.AskAgain(no, how.times, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter}))
 }
 
 // removed records the result of a call and says when to try again, if at all.
-func (c *Controller) removed(ref cluster.PodRef, err error) timedworker.Result {
+func (c *Controller) removed(ref cluster.PodRef, attempts int, err error) timedworker.Result {
 	if no := c.around.Refused(err); no != nil {
 		return c.delay(ref, no)
 	}
@@ -216,5 +222,5 @@ func (c *Controller) removed(ref cluster.PodRef, err error) timedworker.Result {
 	if spends {
 		return timedworker.Forget() // the node's next turn tries it again
 	}
-	return timedworker.Retry(nil)
+	return c.around.TryAgain(err, attempts, c.backoff())
 }

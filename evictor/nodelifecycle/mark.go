@@ -12,6 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
+	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
@@ -45,7 +46,7 @@ func (e *engine) markPod(n *node, pod *v1.Pod) {
 
 func isReady(pod *v1.Pod) bool {
 	is := func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue }
-	return cluster.Spared(pod) != "Completed" && slices.ContainsFunc(pod.Status.Conditions, is)
+	return seen.Spared(pod) != "Completed" && slices.ContainsFunc(pod.Status.Conditions, is)
 }
 
 type podWork = timedworker.Work[cluster.PodKey, cluster.PodRef]
@@ -64,7 +65,7 @@ func (c *Controller) mark(ctx context.Context, w podWork) (result timedworker.Re
 		c.mu.Lock()
 		c.tick()
 		if err != nil && !apierrors.IsNotFound(err) {
-			result = timedworker.Retry(err)
+			result = c.around.TryAgain(err, w.Attempts, c.backoff())
 			c.decide(Decision{Kind: WriteFailed, Node: n.name, Reason: "marking pods not Ready", Err: fmt.Errorf("marking pods not Ready of node %s: pod %s: %w", n.name, ref.PodKey, err)})
 		} else if n.verdict.Ready == v1.ConditionUnknown {
 			is := n.pods[ref.UID]
@@ -78,6 +79,7 @@ func (c *Controller) mark(ctx context.Context, w podWork) (result timedworker.Re
 		c.around.Out.Deliver()
 	}()
 	err = c.guard(ref.PodKey, func() error { return c.clients.PodWriter.MarkNotReady(ctx, ref) })
+	c.around.Answered(err)
 	return result
 }
 

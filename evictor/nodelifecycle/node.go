@@ -56,7 +56,7 @@ type ofPod struct {
 
 // sees notes an object of a pod. It returns false for one that is older than one seen before.
 func (n *node) sees(pod *v1.Pod) bool {
-	is, version := n.pods[pod.UID], cluster.Version(pod.ResourceVersion)
+	is, version := n.pods[pod.UID], seen.Version(pod.ResourceVersion)
 	if version < is.version {
 		return false
 	}

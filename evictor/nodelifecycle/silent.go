@@ -13,8 +13,8 @@ var errAsked = errors.New("its lease is being read")
 
 // Silent returns the nodes that will have been silent for their whole grace period at the next pass unless a heartbeat
 // comes, and when to ask again. Their leases have to be read live, because the events about them may have got lost: each
-// of these nodes waits until LeaseRead has answered for it, and is not harmed before. Without a period it names nodes a quarter of
-// their grace period before its end. A leases.Reader does all of this.
+// of these nodes waits until LeaseRead has answered for it, is named until then, and is not harmed before. Without a period
+// it names nodes a quarter of their grace period before its end. A leases.Reader does all of this.
 func (c *Controller) Silent() (nodes []string, next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,12 +26,12 @@ func (c *Controller) Silent() (nodes []string, next time.Time) {
 	}
 	for name, n := range c.nodes {
 		v, ok := c.monitor.Verdict(name)
-		if !ok || v.Expired || c.blind {
+		if !ok || c.blind || v.Expired && n.unread == nil {
 			continue
 		}
 		ends := v.LastBeat.Add(v.Grace)
-		asks := !pass.Before(ends)
-		if c.cfg.NodeMonitorPeriod == 0 {
+		asks := n.unread != nil || !pass.Before(ends)
+		if c.cfg.NodeMonitorPeriod == 0 && n.unread == nil {
 			ask := ends.Add(-v.Grace / 4)
 			if asks = !c.now.Before(ask); !asks {
 				soon.Or(ask, true)

@@ -30,15 +30,16 @@ type writing struct {
 	n      *node
 	object *v1.Node
 	plan
-	in      *turn // the turn that it acts on, nil for none
-	tainted bool  // the node has our taint now
-	again   bool
+	in       *turn // the turn that it acts on, nil for none
+	tainted  bool  // the node has our taint now
+	attempts int
+	again    bool
 }
 
 // write is the work of writes and lifts. It reads the node, compares it with the verdict once more, and writes what
 // differs. Writes of one node never overlap.
-func (c *Controller) write(ctx context.Context, name string, lift bool) (result timedworker.Result) {
-	w := &writing{Controller: c, ctx: ctx}
+func (c *Controller) write(ctx context.Context, name string, attempts int, lift bool) (result timedworker.Result) {
+	w := &writing{Controller: c, ctx: ctx, attempts: attempts}
 	result, some := w.prepare(name, lift)
 	if !some {
 		return result
@@ -111,6 +112,7 @@ func (w *writing) step(name string, wanted func() bool, write func() error, done
 		return err
 	}
 	err := write()
+	w.around.Answered(err)
 	switch {
 	case apierrors.IsNotFound(err):
 		return errGone
@@ -225,10 +227,11 @@ func (w *writing) wrote(err error) timedworker.Result {
 	case err == nil || closed:
 		return timedworker.Blocked(w.cfg.GateInterval)
 	case conflict: // the object read was old, which is soon over
-		backoff := timedworker.Backoff{Initial: w.cfg.RetryInitial, Max: min(w.cfg.RetryMax, 2*time.Second), Factor: 2}
+		backoff := w.backoff()
+		backoff.Max = min(backoff.Max, 2*time.Second)
 		return timedworker.Blocked(max(1, backoff.Delay(n.conflicts, nil)))
 	}
-	return timedworker.Retry(nil)
+	return w.around.TryAgain(err, w.attempts, w.backoff())
 }
 
 // maxConflicts is how often a write may meet a conflict before the node loses its turn.

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -42,7 +43,7 @@ func (c *Controller) check(p *pod) (found checked) {
 		c.around.Inbox.Node(n.name)
 	}
 	why := c.deadline(p, object, own.Wanted)
-	reason := cluster.Spared(object)
+	reason := seen.Spared(object)
 	if reason == "" && why.Forever {
 		reason = p.reason(own, own.Wanted)
 	}

@@ -3,6 +3,7 @@ package tainteviction
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,7 +31,7 @@ type Controller struct {
 // New checks the configuration and the clients, and returns a Controller.
 func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	if err := append(cfg.faults(), faults(clients, opts)...).ToAggregate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("tainteviction: %w", err)
 	}
 	if opts.Domain == nil {
 		opts.Domain = func(node *v1.Node) zone.Key { return zone.KeyOf(node.Labels) }
@@ -44,10 +45,10 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	var err error
 	c.armed, err = timedworker.New(c.evict, timedworker.Config{
 		Clock: around, OnPanic: opts.OnPanic, Workers: cfg.PodWorkers,
-		Backoff: timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter},
+		Backoff: c.backoff(),
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("tainteviction: %w", err)
 	}
 	around.Parts = append(around.Parts, half{c})
 	c.loop = loop.Loop{Around: around, Nodes: clients.Nodes, Source: clients.Source, Interval: cfg.GateInterval}
@@ -88,6 +89,9 @@ func (c *Controller) reask(pods bool) {
 	c.mu.Lock()
 	now := c.around.Now()
 	for _, p := range c.pods {
+		if pods {
+			p.again = time.Time{}
+		}
 		if p.armed && (p.closed || p.refused > 0 && pods) {
 			c.armed.Schedule(p.ref.PodKey, p, now)
 		}
@@ -117,16 +121,14 @@ func (c *Controller) Evictions() []Eviction {
 	return list
 }
 
+// faults returns the clients and options that would panic at their first use.
 func faults(clients Clients, opts Options) (errs field.ErrorList) {
-	at := field.NewPath("clients")
-	for name, value := range map[string]any{"nodes": clients.Nodes, "pods": clients.Pods, "evicter": clients.Evicter} {
-		if absent.Value(value) {
-			errs = append(errs, field.Required(at.Child(name), "missing"))
-		}
-	}
+	at, in := field.NewPath("clients"), field.NewPath("options")
+	errs = append(errs, absent.Missing(at.Child("nodes"), clients.Nodes)...)
+	errs = append(errs, absent.Missing(at.Child("pods"), clients.Pods)...)
+	errs = append(errs, absent.Missing(at.Child("evicter"), clients.Evicter)...)
 	errs = append(errs, absent.Faults(at.Child("source"), clients.Source)...)
-	for name, value := range map[string]any{"clock": opts.Clock, "observer": opts.Observer, "gate": opts.Gate} {
-		errs = append(errs, absent.Faults(field.NewPath("options", name), value)...)
-	}
-	return errs
+	errs = append(errs, absent.Faults(in.Child("clock"), opts.Clock)...)
+	errs = append(errs, absent.Faults(in.Child("observer"), opts.Observer)...)
+	return append(errs, absent.Faults(in.Child("gate"), opts.Gate)...)
 }

@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 )
@@ -15,8 +16,8 @@ func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
 	case e.around.Evicted.Was(object):
 	case object.DeletionTimestamp != nil: // it goes anyway: cancel without a report
 		e.disarm(p, "")
-	case cluster.Spared(object) != "":
-		e.disarm(p, cluster.Spared(object))
+	case seen.Spared(object) != "":
+		e.disarm(p, seen.Spared(object))
 	case why.Forever:
 		e.disarm(p, p.reason(own, own.Wanted))
 	case !p.armed:
@@ -31,7 +32,11 @@ func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
 func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
 	p.why, p.armed, p.delayed = why, true, ""
 	p.overdue = p.overdue && !why.At.After(e.now)
-	e.armed.ScheduleEntry(timedworker.Entry[cluster.PodKey, *pod]{Key: p.ref.PodKey, Identity: string(p.ref.UID), Value: p, Due: why.At})
+	due := why.At
+	if p.again.After(due) && !p.closed {
+		due = p.again
+	}
+	e.armed.ScheduleEntry(timedworker.Entry[cluster.PodKey, *pod]{Key: p.ref.PodKey, Identity: string(p.ref.UID), Value: p, Due: due})
 	e.decide(e.decision(p, kind, "", nil))
 }
 

@@ -58,6 +58,7 @@ type pod struct {
 	delayed string          // what last held it back
 	words   string          // the same, in more words
 	refused int             // how often in a row it was refused
+	again   time.Time       // until when that is believed, whatever else changes
 	closed  bool            // nothing may leave there
 	overdue bool            // it became due by our own taint while harm was refused
 }
@@ -80,6 +81,11 @@ func (e *engine) decision(p *pod, kind Kind, reason string, err error) Decision 
 	return Decision{
 		Time: e.around.Shown(e.now), Kind: kind, Pod: p.ref, Toleration: p.why.Toleration, Deadline: e.around.Shown(p.why.At), Taint: &taint, Tolerated: p.why.For, Reason: reason, Err: err,
 	}
+}
+
+// backoff is that of failed evictions.
+func (e *engine) backoff() timedworker.Backoff {
+	return timedworker.Backoff{Initial: e.cfg.RetryInitial, Max: e.cfg.RetryMax, Factor: 2, Jitter: e.opts.Jitter}
 }
 
 // own asks about our own taints on a node. Without Verdicts they count like any.
@@ -131,7 +137,7 @@ func (p *pod) newer(object *v1.Pod) bool {
 	if p == nil || object == nil {
 		return false
 	}
-	v := cluster.Version(object.ResourceVersion)
+	v := seen.Version(object.ResourceVersion)
 	return v != 0 && v < p.version
 }
 

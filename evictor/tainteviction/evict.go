@@ -42,10 +42,11 @@ func (c *Controller) evict(ctx context.Context, w podWork) (result timedworker.R
 	because, why := c.because(p), c.decided(p)
 	err := environment.ErrEnded // and stays so if the client ends the goroutine
 	defer func() {
-		result = c.tried(p, why, err)
+		result = c.tried(p, why, w.Attempts, err)
 		c.around.Out.Deliver()
 	}()
 	err = c.around.Guard(p.ref.PodKey, func() error { return c.clients.Evicter.Evict(ctx, p.ref, because) })
+	c.around.Answered(err)
 	return result
 }
 
@@ -85,11 +86,13 @@ func (c *Controller) refuse(p *pod, no *environment.Refusal, closed bool) timedw
 			c.clients.Verdicts.Overdue(p.ref.Node)
 		}
 	}
-	return c.around.AskAgain(no, p.refused, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter})
+	wait := c.around.AskAgain(no, p.refused, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter})
+	p.again = c.now.Add(wait)
+	return timedworker.Blocked(wait)
 }
 
 // tried records the result of a call and says when to try again, if at all.
-func (c *Controller) tried(p *pod, why Decision, err error) timedworker.Result {
+func (c *Controller) tried(p *pod, why Decision, attempts int, err error) timedworker.Result {
 	if no := c.around.Refused(err); no != nil {
 		c.mu.Lock()
 		p.words = "" // so that each is reported
@@ -107,5 +110,5 @@ func (c *Controller) tried(p *pod, why Decision, err error) timedworker.Result {
 		return timedworker.Forget()
 	}
 	c.decide(Decision{Kind: WriteFailed, Pod: p.ref, Toleration: -1, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", p.ref.PodKey, err)})
-	return timedworker.Retry(nil)
+	return c.around.TryAgain(err, attempts, c.backoff())
 }

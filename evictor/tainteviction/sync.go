@@ -4,6 +4,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -21,13 +22,13 @@ func (e *engine) look(n *node) (own cluster.Own, shown bool) {
 }
 
 func (n *node) newer(object *v1.Node) bool {
-	v := cluster.Version(object.ResourceVersion)
+	v := seen.Version(object.ResourceVersion)
 	return v != 0 && v < n.version
 }
 
 func (e *engine) note(n *node, object *v1.Node) {
 	taints, changed := n.taints.Observe(object, e.started, taints.OwnNoExecute, e.now, e.around.Lead())
-	n.taints, n.stale, n.version = taints, n.stale || changed, cluster.Version(object.ResourceVersion)
+	n.taints, n.stale, n.version = taints, n.stale || changed, seen.Version(object.ResourceVersion)
 	e.around.Ask(n.name, func() { n.domain = e.opts.Domain(object) })
 }
 
@@ -50,7 +51,7 @@ func (e *engine) syncNode(name string) {
 		e.nodes[name] = n
 	}
 	if len(n.taints) == 0 && len(n.pods) == 0 && !noExecute(object) {
-		n.version = max(n.version, cluster.Version(object.ResourceVersion))
+		n.version = max(n.version, seen.Version(object.ResourceVersion))
 		return // a healthy node
 	}
 	if own, shown := e.look(n); shown {
@@ -141,7 +142,7 @@ func (e *engine) shown(key cluster.PodKey, object *v1.Pod, n *node, own cluster.
 		if known == nil {
 			known = e.meet(object, n)
 		}
-		known.version = cluster.Version(object.ResourceVersion)
+		known.version = seen.Version(object.ResourceVersion)
 		e.decideOn(known, object, own)
 	}
 }

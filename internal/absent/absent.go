@@ -28,3 +28,11 @@ func Faults(path *field.Path, value any) field.ErrorList {
 	}
 	return field.ErrorList{field.Invalid(path, fmt.Sprintf("%T(nil)", value), "must not be nil within an interface; leave it out")}
 }
+
+// Missing returns a fault if a required value is absent.
+func Missing(path *field.Path, value any) field.ErrorList {
+	if !Value(value) {
+		return nil
+	}
+	return field.ErrorList{field.Required(path, "clientgo.Cluster has all clients")}
+}

@@ -13,7 +13,7 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Clients wraps the clients: it measures their writes and counts their answers about silent nodes.
+// Clients wraps the clients: it measures their writes.
 func (m *Metrics) Clients(clients evictor.Clients) evictor.Clients {
 	if clients.NodeWriter != nil { // else evictor.New says that it is missing
 		clients.NodeWriter = &nodeWriter{clients.NodeWriter, m}
@@ -21,24 +21,7 @@ func (m *Metrics) Clients(clients evictor.Clients) evictor.Clients {
 	if clients.PodWriter != nil {
 		clients.PodWriter = &podWriter{clients.PodWriter, m}
 	}
-	if clients.Confirmer != nil {
-		clients.Confirmer = &confirmer{clients.Confirmer, m}
-	}
 	return clients
-}
-
-type confirmer struct {
-	evictor.Confirmer
-	m *Metrics
-}
-
-func (c *confirmer) Confirm(ctx context.Context, suspect evictor.Suspect) (evictor.Answer, error) {
-	answer, err := c.Confirmer.Confirm(ctx, suspect)
-	if err != nil {
-		answer = evictor.Unanswered
-	}
-	c.m.answers.WithLabelValues(answer.String()).Inc()
-	return answer, c.m.count("confirm", err)
 }
 
 type nodeWriter struct {
@@ -66,7 +49,7 @@ type podWriter struct {
 	m *Metrics
 }
 
-func (w *podWriter) Evict(ctx context.Context, pod evictor.PodRef, why evictor.Decision) error {
+func (w *podWriter) Evict(ctx context.Context, pod evictor.PodRef, why taints.Deadline) error {
 	return w.m.count("evict", w.PodWriter.Evict(ctx, pod, why))
 }
 

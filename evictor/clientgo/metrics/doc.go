@@ -2,8 +2,8 @@
 // existing dashboards and alerts keep working.
 //
 //	m := metrics.New(metrics.Options{})
-//	e, err := evictor.New(config, m.Clients(cluster.Clients()), evictor.Options{Observer: m, OnPass: m.Pass})
-//	m.Watch(e, cluster.Health)
+//	e, err := evictor.New(config, m.Clients(cluster.Clients()), evictor.Options{Observer: m})
+//	m.Watch(e.Nodes(), e.Pods(), cluster.Health)
 //	registry.MustRegister(m)
 //
 //	name                                                         what
@@ -15,20 +15,17 @@
 //	node_collector_update_all_nodes_health_duration_seconds      one monitor pass
 //	taint_eviction_controller_pod_deletions_total                pods evicted because of taints
 //	taint_eviction_controller_pod_deletion_duration_seconds      from a pod's deadline to its eviction
-//	evictkit_queue_depth{queue}                                  pending: nodes, evictions, writes, lifts, suspects
-//	evictkit_queue_oldest_seconds{queue}                         how long the first has waited since it was due
-//	evictkit_api_errors_total{operation,reason}                  failed writes, and questions about silent nodes
-//	evictkit_suspect_answers_total{answer}                       about silent nodes: Alive, Silent, Unanswered
+//	evictkit_queue_depth{queue}                                  nodes that wait for a turn; armed evictions
+//	evictkit_queue_oldest_seconds{queue}                         how long the first has waited; 0 if none is due
+//	evictkit_api_errors_total{operation,reason}                  failed writes
 //	evictkit_decisions_total{kind}                               decisions
 //	evictkit_evictions_delayed_total{reason}                     due evictions held back, as often as reported
 //	evictkit_observer_healthy                                    0 while the guard cannot see the cluster
 //	rest_client_requests_total{code,method,host}                 requests, with Transport; see OmitRequests
 //
-// A collection holds the evictor's lock only briefly, however large the cluster: about 1 µs with 150,000 armed
-// evictions.
+// # COLLECTION
 //
-// The label reason of a delay is Decision.Reason or, if evictor.Options.MayEvict refuses the eviction with an
-// evictor.Refusal, Refusal.Reason.
+// The label reason of a delay is Decision.Reason: for a refusal by a Gate, gate.Refused.Reason.
 //
 // The label zone is upstream's: region and zone with ":\x00:" between them, or empty if a node has neither. The series
 // of a zone without nodes disappear at the next collection; upstream's stay. Durations are in seconds. Upstream's

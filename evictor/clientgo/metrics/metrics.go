@@ -4,14 +4,14 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -25,9 +25,9 @@ type Options struct {
 	OmitRequests bool
 }
 
-// Metrics measures one evictor. It is an evictor.Observer and a prometheus.Collector: register it, give it to
-// evictor.Options as Observer and [Metrics.Pass] as OnPass, wrap the clients with [Metrics.Clients], and call
-// [Metrics.Watch] once there is an evictor. All methods are safe for concurrent use.
+// Metrics measures one evictor, or one half of one. It is an evictor.Observer and a prometheus.Collector: register it,
+// give it to the options as Observer, wrap the clients with [Metrics.Clients], and call [Metrics.Watch] once there is an
+// evictor. In a dry run it counts what would have been done. All methods are safe for concurrent use.
 type Metrics struct {
 	clock    clock.PassiveClock
 	counters []prometheus.Collector
@@ -40,13 +40,13 @@ type Metrics struct {
 	apiErrors   *prometheus.CounterVec
 	decisions   *prometheus.CounterVec
 	delayed     *prometheus.CounterVec
-	answers     *prometheus.CounterVec
 	requests    *prometheus.CounterVec
 
 	mu      sync.Mutex
-	e       *evictor.Evictor    // guarded by mu
-	healthy func() error        // guarded by mu
-	counted map[string]struct{} // guarded by mu: the zones with a counter of evictions
+	nodes   *nodelifecycle.Controller // guarded by mu
+	pods    *tainteviction.Controller // guarded by mu
+	healthy func() error              // guarded by mu
+	counted map[string]struct{}       // guarded by mu: the zones with a counter of evictions
 }
 
 // Upstream's subsystems and ours.
@@ -60,8 +60,8 @@ var (
 	zoneHealth = describe(nodeCollector, "zone_health", "Gauge measuring percentage of healthy nodes per zone.", "zone")
 	zoneSize   = describe(nodeCollector, "zone_size", "Gauge measuring number of registered Nodes per zones.", "zone")
 	unhealthy  = describe(nodeCollector, "unhealthy_nodes_in_zone", "Gauge measuring number of not Ready Nodes per zones.", "zone")
-	depth      = describe(own, "queue_depth", "How much work of one sort there is.", "queue")
-	oldest     = describe(own, "queue_oldest_seconds", "How long the first of it has waited since it was due.", "queue")
+	depth      = describe(own, "queue_depth", "How many nodes wait for their turn, and how many evictions are armed.", "queue")
+	oldest     = describe(own, "queue_oldest_seconds", "How long the first of them has waited: a node for its turn, an eviction since its deadline.", "queue")
 	observer   = describe(own, "observer_healthy", "1 while the cluster is seen well enough to act.")
 )
 
@@ -97,7 +97,6 @@ func New(opts Options) *Metrics {
 	m.apiErrors = count(own, "api_errors_total", "Failed requests by what was tried and the kind of the error.", "operation", "reason")
 	m.decisions = count(own, "decisions_total", "Decisions by their kind.", "kind")
 	m.delayed = count(own, "evictions_delayed_total", "Evictions that were due but held back, by what holds them back.", "reason")
-	m.answers = count(own, "suspect_answers_total", "Answers about silent nodes.", "answer")
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Subsystem: "rest_client", Name: "requests_total", Help: "Number of HTTP requests, partitioned by status code, method, and host.",
 	}, []string{"code", "method", "host"})
@@ -107,39 +106,38 @@ func New(opts Options) *Metrics {
 	return m
 }
 
-// Watch makes the gauges read from the evictor. healthy, usually Cluster.Health, returns an error while the cluster
-// cannot be seen well enough to act; a *clientgo.PartialError does not count as one. It may be nil.
-func (m *Metrics) Watch(e *evictor.Evictor, healthy func() error) {
+// Watch makes the gauges read from the two halves of an evictor, of which one may be nil. healthy, usually
+// Cluster.Health, returns an error while the cluster cannot be seen well enough to act; a *clientgo.PartialError does not
+// count as one. It may be nil.
+func (m *Metrics) Watch(nodes *nodelifecycle.Controller, pods *tainteviction.Controller, healthy func() error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.e, m.healthy = e, healthy
+	m.nodes, m.pods, m.healthy = nodes, pods, healthy
 }
 
-// Pass measures a monitor pass; use it as evictor.Options.OnPass.
-func (m *Metrics) Pass(took time.Duration) { m.pass.Observe(took.Seconds()) }
-
-// Observe implements evictor.Observer.
-func (m *Metrics) Observe(d evictor.Decision) {
+// ObserveNode implements nodelifecycle.Observer.
+func (m *Metrics) ObserveNode(d nodelifecycle.Decision) {
 	m.decisions.WithLabelValues(d.Kind.String()).Inc()
 	switch {
-	case d.Kind == evictor.EvictionDelayed:
-		m.delayed.WithLabelValues(delay(d)).Inc()
-	case d.DryRun: // nothing was done
-	case d.Kind == evictor.TaintsWritten && hasOwn(d.Added) && !hasOwn(d.Removed), d.Kind == evictor.NodeEmptied: // one for another is no eviction
+	case d.Kind == nodelifecycle.Passed:
+		m.pass.Observe(d.Took.Seconds())
+	case d.Kind == nodelifecycle.PodDelayed:
+		m.delayed.WithLabelValues(d.Reason).Inc()
+	case d.Kind == nodelifecycle.TaintsWritten && hasOwn(d.Added) && !hasOwn(d.Removed), d.Kind == nodelifecycle.NodeEmptied: // one for another is no eviction
 		m.evicted(m.zoneOf(d.Node))
-	case d.Kind == evictor.PodEvicted && d.Taint != nil:
+	}
+}
+
+// ObservePod implements tainteviction.Observer.
+func (m *Metrics) ObservePod(d tainteviction.Decision) {
+	m.decisions.WithLabelValues(d.Kind.String()).Inc()
+	switch d.Kind {
+	case tainteviction.EvictionDelayed:
+		m.delayed.WithLabelValues(d.Reason).Inc()
+	case tainteviction.PodEvicted:
 		m.podDeleted.Inc()
 		m.podDeletion.Observe(max(0, m.clock.Since(d.Deadline).Seconds()))
 	}
-}
-
-// delay is what holds an eviction back: for a refusal by the program, the program's own reason if it gives one.
-func delay(d evictor.Decision) string {
-	var refusal *evictor.Refusal
-	if errors.As(d.Err, &refusal) && refusal != nil && refusal.Reason != "" {
-		return refusal.Reason
-	}
-	return d.Reason
 }
 
 func hasOwn(list []v1.Taint) bool {
@@ -148,13 +146,12 @@ func hasOwn(list []v1.Taint) bool {
 
 func (m *Metrics) zoneOf(node string) string {
 	m.mu.Lock()
-	e := m.e
+	nodes := m.nodes
 	m.mu.Unlock()
-	if e == nil {
+	if nodes == nil {
 		return ""
 	}
-	status, _ := e.Node(node)
-	return label(status.Zone)
+	return label(nodes.Domain(node))
 }
 
 // label is upstream's key of a zone.
@@ -178,27 +175,23 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	m.mu.Lock()
-	e, healthy := m.e, m.healthy
+	nodes, pods, healthy := m.nodes, m.pods, m.healthy
 	m.mu.Unlock()
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	if e != nil {
-		zones := e.Zones()
-		m.forget(zones)
-		for _, z := range zones {
-			zone, share := label(z.Zone), 100.0
-			if z.Counts.Total > 0 {
-				share = 100 * float64(z.Counts.Good()) / float64(z.Counts.Total)
+	if nodes != nil {
+		m.collectNodes(nodes, gauge)
+	}
+	if pods != nil {
+		waiting, since := pods.Evictions(), m.clock.Now()
+		for i := range waiting {
+			if due := waiting[i].Why.Deadline; due.Before(since) {
+				since = due
 			}
-			gauge(zoneHealth, share, zone)
-			gauge(zoneSize, float64(z.Counts.Total), zone)
-			gauge(unhealthy, float64(z.Counts.Bad), zone)
 		}
-		for _, b := range e.Backlogs() {
-			gauge(depth, float64(b.Len), b.Name)
-			gauge(oldest, b.Oldest.Seconds(), b.Name)
-		}
+		gauge(depth, float64(len(waiting)), "evictions")
+		gauge(oldest, m.clock.Since(since).Seconds(), "evictions")
 	}
 	if healthy != nil {
 		well := 1.0
@@ -213,6 +206,28 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
+func (m *Metrics) collectNodes(nodes *nodelifecycle.Controller, gauge func(d *prometheus.Desc, value float64, labels ...string)) {
+	zones := nodes.Zones()
+	m.forget(zones)
+	for _, z := range zones {
+		zone, share := label(z.Zone), 100.0
+		if z.Counts.Total > 0 {
+			share = 100 * float64(z.Counts.Good()) / float64(z.Counts.Total)
+		}
+		gauge(zoneHealth, share, zone)
+		gauge(zoneSize, float64(z.Counts.Total), zone)
+		gauge(unhealthy, float64(z.Counts.Bad), zone)
+	}
+	waiting, since := nodes.Waiting(), m.clock.Now()
+	for i := range waiting {
+		if waiting[i].Since.Before(since) {
+			since = waiting[i].Since
+		}
+	}
+	gauge(depth, float64(len(waiting)), "nodes")
+	gauge(oldest, m.clock.Since(since).Seconds(), "nodes")
+}
+
 // unread is the most zones whose evictions are counted while nobody collects.
 const unread = 1000
 
@@ -221,10 +236,10 @@ func (m *Metrics) evicted(zone string) {
 	m.mu.Lock()
 	m.counted[zone] = struct{}{}
 	m.evictions.WithLabelValues(zone).Inc()
-	e, many := m.e, len(m.counted) > unread
+	nodes, many := m.nodes, len(m.counted) > unread
 	m.mu.Unlock()
-	if many && e != nil {
-		m.forget(e.Zones())
+	if many && nodes != nil {
+		m.forget(nodes.Zones())
 	}
 }
 

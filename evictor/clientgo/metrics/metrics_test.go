@@ -21,6 +21,9 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -46,17 +49,14 @@ func TestUpstreamsNamesAndLabels(t *testing.T) {
 	m := metrics.New(metrics.Options{Clock: cluster.Clock()})
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
-	e := cluster.Start(evictor.DefaultConfig(), evictor.Options{Observer: m, OnPass: m.Pass})
-	m.Watch(e, nil)
+	e := cluster.Start(evictor.DefaultConfig(), evictor.Options{Observer: m})
+	m.Watch(e.Nodes(), e.Pods(), nil)
 	cluster.Fail("a-0")
 	cluster.Advance(7 * time.Minute)
 	require.NotEmpty(t, cluster.Evicted())
 	expect(t, registry, strings.ReplaceAll(`
 evictkit_queue_depth{queue="evictions"} 0
-evictkit_queue_depth{queue="lifts"} 0
 evictkit_queue_depth{queue="nodes"} 0
-evictkit_queue_depth{queue="suspects"} 0
-evictkit_queue_depth{queue="writes"} 0
 node_collector_evictions_total{zone=":0:a"} 1
 node_collector_evictions_total{zone=":0:b"} 0
 node_collector_unhealthy_nodes_in_zone{zone=":0:a"} 1
@@ -77,19 +77,18 @@ func TestEvictionsOfNodes(t *testing.T) {
 	own, other := v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute}
 	theirs, schedule := v1.Taint{Key: "theirs", Effect: v1.TaintEffectNoExecute}, v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoSchedule}
 	for name, row := range map[string]struct {
-		d    evictor.Decision
+		d    nodelifecycle.Decision
 		want string
 	}{
-		"added":         {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{schedule, own}}, `node_collector_evictions_total{zone=""} 1`},
-		"swapped":       {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{own}, Removed: []v1.Taint{other}}, ""},
-		"NoSchedule":    {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{schedule}}, ""},
-		"beside theirs": {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{own}, Removed: []v1.Taint{theirs}}, `node_collector_evictions_total{zone=""} 1`},
-		"emptied":       {evictor.Decision{Kind: evictor.NodeEmptied}, `node_collector_evictions_total{zone=""} 1`},
-		"dry run":       {evictor.Decision{Kind: evictor.NodeEmptied, DryRun: true}, ""},
+		"added":         {nodelifecycle.Decision{Kind: nodelifecycle.TaintsWritten, Added: []v1.Taint{schedule, own}}, `node_collector_evictions_total{zone=""} 1`},
+		"swapped":       {nodelifecycle.Decision{Kind: nodelifecycle.TaintsWritten, Added: []v1.Taint{own}, Removed: []v1.Taint{other}}, ""},
+		"NoSchedule":    {nodelifecycle.Decision{Kind: nodelifecycle.TaintsWritten, Added: []v1.Taint{schedule}}, ""},
+		"beside theirs": {nodelifecycle.Decision{Kind: nodelifecycle.TaintsWritten, Added: []v1.Taint{own}, Removed: []v1.Taint{theirs}}, `node_collector_evictions_total{zone=""} 1`},
+		"emptied":       {nodelifecycle.Decision{Kind: nodelifecycle.NodeEmptied}, `node_collector_evictions_total{zone=""} 1`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := metrics.New(metrics.Options{})
-			m.Observe(row.d)
+			m.ObserveNode(row.d)
 			expect(t, gathered(t, m), row.want, "node_collector_evictions_total")
 		})
 	}
@@ -100,9 +99,8 @@ func TestLatencyIsInSecondsSinceTheDeadline(t *testing.T) {
 	m := metrics.New(metrics.Options{Clock: clock})
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
-	m.Observe(evictor.Decision{Kind: evictor.PodEvicted, Taint: &v1.Taint{}, Deadline: time.Unix(997, 0)})
-	m.Observe(evictor.Decision{Kind: evictor.PodEvicted, Taint: &v1.Taint{}, Deadline: time.Unix(997, 0), DryRun: true})
-	m.Observe(evictor.Decision{Kind: evictor.PodEvicted, Deadline: time.Unix(997, 0)}) // emptied, not tainted
+	m.ObservePod(tainteviction.Decision{Kind: tainteviction.PodEvicted, Taint: &v1.Taint{}, Deadline: time.Unix(997, 0)})
+	m.ObserveNode(nodelifecycle.Decision{Kind: nodelifecycle.PodEvicted}) // emptied, not tainted
 	expect(t, registry, `
 taint_eviction_controller_pod_deletion_duration_seconds_sum 3
 taint_eviction_controller_pod_deletion_duration_seconds_count 1
@@ -115,30 +113,8 @@ type refusing struct{ err error }
 func (r refusing) UpdateConditions(context.Context, *v1.Node, []v1.NodeCondition) error { return r.err }
 func (r refusing) UpdateTaints(context.Context, *v1.Node, taints.Change) error          { return r.err }
 func (r refusing) UpdateLabels(context.Context, *v1.Node, map[string]string) error      { return r.err }
-func (r refusing) Evict(context.Context, evictor.PodRef, evictor.Decision) error        { return r.err }
+func (r refusing) Evict(context.Context, evictor.PodRef, taints.Deadline) error         { return r.err }
 func (r refusing) MarkNotReady(context.Context, evictor.PodRef) error                   { return r.err }
-
-func TestAnswersAreCounted(t *testing.T) {
-	m := metrics.New(metrics.Options{})
-	forbidden := apierrors.NewForbidden(v1.Resource("leases"), "n", nil)
-	for _, row := range []struct {
-		answer evictor.Answer
-		err    error
-	}{{evictor.Alive, nil}, {evictor.Silent, nil}, {evictor.Silent, nil}, {evictor.Alive, forbidden}} {
-		clients := m.Clients(evictor.Clients{Confirmer: evictor.ConfirmFunc(func(context.Context, evictor.Suspect) (evictor.Answer, error) { return row.answer, row.err })})
-		answer, err := clients.Confirmer.Confirm(context.Background(), evictor.Suspect{})
-		require.Equal(t, row.err, err)
-		if err == nil {
-			require.Equal(t, row.answer, answer)
-		}
-	}
-	require.Nil(t, m.Clients(evictor.Clients{}).Confirmer)
-	expect(t, gathered(t, m), `
-evictkit_api_errors_total{operation="confirm",reason="Forbidden"} 1
-evictkit_suspect_answers_total{answer="Alive"} 1
-evictkit_suspect_answers_total{answer="Silent"} 2
-evictkit_suspect_answers_total{answer="Unanswered"} 1`, "evictkit_api_errors_total", "evictkit_suspect_answers_total")
-}
 
 func TestErrorsAreCountedByTheirKind(t *testing.T) {
 	m := metrics.New(metrics.Options{})
@@ -153,7 +129,7 @@ func TestErrorsAreCountedByTheirKind(t *testing.T) {
 		require.Equal(t, err, clients.NodeWriter.UpdateConditions(ctx, nil, nil))
 		require.Equal(t, err, clients.NodeWriter.UpdateTaints(ctx, nil, taints.Change{}))
 		require.Equal(t, err, clients.NodeWriter.UpdateLabels(ctx, nil, nil))
-		require.Equal(t, err, clients.PodWriter.Evict(ctx, evictor.PodRef{}, evictor.Decision{}))
+		require.Equal(t, err, clients.PodWriter.Evict(ctx, evictor.PodRef{}, taints.Deadline{}))
 		require.Equal(t, err, clients.PodWriter.MarkNotReady(ctx, evictor.PodRef{}))
 	}
 	var want strings.Builder
@@ -199,9 +175,9 @@ func (s slowly) UpdateConditions(context.Context, *v1.Node, []v1.NodeCondition) 
 func TestDurationsAreInSeconds(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 	m := metrics.New(metrics.Options{Clock: clock})
-	m.Pass(40 * time.Millisecond)
+	m.ObserveNode(nodelifecycle.Decision{Kind: nodelifecycle.Passed, Took: 40 * time.Millisecond})
 	require.NoError(t, m.Clients(evictor.Clients{NodeWriter: slowly{clock: clock}}).NodeWriter.UpdateConditions(context.Background(), nil, nil))
-	m.Observe(evictor.Decision{Kind: evictor.PodEvicted, Taint: &v1.Taint{}, Deadline: clock.Now().Add(time.Second)}) // a clock that was set back
+	m.ObservePod(tainteviction.Decision{Kind: tainteviction.PodEvicted, Taint: &v1.Taint{}, Deadline: clock.Now().Add(time.Second)}) // a clock that was set back
 	expect(t, gathered(t, m), `
 node_collector_update_all_nodes_health_duration_seconds_sum 0.04
 node_collector_update_all_nodes_health_duration_seconds_count 1
@@ -227,29 +203,32 @@ taint_eviction_controller_pod_deletion_duration_seconds_count 1`,
 
 func TestDecisionsAreCountedByTheirKind(t *testing.T) {
 	m := metrics.New(metrics.Options{})
-	m.Observe(evictor.Decision{Kind: evictor.PodSpared})
-	m.Observe(evictor.Decision{Kind: evictor.PodSpared, DryRun: true})
-	expect(t, gathered(t, m), `evictkit_decisions_total{kind="PodSpared"} 2`, "evictkit_decisions_total")
+	m.ObserveNode(nodelifecycle.Decision{Kind: nodelifecycle.PodSpared})
+	m.ObservePod(tainteviction.Decision{Kind: tainteviction.EvictionArmed})
+	expect(t, gathered(t, m), `
+evictkit_decisions_total{kind="EvictionArmed"} 1
+evictkit_decisions_total{kind="PodSpared"} 1`, "evictkit_decisions_total")
 }
 
 // TestDelaysAreCountedByWhatHoldsBack, which for the program's own refusals is the program's reason.
 func TestDelaysAreCountedByWhatHoldsBack(t *testing.T) {
 	cluster := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(3))
 	m := metrics.New(metrics.Options{Clock: cluster.Clock()})
-	cluster.Start(evictor.DefaultConfig(), evictor.Options{Observer: m, MayEvict: func(_ context.Context, pod *v1.Pod, _ evictor.Decision) error {
-		switch pod.Name {
-		case "a-0-p0":
-			return fmt.Errorf("pod %s: %w", pod.Name, &evictor.Refusal{Reason: "no room"})
-		case "a-0-p1":
+	cluster.Start(evictor.DefaultConfig(), evictor.Options{Observer: m, Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+		switch {
+		case act.Do != gate.Evict:
+		case act.Pod.Name == "a-0-p0":
+			return fmt.Errorf("pod %s: %w", act.Pod.Name, &gate.Refused{Reason: "no room"})
+		case act.Pod.Name == "a-0-p1":
 			return errors.New("no")
 		}
 		return nil
-	}})
+	})})
 	cluster.Fail("a-0")
 	cluster.Advance(20 * time.Minute)
 	require.Equal(t, []string{"a-0-p2"}, cluster.Evicted())
 	expect(t, gathered(t, m), `
-evictkit_evictions_delayed_total{reason="MayEvict"} 1
+evictkit_evictions_delayed_total{reason="Refused"} 1
 evictkit_evictions_delayed_total{reason="no room"} 1`, "evictkit_evictions_delayed_total")
 }
 
@@ -258,7 +237,7 @@ func TestAZoneThatIsGoneIsForgotten(t *testing.T) {
 	cluster := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 1))
 	m := metrics.New(metrics.Options{Clock: cluster.Clock()})
 	e := cluster.Start(evictor.DefaultConfig(), evictor.Options{Observer: m})
-	m.Watch(e, nil)
+	m.Watch(e.Nodes(), e.Pods(), nil)
 	registry := gathered(t, m)
 	cluster.Advance(time.Minute)
 	expect(t, registry, strings.ReplaceAll(`
@@ -280,13 +259,13 @@ func TestANodeThatNamesAZoneAtEachReport(t *testing.T) {
 			cluster := evictortest.New(t, evictortest.Zone("a", 1))
 			m := metrics.New(metrics.Options{Clock: cluster.Clock()})
 			e := cluster.Start(evictor.DefaultConfig(), evictor.Options{Observer: m})
-			m.Watch(e, nil)
+			m.Watch(e.Nodes(), e.Pods(), nil)
 			registry := gathered(t, m)
 			const zones = 3000
 			for i := range zones {
 				cluster.Relabel("a-0", zone.Key{Zone: fmt.Sprint(i)})
 				cluster.Advance(5 * time.Second)
-				m.Observe(evictor.Decision{Kind: evictor.NodeEmptied, Node: "a-0"})
+				m.ObserveNode(nodelifecycle.Decision{Kind: nodelifecycle.NodeEmptied, Node: "a-0"})
 				if collected && i%100 == 0 {
 					_, err := registry.Gather()
 					require.NoError(t, err)
@@ -316,7 +295,7 @@ func TestRequestsCanBeCountedElsewhere(t *testing.T) {
 func TestAnUnwellObserverShows(t *testing.T) {
 	m := metrics.New(metrics.Options{})
 	var unwell error
-	m.Watch(nil, func() error { return unwell })
+	m.Watch(nil, nil, func() error { return unwell })
 	expect(t, gathered(t, m), "evictkit_observer_healthy 1", "evictkit_observer_healthy")
 	unwell = errors.New("blind")
 	expect(t, gathered(t, m), "evictkit_observer_healthy 0", "evictkit_observer_healthy")

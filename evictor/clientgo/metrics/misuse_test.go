@@ -19,7 +19,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		{"clients that are missing, measured", func() error {
 			clients := metrics.New(metrics.Options{}).Clients(evictor.Clients{})
 			return misuse.Said(evictor.New(evictor.DefaultConfig(), clients, evictor.Options{}))
-		}, "clients.nodeWriter: Required value: clientgo.Cluster.Clients returns all of them, clients.podWriter: Required value"},
+		}, "clients.nodeWriter: Required value"},
 		{"the metrics of two evictors in one registry", func() error {
 			registry := prometheus.NewRegistry()
 			registry.MustRegister(metrics.New(metrics.Options{}))

@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -52,6 +53,9 @@ func (s *Clock) Lead() time.Duration {
 	defer s.mu.Unlock()
 	return s.ahead
 }
+
+// Below names the type of the clock below.
+func (s *Clock) Below() string { return fmt.Sprintf("%T", s.below) }
 
 // Timers says whether the clock has timers.
 func (s *Clock) Timers() bool { return s.Clock != nil }

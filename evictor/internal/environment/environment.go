@@ -21,6 +21,7 @@ type Environment struct {
 	Permits *Permits
 	Out     Outbox
 	Evicted Evicted
+	Outage  Outage
 	Parts   []Part // the first is asked first, and reports what is missing
 	Panicked
 

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/seen"
 )
 
 // Evicted remembers the pods that were evicted until the store shows that they are gone.
@@ -56,7 +57,7 @@ func (e *Evicted) Note(pod cluster.PodRef) {
 func (e *Evicted) Was(pod *v1.Pod) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	was, version := e.pods[cluster.KeyOf(pod)], cluster.Version(pod.ResourceVersion)
+	was, version := e.pods[cluster.KeyOf(pod)], seen.Version(pod.ResourceVersion)
 	switch {
 	case was == nil:
 		return false

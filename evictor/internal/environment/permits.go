@@ -98,7 +98,7 @@ func (p *Permits) May(ctx context.Context, act gate.Act) *Refusal {
 	if errors.Is(err, errPanic) {
 		err = &gate.Refused{Reason: "Panic", Err: err}
 	}
-	switch no := gate.Because(err); {
+	switch no := because(err); {
 	case act.Do != gate.Turn:
 		return p.note(key, no, asked)
 	case no != nil:
@@ -212,4 +212,18 @@ func (p *Permits) Reask(pods bool) {
 			p.refused[key] = m
 		}
 	}
+}
+
+// because makes a Refused of any error but nil.
+func because(err error) *gate.Refused {
+	var r *gate.Refused
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &r) || r == nil:
+		return &gate.Refused{Reason: "Refused", Err: err}
+	case error(r) == err: //nolint:errorlint // itself, not what it wraps
+		return r
+	}
+	return &gate.Refused{Reason: r.Reason, Again: r.Again, Pace: r.Pace, Err: err}
 }

@@ -30,12 +30,12 @@ func (e *Environment) Refused(err error) *Refusal {
 	return &Refusal{Refused: no}
 }
 
-// AskAgain has work wait until the time that a refusal names or, without one, for longer each time.
-func (e *Environment) AskAgain(no *Refusal, times int, backoff timedworker.Backoff) timedworker.Result {
+// AskAgain is how long to wait until the time that a refusal names or, without one, for longer each time.
+func (e *Environment) AskAgain(no *Refusal, times int, backoff timedworker.Backoff) time.Duration {
 	if left := no.Again.Sub(e.Shown(e.Now())); left > 0 {
-		return timedworker.Blocked(max(left, backoff.Initial))
+		return max(left, backoff.Initial)
 	}
-	return timedworker.Blocked(backoff.Delay(max(1, times), nil))
+	return backoff.Delay(max(1, times), nil)
 }
 
 // Unknown says whether the API server may have done what it was asked although the answer is an error: a lost answer, a

@@ -57,6 +57,8 @@ func (l *Loop) Step(ctx context.Context) (next time.Time, err error) {
 
 func (l *Loop) begin(ctx context.Context) error {
 	switch {
+	case l.Around == nil:
+		return errors.New("evictor: a zero value was used: make one with New")
 	case ctx == nil:
 		return errors.New("evictor: Step and Run need a context, not nil")
 	case !l.active.CompareAndSwap(false, true):
@@ -187,7 +189,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	defer l.active.Store(false)
 	if !l.Around.Timers() {
-		return errors.New("evictor: Run needs timers: the clock must be a clock.Clock")
+		return fmt.Errorf("evictor: Run needs timers: Options.Clock must be a clock.Clock, which %s is not", l.Around.Below())
 	}
 	for _, part := range l.Around.Parts {
 		part.Bound(l.Turns)

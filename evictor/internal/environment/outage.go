@@ -1,0 +1,107 @@
+package environment
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/timedworker"
+)
+
+// Outage finds out when a failing API server is back: some failed write is tried every few seconds, whatever its backoff, and
+// once the API server answers anything, all are.
+type Outage struct {
+	mu    sync.Mutex
+	down  bool
+	probe time.Time // when the next try comes that finds out
+}
+
+// probeAfter is how long at most nobody tries to find out.
+const probeAfter = 5 * time.Second
+
+// failed says whether what has failed now is to be tried again soon, to find out.
+func (o *Outage) failed(now time.Time) (probes bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.down = true; now.Before(o.probe) {
+		return false
+	}
+	o.probe = now.Add(probeAfter)
+	return true
+}
+
+// answered says whether that ends an outage.
+func (o *Outage) answered() (ended bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	ended = o.down
+	o.down, o.probe = false, time.Time{}
+	return ended
+}
+
+// Answered is told of the result of each call, with nothing locked. After an outage it has every Part try again what failed.
+func (e *Environment) Answered(err error) {
+	if Failing(err) || !e.Outage.answered() {
+		return
+	}
+	for _, part := range e.Parts {
+		part.Retry()
+	}
+}
+
+// TryAgain has failed work wait for its backoff or, to find out whether an API server is back, for a few seconds at most.
+func (e *Environment) TryAgain(err error, attempts int, backoff timedworker.Backoff) timedworker.Result {
+	if !Failing(err) || !e.Outage.failed(e.Now()) {
+		return timedworker.Retry(nil)
+	}
+	soon := min(probeAfter, backoff.Delay(attempts+1, nil))
+	if backoff.Jitter != nil {
+		soon = backoff.Jitter(soon)
+	}
+	return timedworker.RetryAfter(soon)
+}
+
+// RetryNow makes everything due that has failed.
+func RetryNow[K comparable, V any](set *timedworker.Set[K, V], now time.Time) {
+	for _, item := range set.Snapshot().Items {
+		if item.Attempts > 0 {
+			set.ScheduleEntry(timedworker.Entry[K, V]{Key: item.Key, Identity: item.Identity, Value: item.Value, Due: now, OnDuplicate: timedworker.KeepEarliest})
+		}
+	}
+}
+
+// Failing says whether a call failed because of the API server: it was not reached, did not answer in time, had an
+// internal error or was overloaded. Anything else is an answer about the object: a conflict, a write that is forbidden or
+// invalid, a disruption budget, a webhook that refuses or fails. Of joined errors one is enough.
+func Failing(err error) bool {
+	switch e := err.(type) { //nolint:errorlint // the tree is walked here
+	case nil:
+		return false
+	case apierrors.APIStatus:
+		return failing(err, e)
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), Failing)
+	case interface{ Unwrap() error }:
+		if next := e.Unwrap(); next != nil {
+			return Failing(next)
+		}
+	}
+	return !errors.Is(err, errPanic) && !errors.Is(err, ErrEnded)
+}
+
+func failing(err error, status apierrors.APIStatus) bool {
+	switch code := status.Status().Code; {
+	case code == http.StatusTooManyRequests:
+		return !apierrors.HasStatusCause(err, "DisruptionBudget") // policyv1.DisruptionBudgetCause
+	case code == http.StatusRequestTimeout || apierrors.IsTimeout(err):
+		return true
+	case code >= http.StatusInternalServerError:
+		return !strings.Contains(status.Status().Message, "failed calling webhook")
+	}
+	return false
+}

@@ -17,8 +17,14 @@
 //   - ratelimitqueue: what is due next, no faster than a rate that may change at any moment?
 //   - timedworker: how do I run one piece of work per key when it is due, and know whether a cancel was in time?
 //   - taints: which taints should this node have, and how long does this pod tolerate them?
-//   - evictor: all of it together, behind small interfaces. DIFFERENCES.md lists each difference from upstream, with
+//   - evictor/nodelifecycle: which nodes have failed, and which is tainted next? Node lifecycle alone.
+//   - evictor/tainteviction: which pods must leave tainted nodes, and when? Taint eviction alone.
+//   - evictor: both halves together, behind small interfaces. DIFFERENCES.md lists each difference from upstream, with
 //     its reason and its test.
+//   - evictor/gate: may this be done now? Who leads, a pause, a limit, a calendar.
+//   - evictor/explain: why was that decided? Texts, a log, and a memory.
+//   - evictor/dryrun: what would be done, without any write?
+//   - evictor/leases: is a silent node alive after all? Reads its lease live.
 //   - evictor/clientgo, a separate module: how does it run on a real cluster, with client-go?
 //   - evictor/manager, a separate module: how does it run beside reconcilers, with controller-runtime?
 //   - evictor/budget: may I act on one more, within any number of bounds over pools, racks or zones?

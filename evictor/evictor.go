@@ -103,7 +103,8 @@ type Options struct {
 	OnPanic  func(key, value any, stack []byte)
 }
 
-// Evictor is both halves. Make one with New.
+// Evictor is both halves. Make one with New. Most callers want [Evictor.Run] first, or [Evictor.Step] in tests, and
+// [Evictor.Nodes] and [Evictor.Pods] to look into it. All methods but Step and Run may be called from any goroutine.
 type Evictor struct {
 	nodes *nodelifecycle.Controller
 	pods  *tainteviction.Controller

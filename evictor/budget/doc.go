@@ -101,4 +101,6 @@
 //
 // A Budget starts no goroutine and is safe for concurrent use. It calls Config's functions only within Set, with no
 // lock held.
+//
+// Nothing here asks a Budget yet: a guard that puts it on the evictor's seams comes next.
 package budget

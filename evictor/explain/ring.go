@@ -9,8 +9,8 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Ring keeps the last decisions, except that a pass was made and that a turn was served. Make one with New. Its methods may be called from any
-// goroutine.
+// Ring keeps the last decisions, except that a pass was made and that a turn was served. Make one with New, give it to an
+// evictor as an Observer, and ask [Ring.Explain]. Its methods may be called from any goroutine.
 type Ring struct {
 	mu     sync.Mutex
 	size   int

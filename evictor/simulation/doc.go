@@ -30,7 +30,7 @@
 // # Who acts
 //
 // Without controllers, Play runs one evictor with Scenario.Config. To replace a part of the evictor, make it yourself
-// with any evictor.Options: another zone policy, Prefer, a budget, an observer.
+// with any evictor.Options: another zone policy, Prefer, a gate, an observer.
 //
 //	report, err := simulation.Play(ctx, scenario, func(w *simulation.World) (simulation.Controller, error) {
 //		return w.NewEvictor(evictor.Options{Policy: careful, Observer: observer})

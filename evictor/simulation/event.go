@@ -23,7 +23,7 @@ type Event struct {
 	// Partition cuts kubelets off from the API and nothing else: their pods keep running.
 	Partition *Partition `yaml:"partition,omitempty"`
 	// LoseLeases makes the watch that feeds controllers lose lease renewals, or show them later. The kubelets renew all the
-	// same, and Clients.Confirmer sees it. ShowLeases ends it, from the nodes' next renewals on.
+	// same, and whoever reads a lease itself sees it. ShowLeases ends it, from the nodes' next renewals on.
 	LoseLeases *LoseLeases `yaml:"loseLeases,omitempty"`
 	ShowLeases *Nodes      `yaml:"showLeases,omitempty"`
 	// Condition makes live kubelets report a condition from now on.

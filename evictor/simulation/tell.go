@@ -118,6 +118,8 @@ func (t *teller) ofEviction(d taints.Deadline) string {
 		return ""
 	case d.Taint == nil: // a failed node is emptied
 		return because("PodEvictionTimeout")
+	case d.Taint.Key == "": // whoever evicts does not say
+		return ""
 	case d.For > 0:
 		return because(fmt.Sprintf("tolerated %s:%s for %v", d.Taint.Key, d.Taint.Effect, d.For))
 	}

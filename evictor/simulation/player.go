@@ -167,7 +167,11 @@ func (p *player) begin() error {
 	c.Late = func(name string, at time.Time) { p.world.late(name, at) }
 	if s.ReplaceAfter >= 0 {
 		c.indexLoad()
+		c.oweDeleted()
 		c.awaitUnbound(s.ReplaceAfter)
+	}
+	if !p.driven {
+		c.endDeleted()
 	}
 	c.StartKubelets(s.LeaseInterval, s.StatusInterval, !s.LeasesTogether)
 	return nil

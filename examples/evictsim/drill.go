@@ -42,7 +42,7 @@ func drillCommand(f *flags) *cobra.Command {
 		Short: "Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better",
 		Long: `Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better.
 
-DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml prints, or a file of evictsim snapshot. The drill loses each
+DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs,statefulsets -A -o yaml prints, or a file of evictsim snapshot. The drill loses each
 zone, the nodes with each value of a label of --by, and the fullest node of each class of machines. It also plays each loss as
 a false alarm: the nodes run on, but are silent for 1, 3, 10 and 30 minutes. Then it searches for settings that are better over
 the worst losses and over their false alarms, of 1 to 30 minutes: one of 1 to 2 minutes counts as likely as one of 2 to 4.
@@ -51,7 +51,7 @@ shows all of this, and the worst loss with today's settings and with the best.`,
 		Example: "  evictsim drill dump.yaml\n  evictsim drill dump.yaml --by example.com/rack --set config.nodeMonitorGracePeriod=40s",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("drill needs a file of the cluster's objects: kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml > dump.yaml"))
+				return usage(errors.New("drill needs a file of the cluster's objects: kubectl get nodes,pods,pdb,pv,pvc,jobs,statefulsets -A -o yaml > dump.yaml"))
 			}
 			return nil
 		},

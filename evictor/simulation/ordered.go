@@ -19,6 +19,7 @@ type sequences struct {
 	sets  map[podID]*sequence
 	look  []podID // sets that may have a pod to create now
 	count int     // pods in held
+	most  int     // of them, at the worst time
 }
 
 // setRules is what the object of a StatefulSet says about its ordinals.
@@ -156,6 +157,7 @@ func (p *player) create() {
 			p.tellHeld(&q.held[i], b.key.Name)
 		}
 	}
+	c.sequences.most = max(c.sequences.most, c.sequences.count)
 }
 
 // blocks returns the name of the pod of a set that one with that ordinal waits for: the first that is absent, deleted or not

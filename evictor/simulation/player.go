@@ -263,7 +263,7 @@ func (p *player) finish() (*Report, error) {
 	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
 	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
 	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.sequences.count
-	r.HeldByOrder = c.sequences.count
+	r.HeldByOrder, r.MostHeld = c.sequences.count, c.sequences.most
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.Left = p.left()
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten

@@ -186,8 +186,11 @@ func tellPods(w io.Writer, r *simulation.Report) {
 		fmt.Fprintf(w, "%s%s Pending at the end, %s at the peak%s\n", atLeast, count(r.PendingAtEnd), count(r.MostPending), because)
 		tellUnplaced(w, r)
 	}
-	detail(r.HeldByOrder, "of StatefulSets not created at the end: one with a lower ordinal is not Running and Ready (OrderedReady)")
 	detail(r.PendingThatCouldPreempt, "of them at most could preempt pods of lower priority; preemption is not simulated")
+	if r.MostHeld > 0 {
+		fmt.Fprintf(w, "%s held at the end, %s at the peak: not created, because one with a lower ordinal is not Running and Ready (StatefulSets, OrderedReady)\n",
+			count(r.HeldByOrder), count(r.MostHeld))
+	}
 	if r.MostTerminating > 0 {
 		fmt.Fprintf(w, "%s stuck terminating at the end, %s at the peak\n", count(r.TerminatingAtEnd), count(r.MostTerminating))
 	}

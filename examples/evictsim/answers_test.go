@@ -54,7 +54,7 @@ func TestAnEventAfterTheEndIsTold(t *testing.T) {
 	file := scenarioFile(t, "cluster: {zones: [{name: a, nodes: 3}]}\nevents: [{at: 1h, fail: {zone: a}}]\nuntil: 10m\n")
 	_, errs, err := simulate(t, "--quiet", "--scenario", file)
 	require.NoError(t, err)
-	require.Equal(t, "warning: "+file+": event 1 (at 1h0m0s) never happens: the scenario ends at 10m0s\n", errs)
+	require.Equal(t, "warning: "+file+": event 1 (at 1h) never happens: the scenario ends at 10m\n", errs)
 }
 
 func TestAReportIsAPageThatCanBeWritten(t *testing.T) {

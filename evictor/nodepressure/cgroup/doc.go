@@ -19,24 +19,24 @@
 // A kubelet, and so package summary, takes what the middle column says. A Node takes what the right one says. A test
 // compares both on the same files.
 //
-//	signal                        a kubelet                                   a Node
-//	memory.available              MemTotal - huge pages - used, of the root   the same; below the root, memory.max - used
-//	                              cgroup, at least 0; the huge pages are      if memory.max is less than what the machine
-//	                              those in its Node object                    has without huge pages
-//	allocatableMemory.available   memory.max - used, of the cgroup of all     the same
-//	                              pods; no sample without a limit
-//	nodefs.available,             the file system of its root directory       that of NodeFs
-//	nodefs.inodesFree
-//	imagefs.available,            the runtime's first file system of images   that of ImageFs
-//	imagefs.inodesFree
-//	containerfs.available,        with CRI-O the runtime's first file         that of ContainerFs
-//	containerfs.inodesFree        system of writable layers, else imagefs
-//	pid.available                 the smaller of pid_max and threads-max      the same or, if less is left below the
-//	                              - the tasks in loadavg                      root, pids.max - pids.current
+//	signal                       a kubelet                            a Node
+//	memory.available             MemTotal - huge pages - used, of the the same; below the root, memory.max
+//	                             root cgroup, at least 0; the huge    - used if memory.max is less than
+//	                             pages are those in its Node object   MemTotal - huge pages
+//	allocatableMemory.available  memory.max - used, of the cgroup of  the same
+//	                             all pods; no sample without a limit
+//	nodefs.available,            the file system of its root          that of NodeFs
+//	nodefs.inodesFree            directory
+//	imagefs.available,           the runtime's first file system of   that of ImageFs
+//	imagefs.inodesFree           images
+//	containerfs.available,       with CRI-O the runtime's first of    that of ContainerFs
+//	containerfs.inodesFree       writable layers, else imagefs
+//	pid.available                the smaller of pid_max and           the same; below the root, pids.max -
+//	                             threads-max - the tasks in loadavg   pids.current if that is less
 //
 // Used is memory.current without the inactive_file of memory.stat, which the kernel could drop at once. The root cgroup
-// has no memory.current; there, anon plus file of its memory.stat take its place or, without a memory.stat, a Node takes
-// /proc/meminfo. No cgroup counts huge pages as used, so allocatableMemory.available has them as available.
+// has no memory.current; there, anon plus file of its memory.stat take its place or, without a memory.stat, a Node
+// takes /proc/meminfo. No cgroup counts huge pages as used, so allocatableMemory.available has them as available.
 //
 // What one of them does not see:
 //
@@ -47,8 +47,8 @@
 //   - nodefs: cgroup sees only the file system of the directory you name, and does not know the kubelet's own.
 //   - imagefs: summary does not see a runtime's second file system of images, and cgroup does not know the runtime's.
 //   - containerfs: summary does not see a file system of writable layers alone, except with CRI-O.
-//   - pid.available: summary does not see the limit of a cgroup, and cgroup does not see the machine's tasks if Proc has
-//     no loadavg.
+//   - pid.available: summary does not see the limit of a cgroup, and cgroup does not see the machine's tasks if Proc
+//     has no loadavg.
 //
 // Pods are the cgroups that a kubelet makes for them, under kubepods or kubepods.slice. If there is neither, every
 // cgroup right below the directory counts as a pod. A pod's memory request is its memory.min or, if that is 0 and the

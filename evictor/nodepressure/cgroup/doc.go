@@ -19,20 +19,20 @@
 // A kubelet, and so package summary, takes what the middle column says. A Node takes what the right one says. A test
 // compares both on the same files.
 //
-//	signal                       a kubelet                            a Node
-//	memory.available             MemTotal - huge pages - used, of the the same; below the root, memory.max
-//	                             root cgroup, at least 0; the huge    - used if memory.max is less than
-//	                             pages are those in its Node object   MemTotal - huge pages
-//	allocatableMemory.available  memory.max - used, of the cgroup of  the same
+//	signal                       a kubelet                              a Node
+//	memory.available             MemTotal - huge pages - used, of the   the same; below the root, memory.max
+//	                             root cgroup, at least 0; the huge      - used if memory.max is less than
+//	                             pages are those in its Node object     MemTotal - huge pages
+//	allocatableMemory.available  memory.max - used, of the cgroup of    the same
 //	                             all pods; no sample without a limit
-//	nodefs.available,            the file system of its root          that of NodeFs
+//	nodefs.available,            the file system of its root            that of NodeFs
 //	nodefs.inodesFree            directory
-//	imagefs.available,           the runtime's first file system of   that of ImageFs
+//	imagefs.available,           the runtime's first file system of     that of ImageFs
 //	imagefs.inodesFree           images
-//	containerfs.available,       with CRI-O the runtime's first of    that of ContainerFs
+//	containerfs.available,       with CRI-O the runtime's first of      that of ContainerFs
 //	containerfs.inodesFree       writable layers, else imagefs
-//	pid.available                the smaller of pid_max and           the same; below the root, pids.max -
-//	                             threads-max - the tasks in loadavg   pids.current if that is less
+//	pid.available                the smaller of pid_max and             the same; below the root, pids.max -
+//	                             threads-max - the tasks in loadavg     pids.current if that is less
 //
 // Used is memory.current without the inactive_file of memory.stat, which the kernel could drop at once. The root cgroup
 // has no memory.current; there, anon plus file of its memory.stat take its place or, without a memory.stat, a Node

@@ -31,8 +31,8 @@ type measurement struct {
 	rule    Rule
 }
 
-// used returns the files of a cgroup. cAdvisor asks the machine that it runs on how memory.stat calls inactive pages.
-func used(dir string, given map[string]string) map[string]string {
+// groupFiles returns the files of a cgroup. cAdvisor asks the machine that it runs on how memory.stat calls inactive pages.
+func groupFiles(dir string, given map[string]string) map[string]string {
 	all := map[string]string{}
 	for name, text := range given {
 		if name == "memory.stat" {
@@ -57,16 +57,18 @@ const (
 
 // The machine has 4096 kB.
 var (
-	root     = func() map[string]string { return used(here, map[string]string{"memory.stat": "1000000 500000 200000"}) }
-	pods     = func(f map[string]string) map[string]string { return both(root(), used("kubepods", f)) }
+	root = func() map[string]string {
+		return groupFiles(here, map[string]string{"memory.stat": "1000000 500000 200000"})
+	}
+	pods     = func(f map[string]string) map[string]string { return both(root(), groupFiles("kubepods", f)) }
 	someDisk = []nodepressure.Signal{nodepressure.ContainerFsAvailable, nodepressure.ContainerFsInodesFree}
 )
 
 var measurements = []measurement{
 	{name: "Machine", cgroup: root()},
-	{name: "MoreInactiveThanUsed", cgroup: used(here, map[string]string{"memory.stat": "1000 1000 3000"})},
+	{name: "MoreInactiveThanUsed", cgroup: groupFiles(here, map[string]string{"memory.stat": "1000 1000 3000"})},
 	{name: "HugePages", meminfo: reserved, huge: 2048, cgroup: root()},
-	{name: "OnlyHugePagesLeft", meminfo: reserved, huge: 2048, cgroup: used(here, map[string]string{"memory.stat": "3000000 500000 200000"})},
+	{name: "OnlyHugePagesLeft", meminfo: reserved, huge: 2048, cgroup: groupFiles(here, map[string]string{"memory.stat": "3000000 500000 200000"})},
 	{name: "Pods", cgroup: pods(map[string]string{"memory.current": "700000", "memory.max": "3000000", "memory.stat": "0 0 100000"})},
 	{name: "PodsBesideHugePages", meminfo: reserved, huge: 2048, cgroup: pods(map[string]string{"memory.current": "700000", "memory.max": "4000000", "memory.stat": "0 0 100000"})},
 	{name: "PodsBeyondTheirLimit", cgroup: pods(map[string]string{"memory.current": "700000", "memory.max": "500000", "memory.stat": "0 0 100000"})},
@@ -74,7 +76,7 @@ var measurements = []measurement{
 	{name: "PodsBeyondTheMachine", cgroup: pods(map[string]string{"memory.current": "700000", "memory.max": "9000000", "memory.stat": "0 0 100000"})},
 	{
 		name: "InACgroup", rule: OwnLimits, differs: []nodepressure.Signal{nodepressure.MemoryAvailable, nodepressure.PIDAvailable},
-		cgroup: used(here, map[string]string{"memory.current": "700000", "memory.max": "1000000", "memory.stat": "0 0 100000", "pids.current": "3", "pids.max": "4"}),
+		cgroup: groupFiles(here, map[string]string{"memory.current": "700000", "memory.max": "1000000", "memory.stat": "0 0 100000", "pids.current": "3", "pids.max": "4"}),
 	},
 	{name: "HugePagesOfLater", rule: HugePagesNow, differs: []nodepressure.Signal{nodepressure.MemoryAvailable}, meminfo: reserved, cgroup: root()},
 	{name: "ImagesApart", cgroup: root(), node: func(n *cgroup.Node) { n.ImageFs, n.ContainerFs = "/dev", "/dev" }},

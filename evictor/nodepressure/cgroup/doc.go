@@ -16,8 +16,7 @@
 //
 // # What is measured
 //
-// A kubelet, and so package summary, takes what the middle column says. A Node takes what the right one says. A test
-// compares both on the same files.
+// A kubelet, and so package summary, takes what the middle column says. A Node takes what the right one says.
 //
 //	signal                       a kubelet                              a Node
 //	memory.available             MemTotal - huge pages - used, of the   the same; below the root, memory.max

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // bucket is a rate.Limiter in steady time, with what that cannot do: at rate 0 there is no token, a change of rate keeps
@@ -163,12 +165,12 @@ func (b *bucket) reaches(tokens float64) (int64, bool) {
 		return b.at, true
 	}
 	wait := (tokens - have) / b.rate
-	if wait > maxWait.Seconds() || b.at > math.MaxInt64-int64(maxWait) {
+	if wait > maxWait.Seconds() {
 		return 0, false
 	}
-	at := b.at + int64(wait*float64(time.Second))
-	for !b.enough(b.have(at), tokens) {
+	at := steady.Add(b.at, time.Duration(wait*float64(time.Second)))
+	for at != never && !b.enough(b.have(at), tokens) {
 		at++
 	}
-	return at, true
+	return at, at != never
 }

@@ -51,7 +51,7 @@ func (a *API) String() string {
 	return text
 }
 
-// brief formats a duration for people, as the programs that print a Report do: 1h59m and not 1h59m0s, and days from two on.
+// brief formats a duration as the programs that print a Report do: 1h59m and not 1h59m0s, and days from two on.
 func brief(d time.Duration) string {
 	if d >= 48*time.Hour {
 		return fmt.Sprintf("%.1f days", d.Hours()/24)

@@ -235,7 +235,7 @@ func (p *player) place(b comeback, target int32) {
 	}
 	c.stats.returned++
 	if c.happened != nil {
-		c.happened(Happening{At: c.Clock.Elapsed(), Node: n.name, Pod: key, Was: b.key, Text: fmt.Sprintf("pod %s replaces %s, which was deleted at %s", key, b.key, brief(time.Duration(b.at)))})
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: n.name, Pod: key, Was: b.key, Text: fmt.Sprintf("pod %s replaces %s, which was deleted at %s", key, b.key, time.Duration(b.at))})
 	}
 	l.More = timeline.Fields{"was": joinPodName(b.key.Namespace, b.key.Name)}.String()
 	p.line(l)

@@ -54,7 +54,8 @@ func blind(from time.Duration) Told {
 	return Told{From: from + silence - interval, To: from + silence + look}
 }
 
-// back is told when the API is back: client-go retries within 60 s, jitter included. The simulation does so at once.
+// back is told when the API is back: while the API answers with errors, client-go retries within 60 s, jitter included.
+// The simulation does so at once, as clientgo does while nobody answers.
 func back(from time.Duration) Told {
 	return Told{Well: true, From: from, To: from + time.Minute + look}
 }

@@ -54,6 +54,17 @@ func (p *player) checkNames(f faults, e *Event, added *additions) {
 	}
 }
 
+// podNames yields the pods' names, as events name them.
+func (c *cluster) podNames(yield func(string) bool) {
+	for i := range c.nodes {
+		for _, key := range c.SortedPods(c.nodes[i].name) {
+			if !yield(joinPodName(key.Namespace, key.Name)) {
+				return
+			}
+		}
+	}
+}
+
 // checkPod reports a pod that never exists. A pod that comes back has another name.
 func (p *player) checkPod(f faults, pod string, added *additions) {
 	namespace, name := splitPodName(pod)
@@ -65,6 +76,6 @@ func (p *player) checkPod(f faults, pod string, added *additions) {
 		return added.pods[name] || dash >= 0 && added.nodes[name[:dash]]
 	}
 	if name != "" && !exists(name) && (p.scenario.ReplaceAfter < 0 || !exists(reborn.ReplaceAllString(name, ""))) {
-		f.at("", "name").add("pod %s does not exist", pod)
+		f.at("", "name").unknown("pod", pod, p.cluster.podNames)
 	}
 }

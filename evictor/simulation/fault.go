@@ -3,6 +3,7 @@ package simulation
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,10 @@ type Fault struct {
 	// Path leads to the field, from the Scenario on, by names as scenario files write them and by numbers of items, from 1:
 	// events, 3, fail, zone. It may end early, at what contains the field. It is nil for faults of objects.
 	Path []string
+	// Unknown is the name of a node or pod that does not exist, and Known yields those that do, in any order: a program may
+	// suggest one. Both are zero for other faults.
+	Unknown string
+	Known   iter.Seq[string]
 
 	err error
 }
@@ -77,7 +82,14 @@ func (f faults) in(field string) faults { return f.at(field, field) }
 
 // add adds a fault of the place.
 func (f faults) add(format string, args ...any) {
-	*f.found = append(*f.found, &Fault{f.path, fmt.Errorf("%s%w", f.place, fmt.Errorf(format, args...))})
+	*f.found = append(*f.found, &Fault{Path: f.path, err: fmt.Errorf("%s%w", f.place, fmt.Errorf(format, args...))})
+}
+
+// unknown adds that a name does not exist.
+func (f faults) unknown(kind, name string, known iter.Seq[string]) {
+	f.add("%s %s does not exist", kind, name)
+	last := (*f.found)[len(*f.found)-1]
+	last.Unknown, last.Known = name, known
 }
 
 // missing adds that a field is missing.

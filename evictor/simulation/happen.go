@@ -191,6 +191,15 @@ func (p *player) named(f faults, all []string) (names []string) {
 	return names
 }
 
+// names yields the nodes' names.
+func (c *cluster) names(yield func(string) bool) {
+	for i := range c.nodes {
+		if n := &c.nodes[i]; !n.deleted && !yield(n.name) {
+			return
+		}
+	}
+}
+
 // known says whether a node exists, or is one of others, and reports if it is not.
 func (p *player) known(f faults, name string, others map[string]bool) bool {
 	_, exists := p.cluster.nodeByID[name]
@@ -198,7 +207,7 @@ func (p *player) known(f faults, name string, others map[string]bool) bool {
 	case name == "":
 		f.add("node is missing")
 	case !exists && !others[name]:
-		f.add("node %s does not exist", name)
+		f.unknown("node", name, p.cluster.names)
 	default:
 		return true
 	}

@@ -119,8 +119,8 @@ func (e *Expectation) check(report func(err error, path ...string)) {
 
 // unknown says which figures there are: those whose names are near, or all.
 func (e *Expectation) unknown(names []string) error {
-	if near := Near(e.Figure, slices.Values(names)); near != "" {
-		return fmt.Errorf("%q is not one of %s (do you mean %s?)", e.Figure, e.whose(), near)
+	if hint := Hint(e.Figure, slices.Values(names)); hint != "" {
+		return fmt.Errorf("%q is not one of %s%s", e.Figure, e.whose(), hint)
 	}
 	return fmt.Errorf("%q is not one of %s: %s", e.Figure, e.whose(), strings.Join(names, ", "))
 }

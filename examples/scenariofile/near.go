@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Near returns the known name that differs least from what was written, the first by name of several. It is empty if none is
-// near: one letter may differ, or a quarter of them. Letters' case does not count.
-func Near(written string, known iter.Seq[string]) (best string) {
+// near returns the known name that Hint names, empty if there is none.
+func near(written string, known iter.Seq[string]) (best string) {
 	least := max(1, len(written)/4) + 1
 	for name := range known {
 		if len(name)-len(written) > least || len(written)-len(name) > least {
@@ -21,9 +20,11 @@ func Near(written string, known iter.Seq[string]) (best string) {
 	return best
 }
 
-// hint asks whether the nearest name is meant, if one is near.
-func hint(written string, known iter.Seq[string]) string {
-	best := Near(written, known)
+// Hint asks whether a known name is meant that differs little from what was written: one letter may differ, or a quarter of
+// them, and letters' case does not count. It is " (do you mean fail?)", or empty if no name is near. Of several that are as near
+// it names the first by name.
+func Hint(written string, known iter.Seq[string]) string {
+	best := near(written, known)
 	if best == "" {
 		return ""
 	}

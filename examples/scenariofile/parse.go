@@ -222,7 +222,7 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 		case key.Tag == "!!merge":
 			w.merged(value, as)
 		default:
-			w.add(key.Line, "unknown field %q%s", key.Value, hint(key.Value, maps.Keys(known)))
+			w.add(key.Line, "unknown field %q%s", key.Value, Hint(key.Value, maps.Keys(known)))
 		}
 	}
 	for _, name := range required[as] {

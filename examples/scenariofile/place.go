@@ -14,7 +14,7 @@ import (
 )
 
 // Locate returns the faults that a simulation found in a scenario as one error, each with the file's name and the line of its
-// field: outage.yaml:7: event 3 (at 2m0s): fail: …. Name, data and sets are those that Complete got; a value of sets has no
+// field, and with the name that may be meant: outage.yaml:7: event 3 (at 2m0s): fail: …. Name, data and sets are those that Complete got; a value of sets has no
 // line. Any other error is returned as it is.
 func Locate(name string, data []byte, err error, sets ...Set) error {
 	var invalid *simulation.InvalidError
@@ -29,6 +29,9 @@ func Locate(name string, data []byte, err error, sets ...Set) error {
 	for i, f := range invalid.Faults {
 		if errs[i] = f; f.Path != nil {
 			errs[i] = fmt.Errorf("%s: %w", at(name, lineOf(root, inFile(f.Path))), f)
+		}
+		if f.Known != nil {
+			errs[i] = fmt.Errorf("%w%s", errs[i], Hint(f.Unknown, f.Known))
 		}
 	}
 	return errors.Join(errs...)

@@ -74,6 +74,9 @@ func TestAReportIsAPageThatCanBeWritten(t *testing.T) {
 	_, _, err := simulate(t, "--report", filepath.Join(t.TempDir(), "x.pdf"))
 	require.ErrorContains(t, err, "give it a name that ends in .html")
 	require.Equal(t, 64, exitCode(err))
+	none := filepath.Join(t.TempDir(), "none", "x.html")
+	_, _, err = simulate(t, "drill", "no-such-dump.yaml", "--report", none)
+	require.ErrorContains(t, err, none+" cannot be written: no such file or directory", "before anything is read")
 	for _, flag := range []string{"--report", "--timeline"} {
 		file := filepath.Join(t.TempDir(), "none", "x.html")
 		_, _, err = simulate(t, flag, file)

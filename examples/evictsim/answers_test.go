@@ -51,6 +51,7 @@ func TestWrongObjectsAreAnsweredBeforeTheRun(t *testing.T) {
 		node(`{"conditions": [{"type": "Ready", "status": "Maybe"}]}`): `status.conditions: Ready: "Maybe" is not one of True, False and Unknown`,
 		pod("-1"):                            "spec.containers[0].resources.requests: cpu: -1 is negative",
 		pod("1e20"):                          "cpu: 100e18 is too large",
+		"NAME STATUS\nn1 Ready\n":            "line 1: not an object, but plain text: kubectl get writes objects with -o yaml",
 		"[" + node("{}") + "]":               "begins with a list: write",
 		"\x1f\x8b\x08":                       "is compressed by gzip: unpack it first",
 		"kind: Node\nmetadata:\n\tname: n\n": "line 3, column 1: a tab",

@@ -71,13 +71,13 @@ func (s *StuckRoll) String() string {
 }
 
 // checkTimeout reports the faults of a drain's or a roll's timeout.
-func checkTimeout(f *faults, timeout time.Duration, then string) {
-	notNegative(f, "timeout", timeout)
+func checkTimeout(f faults, timeout time.Duration, then string) {
+	notNegative(f.in("timeout"), timeout)
 	switch {
 	case then != "" && then != ThenGiveUp && then != ThenForce:
-		f.add("then: %q is neither %s nor %s", then, ThenGiveUp, ThenForce)
+		f.in("then").add("%q is neither %s nor %s", then, ThenGiveUp, ThenForce)
 	case then != "" && timeout == 0:
-		f.add("then: %s needs a timeout", then)
+		f.in("then").add("%s needs a timeout", then)
 	}
 }
 

@@ -66,13 +66,6 @@ type driver struct {
 
 var errAPIDown = apierrors.NewServiceUnavailable("the API is down")
 
-// InvalidError has the faults of a scenario: all that can be told before it is played, or the first event that cannot
-// happen at its time.
-type InvalidError struct{ error }
-
-// Unwrap returns the faults.
-func (e *InvalidError) Unwrap() error { return e.error }
-
 // Play plays the scenario with the given controllers and reports the result. Without controllers, one evictor acts.
 // Controllers are made and stepped in the given order. Play stops when the context ends. The error is an InvalidError if
 // the scenario has faults, or that of a controller, of Read, of Timeline or of the context. Whatever does not depend on
@@ -119,10 +112,10 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	s = s.WithDefaults()
 	p := &player{scenario: &s, starts: starts, cluster: c, seen: make(map[string]struct{}), leader: newLeader()}
 	if err := s.fill(p.cluster); err != nil {
-		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})
+		return nil, fmt.Errorf("simulation: %w", &InvalidError{[]*Fault{{err: err}}})
 	}
 	if err := p.check(); err != nil {
-		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})
+		return nil, fmt.Errorf("simulation: %w", err)
 	}
 	p.writer = &writer{Cluster: p.cluster, Line: p.line, Before: p.reach, AskBudgets: s.AskBudgets}
 	p.world = &World{player: p}

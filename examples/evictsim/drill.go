@@ -85,25 +85,19 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 	for i := range files {
 		files[i] = under(files[i])
 	}
-	ctx, began := c.Context(), time.Now()
-	cluster, err := drill.Open(ctx, files, config)
-	if err != nil {
-		return err
-	}
-	losses, err := cluster.Losses(d.labels, d.lost)
-	if err != nil {
-		return usage(fmt.Errorf("--by: %w", err))
-	}
-	a, err := f.assess(ctx, cluster, losses, c.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	a.Files, a.sets = files, f.sets
-	a.Play = a.command()
+	began := time.Now()
+	var page *whole
 	if f.report != "" {
-		if err := f.drillReport(ctx, cluster, a); err != nil {
-			return err
+		if page, err = create("report", under(f.report), nil); err != nil {
+			return err // before the runs, which may take minutes
 		}
+	}
+	a, err := f.drilled(c, d, files, config, page)
+	if page != nil {
+		err = page.keep(err)
+	}
+	if err != nil {
+		return err
 	}
 	if !f.quiet {
 		fmt.Fprintf(c.ErrOrStderr(), "%s in %s\n", some(a.Runs, "run"), time.Since(began).Round(time.Second))
@@ -115,6 +109,29 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 	}
 	a.tell(c.OutOrStdout())
 	return nil
+}
+
+// drilled plays the drill, and writes its page unless that is nil.
+func (f *flags) drilled(c *cobra.Command, d *drillFlags, files []string, config evictor.Config, page *whole) (*assessment, error) {
+	ctx := c.Context()
+	cluster, err := drill.Open(ctx, files, config)
+	if err != nil {
+		return nil, err
+	}
+	losses, err := cluster.Losses(d.labels, d.lost)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--by: %w", err))
+	}
+	a, err := f.assess(ctx, cluster, losses, c.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	a.Files, a.sets = files, f.sets
+	a.Play = a.command()
+	if page != nil {
+		err = drillReport(ctx, page, cluster, a)
+	}
+	return a, err
 }
 
 // configOf returns the settings that --set changes.

@@ -68,7 +68,7 @@ func TestResolved(t *testing.T) {
 	require.Equal(t, filepath.Join(filepath.Dir(dir), "trace.json"), s.Availability[0].File)
 	require.Equal(t, 2*time.Minute, s.Until)
 	_, err = scenariofile.Resolved("f", []byte("{"), dir)
-	require.ErrorContains(t, err, "f: near line 1")
+	require.ErrorContains(t, err, "f:1: near this line")
 }
 
 // Pods come in the order of the files, whether or not their nodes come before them. Each file is read once.

@@ -317,7 +317,7 @@ func TestCheckFaultsOfObjects(t *testing.T) {
 func TestFaultsLeadToTheirFields(t *testing.T) {
 	s := sound()
 	s.Until = -1
-	s.Config = configured(func(c *evictor.Config) { c.NodeEvictionRate, c.UnhealthyZoneThreshold = -1, 55 })
+	s.Config = configured(func(c *evictor.Config) { c.Nodes.NodeEvictionRate, c.Nodes.UnhealthyZoneThreshold = -1, 55 })
 	s.Traces[0].Scale = -1
 	s.Events = []Event{
 		{At: time.Minute, Fail: named("a-000", "x")},

@@ -2,9 +2,11 @@ package ratelimitqueue
 
 import (
 	"cmp"
+	container "container/heap"
 	"fmt"
 	"math/rand"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +50,72 @@ func benchmarkRemoveAdd(b *testing.B, clk clock.PassiveClock) {
 
 func BenchmarkRemoveAdd100000FakeClock(b *testing.B) {
 	benchmarkRemoveAdd(b, testingclock.NewFakePassiveClock(epoch))
+}
+
+// What one writes by hand: container/heap and a map, behind a mutex. It has no rate, no identity, no retry and no pause.
+type plain struct {
+	mu    sync.Mutex
+	items []*plainItem
+	byKey map[string]*plainItem
+}
+
+type plainItem struct {
+	key   string
+	value int
+	due   time.Time
+	index int
+}
+
+func (p *plain) Len() int           { return len(p.items) }
+func (p *plain) Less(i, j int) bool { return p.items[i].due.Before(p.items[j].due) }
+func (p *plain) Swap(i, j int) {
+	p.items[i], p.items[j] = p.items[j], p.items[i]
+	p.items[i].index, p.items[j].index = i, j
+}
+
+func (p *plain) Push(item any) {
+	added := item.(*plainItem)
+	added.index = len(p.items)
+	p.items = append(p.items, added)
+}
+
+func (p *plain) Pop() any {
+	last := p.items[len(p.items)-1]
+	p.items[len(p.items)-1] = nil
+	p.items = p.items[:len(p.items)-1]
+	return last
+}
+
+func (p *plain) add(key string, value int, due time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	item := &plainItem{key: key, value: value, due: due}
+	p.byKey[key] = item
+	container.Push(p, item)
+}
+
+func (p *plain) remove(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if item, ok := p.byKey[key]; ok {
+		container.Remove(p, item.index)
+		delete(p.byKey, key)
+	}
+}
+
+func BenchmarkRemoveAddPlain100000FakeClock(b *testing.B) {
+	names, clk := shuffled(100000), testingclock.NewFakePassiveClock(epoch)
+	p := plain{byKey: make(map[string]*plainItem)}
+	for i, name := range names {
+		p.add(name, i, clk.Now())
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		name := names[i%len(names)]
+		p.remove(name)
+		p.add(name, i, clk.Now())
+	}
 }
 
 func BenchmarkRemoveAdd100000RealClock(b *testing.B) { benchmarkRemoveAdd(b, clock.RealClock{}) }

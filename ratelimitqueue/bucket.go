@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // bucket is a rate.Limiter in steady time, with what that cannot do: at rate 0 there is no token, a change of rate keeps
@@ -60,7 +62,8 @@ func (b *bucket) setLimit(now int64) {
 	b.look()
 }
 
-// take spends a token. The caller has checked that there is one.
+// take spends a token. The caller has checked that there is one. The limiter of an unlimited bucket would spend none; not to
+// ask it saves time.
 func (b *bucket) take(now int64) {
 	if b.rate != Unlimited {
 		b.spend(1, now)
@@ -129,7 +132,7 @@ func (b *bucket) enough(have, tokens float64) bool {
 	return missing <= 0 || missing/b.rate*float64(time.Second) < 1
 }
 
-// ready reports whether there is a token.
+// ready reports whether there is a token. From the instant token on there is one, which saves asking the limiter.
 func (b *bucket) ready(now int64) bool {
 	return b.token != never && (now >= b.token || b.enough(b.have(now), 1))
 }
@@ -158,17 +161,13 @@ func (b *bucket) reaches(tokens float64) (int64, bool) {
 	if b.frozen || b.rate == 0 {
 		return 0, false
 	}
-	have := b.have(b.at)
-	if b.enough(have, tokens) {
-		return b.at, true
-	}
-	wait := (tokens - have) / b.rate
-	if wait > maxWait.Seconds() || b.at > math.MaxInt64-int64(maxWait) {
+	wait := max(0, tokens-b.have(b.at)) / b.rate
+	if wait > maxWait.Seconds() {
 		return 0, false
 	}
-	at := b.at + int64(wait*float64(time.Second))
-	for !b.enough(b.have(at), tokens) {
+	at := steady.Add(b.at, time.Duration(wait*float64(time.Second)))
+	for at != never && !b.enough(b.have(at), tokens) {
 		at++
 	}
-	return at, true
+	return at, at != never
 }

@@ -91,10 +91,6 @@ func TestChangeOfRateKeepsWholeTokens(t *testing.T) {
 	f.wantNext(109 * time.Second)
 	require.NoError(t, f.SetRate(0.1), "no change")
 	f.wantNext(109 * time.Second)
-	for _, rate := range []float64{math.NaN(), math.Inf(1), -2} {
-		require.ErrorContains(t, f.SetRate(rate), "rate")
-	}
-	require.Equal(t, 0.1, f.Rate())
 	require.NoError(t, f.SetRate(1e-12))
 	f.wantNoNext()
 }

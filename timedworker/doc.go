@@ -38,7 +38,9 @@
 //
 // Run has a timer and workers. Step runs what is due now in the caller's goroutine, for tests, simulations and
 // reconcilers. Only one Run or Step can be active at a time. All other methods may be called from any goroutine, also
-// by the work itself. With a Snapshot, another process can continue.
+// by the work itself. After a restart, schedule again what follows from objects, such as the end of a toleration. For
+// what does not, a Snapshot lets another process continue: it holds remaining times, so the time in between counts for
+// nothing.
 //
 // These words mean the same in package ratelimitqueue, which hands items out at a rate.
 //

@@ -33,7 +33,7 @@ const (
 	Replace Duplicate = iota
 	// KeepEarliest takes due time and value of the entry that asked for the earlier time. What counts is the time that an
 	// entry asked for, not the one to which a failed try has put the work off: scheduling it again for the same time or a
-	// later one does not bring the retry forward.
+	// later one does not bring the retry forward. Times of more than 146 years ago are equally early.
 	KeepEarliest
 	// KeepFirst changes nothing, even for work in flight, except that it adopts an identity learned late.
 	KeepFirst

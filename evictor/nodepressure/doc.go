@@ -72,6 +72,8 @@
 //     the kernel signals that tasks wait for memory.
 //   - Any other source: Stats is a plain struct.
 //
+// The documentation of package cgroup has a table of what a kubelet and what that package take for each signal.
+//
 // # Time
 //
 // What counts is elapsed time, by the clock in the Config. If the clock's readings have a monotonic part, as the real

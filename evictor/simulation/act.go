@@ -18,9 +18,9 @@ func (p *player) act(e *Event) error {
 	if err != nil {
 		return err
 	}
-	var f faults
-	if e.check(&f); len(f) > 0 {
-		return fmt.Errorf("%s: %w", action, errors.Join(f...))
+	f := newFaults()
+	if e.check(f); !f.none() {
+		return fmt.Errorf("%s: %w", action, f.invalid())
 	}
 	if asksAPI(e) {
 		if err := p.writer.Before(context.Background(), action, ""); err != nil {

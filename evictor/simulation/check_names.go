@@ -34,29 +34,39 @@ func additionsOf(events []Planned) additions {
 
 // checkNames reports nodes, pods and zones that do not exist at time 0 and that no event adds. If no event adds a node, it
 // reports all that is wrong with the selection of nodes.
-func (p *player) checkNames(f *faults, e *Event, added *additions) {
-	unknown := func(names ...string) {
-		p.named(f, slices.DeleteFunc(names, func(name string) bool { return added.nodes[name] }))
-	}
+func (p *player) checkNames(f faults, e *Event, added *additions) {
 	switch of := e.nodes(); {
 	case e.deletes() != nil:
 		p.checkPod(f, e.deletes().Name, added)
 	case e.AddPod != nil:
-		unknown(e.AddPod.Node)
-	case of == nil || !of.check(new(faults)): // reported already
+		p.known(f.at("", "node"), e.AddPod.Node, added.nodes)
+	case of == nil || !of.check(newFaults()): // reported already
 	case len(added.nodes) == 0:
 		p.selected(f, e)
 	case !of.several():
-		unknown(slices.Clone(of.Names)...)
+		for i, name := range of.Names {
+			p.known(f.at("", "nodes", item(i)), name, added.nodes)
+		}
 	case of.Zone != "" && !slices.ContainsFunc(added.zones, func(key zone.Key) bool { return of.Zone == key.Zone || of.Zone == key.String() }):
 		if _, err := p.zone(of.Zone); err != nil {
-			f.add("%w", err)
+			f.at("", "zone").add("%w", err)
+		}
+	}
+}
+
+// podNames yields the pods' names, as events name them.
+func (c *cluster) podNames(yield func(string) bool) {
+	for i := range c.nodes {
+		for _, key := range c.SortedPods(c.nodes[i].name) {
+			if !yield(joinPodName(key.Namespace, key.Name)) {
+				return
+			}
 		}
 	}
 }
 
 // checkPod reports a pod that never exists. A pod that comes back has another name.
-func (p *player) checkPod(f *faults, pod string, added *additions) {
+func (p *player) checkPod(f faults, pod string, added *additions) {
 	namespace, name := splitPodName(pod)
 	exists := func(name string) bool {
 		if _, held := p.cluster.holds(namespace, name); held || namespace != v1.NamespaceDefault {
@@ -66,6 +76,6 @@ func (p *player) checkPod(f *faults, pod string, added *additions) {
 		return added.pods[name] || dash >= 0 && added.nodes[name[:dash]]
 	}
 	if name != "" && !exists(name) && (p.scenario.ReplaceAfter < 0 || !exists(reborn.ReplaceAllString(name, ""))) {
-		f.add("pod %s does not exist", pod)
+		f.at("", "name").unknown("pod", pod, p.cluster.podNames)
 	}
 }

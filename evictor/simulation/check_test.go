@@ -146,7 +146,7 @@ func TestCheckFaults(t *testing.T) {
 		}},
 
 		{"trace fields", func(s *Scenario) { s.Traces = []Trace{{Scale: -1, Gap: time.Second / 2}} }, []string{
-			"trace 1: gap: 500ms is not a positive number of whole seconds", "alive: there are no values", "scale: -1 is negative", "trace 1: zone is missing",
+			"trace 1: gap: 500ms is not a positive number of whole seconds", "trace 1: alive: there are no values", "trace 1: scale: -1 is negative", "trace 1: zone is missing",
 		}},
 		{"trace values", func(s *Scenario) { s.Traces[0].Alive = []int{1, -1, -2} }, []string{"trace 1: alive: value 1 (from 0) is -1, outside 0…2147483647"}},
 		{"trace of no zone", func(s *Scenario) { s.Traces[0].Zone = "x" }, []string{`trace 1: zone "x" does not exist: the zones are "c", "r1:a", "r1:b"`}},
@@ -311,4 +311,32 @@ func TestCheckFaultsOfObjects(t *testing.T) {
 		`zone 2 ("b"): pod default/b-001-p0 already exists`,
 		`event 1 (at 0s): fail: zone "a" is ambiguous: write one of "r2:a", "r1:a"`,
 	}, "\n"))
+}
+
+// TestFaultsLeadToTheirFields: a program can point at the field in the text that it was read from.
+func TestFaultsLeadToTheirFields(t *testing.T) {
+	s := sound()
+	s.Until = -1
+	s.Config = configured(func(c *evictor.Config) { c.NodeEvictionRate, c.UnhealthyZoneThreshold = -1, 55 })
+	s.Traces[0].Scale = -1
+	s.Events = []Event{
+		{At: time.Minute, Fail: named("a-000", "x")},
+		{At: -1, Restart: &Restart{}},
+		{At: 0, Repeat: &Repeat{Every: time.Minute, Events: []Event{{At: 0, Fail: &Nodes{Zone: "x"}}}}},
+		{At: time.Minute, AddPod: &AddPod{Name: "p", Node: "a-000", PodFields: PodFields{Labels: map[string]string{"a.b/c": "%"}}}},
+	}
+	var invalid *InvalidError
+	require.ErrorAs(t, checked(s), &invalid)
+	got := make(map[string]bool)
+	for _, f := range invalid.Faults {
+		got[strings.Join(f.Path, " ")] = true
+	}
+	require.Equal(t, map[string]bool{
+		"until": true, "config nodeEvictionRate": true, "config unhealthyZoneThreshold": true, "traces 1 scale": true, "events 1 fail nodes 2": true,
+		"events 2 at": true, "events 3 repeat events 1 fail zone": true, "events 4 addPod labels a.b/c": true,
+	}, got)
+	s = sound()
+	s.Events = []Event{{At: time.Minute, DeleteNode: named("a-000")}, {At: 2 * time.Minute, Cordon: named("a-000")}}
+	require.ErrorAs(t, checked(s), &invalid)
+	require.Equal(t, []string{"events", "2", "cordon"}, invalid.Faults[0].Path)
 }

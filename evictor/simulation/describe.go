@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // String describes the event without its time, such as fail 2 nodes of zone a.
@@ -33,7 +34,7 @@ func (e *Event) String() string {
 	case e.ForceDelete != nil:
 		return what + " " + e.ForceDelete.Name
 	case e.Repeat != nil:
-		return fmt.Sprintf("repeat %d events every %v", len(e.Repeat.Events), e.Repeat.Every)
+		return fmt.Sprintf("repeat %d events every %s", len(e.Repeat.Events), brief(e.Repeat.Every))
 	}
 	return what
 }
@@ -46,6 +47,21 @@ func (a *API) String() string {
 	}
 	if a.Latency != 0 {
 		text += " by " + a.Latency.String()
+	}
+	return text
+}
+
+// brief formats a duration as the programs that print a Report do: 1h59m and not 1h59m0s, and days from two on.
+func brief(d time.Duration) string {
+	if d >= 48*time.Hour {
+		return fmt.Sprintf("%.1f days", d.Hours()/24)
+	}
+	text := d.Round(time.Second).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
 }

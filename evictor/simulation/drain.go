@@ -21,6 +21,7 @@ type drain struct {
 	next     time.Duration           // of the tries
 	deadline time.Duration           // never without a timeout, and once it has passed
 	forced   bool                    // it deletes, and asks no budgets
+	rolls    bool                    // it is part of a roll, which nobody stops by opening the node
 	kept     map[evictor.PodKey]bool // the pods that could not be evicted
 	left     leftBy
 	ended    drainEnd
@@ -95,7 +96,7 @@ func (p *player) nextDrain() time.Duration {
 }
 
 // goOnDraining tries the pods whose turn it is, in the order in which the drains began. A drain is over once nothing is
-// left to evict, or its node is uncordoned or gone, or it is given up.
+// left to evict, or its node is gone, or uncordoned unless a roll drains it, or it is given up.
 func (p *player) goOnDraining(at time.Duration) {
 	going := p.drains[:0]
 	for _, d := range p.drains {
@@ -114,11 +115,13 @@ func (p *player) goOnDraining(at time.Duration) {
 func (p *player) goOnWith(d *drain, at time.Duration) {
 	n := &p.cluster.nodes[d.node]
 	switch {
-	case n.deleted || !n.unschedulable:
+	case n.deleted || !n.unschedulable && !d.rolls:
 		d.ended = drainOver
 		return
 	case d.next > at && d.deadline > at:
 		return
+	case !n.unschedulable:
+		p.cluster.Cordon(n, true)
 	}
 	d.next = at + drainAgain
 	p.empty(d)

@@ -3,7 +3,6 @@ package simulation
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -37,8 +36,6 @@ type StuckDrain struct {
 	Pods  int           // how many were left then
 	First string        // one of these, as namespace/name
 	Why   string        // why that pod was not evicted
-
-	asked time.Duration // when the event happened
 }
 
 // String says which drain it is, and what became of it.
@@ -48,7 +45,7 @@ func (s *StuckDrain) String() string {
 	if s.Pods != 1 {
 		left = fmt.Sprintf("%d pods", s.Pods)
 	}
-	return fmt.Sprintf("the drain of node %s %s after %v, with %s left: pod %s: %s", s.Node, text, s.At-s.From, left, s.First, s.Why)
+	return fmt.Sprintf("the drain of node %s %s after %s, with %s left: pod %s: %s", s.Node, text, brief(s.At-s.From), left, s.First, s.Why)
 }
 
 // StuckRoll is a roll that did not replace all of its nodes.
@@ -65,7 +62,7 @@ func (s *StuckRoll) String() string {
 	text := fmt.Sprintf("the roll has replaced %d of %d nodes", s.Replaced, s.Nodes)
 	switch {
 	case s.Stopped > 0:
-		return fmt.Sprintf("%s, and stopped at node %s at %v", text, s.Node, s.Stopped)
+		return fmt.Sprintf("%s, and stopped at node %s at %s", text, s.Node, brief(s.Stopped))
 	case s.Node != "":
 		return text + ", and still drains node " + s.Node + " at the end"
 	default:
@@ -74,13 +71,13 @@ func (s *StuckRoll) String() string {
 }
 
 // checkTimeout reports the faults of a drain's or a roll's timeout.
-func checkTimeout(f *faults, timeout time.Duration, then string) {
-	notNegative(f, "timeout", timeout)
+func checkTimeout(f faults, timeout time.Duration, then string) {
+	notNegative(f.in("timeout"), timeout)
 	switch {
 	case then != "" && then != ThenGiveUp && then != ThenForce:
-		f.add("then: %q is neither %s nor %s", then, ThenGiveUp, ThenForce)
+		f.in("then").add("%q is neither %s nor %s", then, ThenGiveUp, ThenForce)
 	case then != "" && timeout == 0:
-		f.add("then: %s needs a timeout", then)
+		f.in("then").add("%s needs a timeout", then)
 	}
 }
 
@@ -89,7 +86,7 @@ func timeoutText(timeout time.Duration, then string) string {
 	if timeout == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (after %v %s)", timeout, cmp.Or(then, ThenGiveUp))
+	return fmt.Sprintf(" (after %s %s)", brief(timeout), cmp.Or(then, ThenGiveUp))
 }
 
 // timesOut ends a drain whose timeout is over: it is given up, or deletes what is left.
@@ -110,7 +107,7 @@ func (p *player) stuck(d *drain, ended string) {
 	c := p.cluster
 	s := StuckDrain{
 		Node: c.nodes[d.node].name, Event: d.by.Number, From: d.from, At: c.Clock.Elapsed(), Ended: ended,
-		Pods: d.left.pods, First: d.left.first.String(), Why: d.left.why, asked: d.by.At,
+		Pods: d.left.pods, First: d.left.first.String(), Why: d.left.why,
 	}
 	switch ended {
 	case DrainForced:
@@ -141,8 +138,7 @@ func (p *player) stuckRoll(r *roll, stopped time.Duration) {
 	p.line(timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindRollEnd, Node: s.Node, More: timeline.Fields{"ended": ended, "number": s.Event, "of": s.Nodes, "replaced": s.Replaced}.String()})
 }
 
-// endDrains records the drains and rolls that go on at the end of the simulation, and warns of all that did not end by
-// themselves.
+// endDrains records the drains and rolls that go on at the end of the simulation.
 func (p *player) endDrains() {
 	for _, d := range p.drains {
 		p.stuck(d, DrainUnfinished)
@@ -150,47 +146,6 @@ func (p *player) endDrains() {
 	for i := range p.rolls {
 		p.stuckRoll(&p.rolls[i], 0)
 	}
-	r := &p.report
-	for i := range r.StuckRolls {
-		s := &r.StuckRolls[i]
-		r.Warnings = append(r.Warnings, askedBy(s.Event, s.From)+": "+s.String())
-	}
-	r.Warnings = append(r.Warnings, warnOfDrains(r.StuckDrains)...)
-}
-
-// warnOfDrains returns one warning for each event and each way to end.
-func warnOfDrains(all []StuckDrain) (warnings []string) {
-	type group struct {
-		event int
-		ended string
-	}
-	var groups []group
-	members := make(map[group][]*StuckDrain)
-	for i := range all {
-		g := group{max(all[i].Event, -1), all[i].Ended}
-		if members[g] == nil {
-			groups = append(groups, g)
-		}
-		members[g] = append(members[g], &all[i])
-	}
-	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(a.event, b.event) })
-	for _, g := range groups {
-		of := members[g]
-		text := askedBy(of[0].Event, of[0].asked) + ": " + of[0].String()
-		if more := len(of) - 1; more > 0 {
-			text += fmt.Sprintf(" (and %d more)", more)
-		}
-		warnings = append(warnings, text)
-	}
-	return warnings
-}
-
-// askedBy names who asked for a drain.
-func askedBy(event int, at time.Duration) string {
-	if event < 0 {
-		return fmt.Sprintf("a controller (at %v)", at)
-	}
-	return fmt.Sprintf("event %d (at %v)", event, at)
 }
 
 // tellKept tells that a drain may not evict a pod.

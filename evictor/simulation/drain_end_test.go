@@ -55,28 +55,29 @@ func TestADrainThatCannotEmptyItsNodeIsTold(t *testing.T) {
 		event    simulation.Event
 		at       time.Duration
 		figures  map[string]float64
-		warning  string
+		text     string
 		reported string // in the timeline
 	}{
 		simulation.DrainUnfinished: {
 			drainOf(0, ""), 2 * time.Hour, map[string]float64{"drainsUnfinished": 1, "refusedAtEnd": 1, "longestRefusedSeconds": 7140},
-			"event 1 (at 1m0s): the drain of node n0 has not ended after 1h59m0s, with 1 pod left: " + keeps, "2h0m0s n0 ",
+			"the drain of node n0 has not ended after 1h59m, with 1 pod left: " + keeps, "2h0m0s n0 ",
 		},
 		simulation.DrainGivenUp: {
 			drainOf(15*time.Minute, ""), 16 * time.Minute, map[string]float64{"drainsGivenUp": 1, "longestRefusedSeconds": 900},
-			"event 1 (at 1m0s): the drain of node n0 was given up after 15m0s, with 1 pod left: " + keeps, "16m0s n0 ",
+			"the drain of node n0 was given up after 15m, with 1 pod left: " + keeps, "16m0s n0 ",
 		},
 		simulation.DrainForced: {
 			drainOf(15*time.Minute+time.Second, simulation.ThenForce), 16*time.Minute + time.Second,
 			map[string]float64{"drainsForced": 1, "drainedByForce": 1, "drained": 1, "returnedPods": 1, "longestRefusedSeconds": 901},
-			"event 1 (at 1m0s): the drain of node n0 was forced after 15m1s, with 1 pod left: " + keeps, "16m1s n0 ",
+			"the drain of node n0 was forced after 15m1s, with 1 pod left: " + keeps, "16m1s n0 ",
 		},
 	} {
 		t.Run(ended, func(t *testing.T) {
 			r, lines := play(t, guarded(c.event))
-			require.Equal(t, []string{c.warning}, r.Warnings)
+			require.Empty(t, r.Warnings)
 			require.Equal(t, []string{c.reported}, of(lines, "drainEnd"))
 			require.Len(t, r.StuckDrains, 1)
+			require.Equal(t, c.text, r.StuckDrains[0].String())
 			require.Equal(t, ended, r.StuckDrains[0].Ended)
 			require.Equal(t, c.at, r.StuckDrains[0].At)
 			want := map[string]float64{"drains": 1, "evictionsRefused": 1}
@@ -97,22 +98,23 @@ func TestADrainThatCannotEmptyItsNodeIsTold(t *testing.T) {
 // A roll stops where a drain is given up, goes on where it is forced, and says how far it came if it hangs.
 func TestARollThatNeverEndsIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
-		event    simulation.Event
-		warnings []string
-		drains   int
+		event  simulation.Event
+		texts  []string
+		drains int
 	}{
 		"hangs": {rollOf(0, ""), []string{
-			"event 1 (at 1m0s): the roll has replaced 0 of 3 nodes, and still drains node n0 at the end",
-			"event 1 (at 1m0s): the drain of node n0 has not ended after 1h59m0s, with 1 pod left: " + keeps,
+			"the roll has replaced 0 of 3 nodes, and still drains node n0 at the end",
+			"the drain of node n0 has not ended after 1h59m, with 1 pod left: " + keeps,
 		}, 1},
 		"stops": {rollOf(15*time.Minute, simulation.ThenGiveUp), []string{
-			"event 1 (at 1m0s): the roll has replaced 0 of 3 nodes, and stopped at node n0 at 16m0s",
-			"event 1 (at 1m0s): the drain of node n0 was given up after 15m0s, with 1 pod left: " + keeps,
+			"the roll has replaced 0 of 3 nodes, and stopped at node n0 at 16m",
+			"the drain of node n0 was given up after 15m, with 1 pod left: " + keeps,
 		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, lines := play(t, guarded(c.event))
-			require.Equal(t, c.warnings, r.Warnings)
+			require.Empty(t, r.Warnings)
+			require.Equal(t, c.texts, []string{r.StuckRolls[0].String(), r.StuckDrains[0].String()})
 			require.Equal(t, c.drains, r.Drains)
 			require.Equal(t, 1, r.RollsUnfinished)
 			require.Len(t, of(lines, "rollEnd"), 1)

@@ -35,7 +35,8 @@ type Event struct {
 	Untaint *Untaint `yaml:"untaint,omitempty"`
 	// OutOfService adds the taint node.kubernetes.io/out-of-service, NoExecute.
 	OutOfService *Nodes `yaml:"outOfService,omitempty"`
-	// Cordon makes nodes unschedulable. Uncordon makes them schedulable again and stops a Drain in progress.
+	// Cordon makes nodes unschedulable. Uncordon makes them schedulable again and stops a Drain in progress, but not a Roll,
+	// which cordons the node that it drains again.
 	Cordon   *Nodes `yaml:"cordon,omitempty"`
 	Uncordon *Nodes `yaml:"uncordon,omitempty"`
 	// Drain cordons nodes and evicts their pods as kubectl drain does: through the eviction API, with a retry every 5

@@ -28,7 +28,7 @@ func TestEventsInWords(t *testing.T) {
 		"fail 30 % of zone a", "recover nodes with topology.kubernetes.io/zone notin (c)", "partition 1 node of zone b with kubernetes.io/os=linux",
 		"nodes with topology.kubernetes.io/zone in (a) reports Ready=False", "taint 2 nodes k:NoSchedule", "drain node a-001", "outOfService node a-001",
 		"replaceNode node a-001", "cordon node a-001", "api slow for kubelets by 1s", "api down for evictor", "addNode n", "addPod p on n",
-		"fail nodes with pool=gpu", "repeat 2 events every 5m0s",
+		"fail nodes with pool=gpu", "repeat 2 events every 5m",
 	}, got)
 	require.Equal(t, "fail 2 nodes of zone a", (&Event{Fail: &Nodes{Zone: "a", Count: 2}}).String())
 	require.Equal(t, "recover zone a", (&Event{Recover: &Nodes{Zone: "a"}}).String())

@@ -128,41 +128,41 @@ func newTaint(key, value string, effect v1.TaintEffect, at metav1.Time) v1.Taint
 }
 
 // generate adds the zones of the scenario, if the fields of all are sound, and reports their faults.
-func (p *player) generate(f *faults) (complete bool) {
-	before, nodes, pods, zones := len(*f), 0, 0, p.scenario.Zones
-	place := func(i int) string { return fmt.Sprintf("zone %d (%q)", i+1, zones[i].Name) }
+func (p *player) generate(f faults) (complete bool) {
+	before, nodes, pods, zones := len(*f.found), 0, 0, p.scenario.Zones
+	place := func(i int) faults { return f.at(fmt.Sprintf("zone %d (%q)", i+1, zones[i].Name), "zones", item(i)) }
 	for i := range zones {
 		z := &zones[i]
-		z.check(f, place(i))
+		z.check(place(i))
 		nodes, pods = nodes+z.Nodes, pods+z.Nodes*(z.PodsPerNode+z.DaemonSetPodsPerNode)
 	}
-	if len(*f) == before && (nodes > maxNodes || pods > maxPods) {
-		f.add("zones: there are %d nodes and %d pods in all; at most %d and %d are allowed", nodes, pods, maxNodes, maxPods)
+	if len(*f.found) == before && (nodes > maxNodes || pods > maxPods) {
+		f.in("zones").add("there are %d nodes and %d pods in all; at most %d and %d are allowed", nodes, pods, maxNodes, maxPods)
 	}
-	if len(*f) > before {
+	if len(*f.found) > before {
 		return false
 	}
 	p.cluster.Reserve(nodes, pods)
 	for i := range zones {
 		if err := p.addZone(&zones[i]); err != nil {
-			f.add("%s: %w", place(i), err)
+			place(i).add("%w", err)
 		}
 	}
 	return true
 }
 
 // check reports the faults of a zone's fields.
-func (z *Zone) check(f *faults, place string) {
+func (z *Zone) check(f faults) {
 	if z.Name == "" {
-		f.add("%s: name is missing", place)
+		f.missing("name")
 	}
-	checkLabel(f, place+": name", z.Name)
-	checkLabel(f, place+": region", z.Region)
-	z.NodeFields.check(f, place+": ")
-	z.Pod.check(f, place+": pod: ")
-	bounded(f, place+": nodes", z.Nodes, maxNodes)
-	bounded(f, place+": podsPerNode", z.PodsPerNode, maxPodsPerNode)
-	bounded(f, place+": daemonSetPodsPerNode", z.DaemonSetPodsPerNode, maxPodsPerNode)
+	checkLabel(f.in("name"), z.Name)
+	checkLabel(f.in("region"), z.Region)
+	z.NodeFields.check(f)
+	z.Pod.check(f.in("pod"))
+	bounded(f.in("nodes"), z.Nodes, maxNodes)
+	bounded(f.in("podsPerNode"), z.PodsPerNode, maxPodsPerNode)
+	bounded(f.in("daemonSetPodsPerNode"), z.DaemonSetPodsPerNode, maxPodsPerNode)
 }
 
 // addZone adds a generated zone. A name that exists already does not keep it from adding the others.

@@ -70,7 +70,7 @@ const NoOwner Owner = "none"
 // UnmarshalText reads an owner.
 func (o *Owner) UnmarshalText(text []byte) error {
 	if wrong := Owner(text).fault(); wrong != "" {
-		return fmt.Errorf("owner %q %s", text, wrong)
+		return fmt.Errorf("%q %s", text, wrong)
 	}
 	*o = Owner(text)
 	return nil
@@ -134,80 +134,80 @@ func nodeLabels(name string, key zone.Key, own map[string]string) map[string]str
 }
 
 // check reports the faults of a node's fields.
-func (n *NodeFields) check(f *faults, place string) {
-	checkLabels(f, place+"labels", n.Labels)
+func (n *NodeFields) check(f faults) {
+	checkLabels(f.in("labels"), n.Labels)
 	for _, name := range zoneLabelKeys {
 		if _, ok := n.Labels[name]; ok {
-			f.add("%slabels: %s is set by zone and region", place, name)
+			f.at("labels", "labels", name).add("%s is set by zone and region", name)
 		}
 	}
 	for i := range n.Taints {
 		t := &n.Taints[i]
-		checkTaint(f, fmt.Sprintf("%staints: taint %d: ", place, i+1), t.Key, t.Effect)
+		checkTaint(f.in("taints").at(fmt.Sprintf("taint %d", i+1), item(i)), t.Key, t.Effect)
 	}
-	checkAmounts(f, place+"capacity", n.Capacity)
+	checkAmounts(f.in("capacity"), n.Capacity)
 }
 
-func checkTaint(f *faults, place, key string, effect v1.TaintEffect) {
+func checkTaint(f faults, key string, effect v1.TaintEffect) {
 	if key == "" {
-		f.add("%skey is missing", place)
+		f.missing("key")
 	} else if wrong := validation.IsQualifiedName(key); len(wrong) > 0 {
-		f.add("%skey: %q: %s", place, key, strings.Join(wrong, "; "))
+		f.in("key").add("%q: %s", key, strings.Join(wrong, "; "))
 	}
 	if !validEffect(effect) {
-		f.add("%seffect: %q is not one of NoSchedule, PreferNoSchedule and NoExecute", place, effect)
+		f.in("effect").add("%q is not one of NoSchedule, PreferNoSchedule and NoExecute", effect)
 	}
 }
 
 // check reports the faults of a pod's fields.
-func (p *PodFields) check(f *faults, place string) {
-	checkLabels(f, place+"labels", p.Labels)
-	checkLabels(f, place+"nodeSelector", p.NodeSelector)
-	checkAmounts(f, place+"requests", p.Requests)
+func (p *PodFields) check(f faults) {
+	checkLabels(f.in("labels"), p.Labels)
+	checkLabels(f.in("nodeSelector"), p.NodeSelector)
+	checkAmounts(f.in("requests"), p.Requests)
 	if wrong := p.Owner.fault(); wrong != "" {
-		f.add("%sowner: %q %s", place, p.Owner, wrong)
+		f.in("owner").add("%q %s", p.Owner, wrong)
 	}
 	for i := range p.Tolerations {
-		p.Tolerations[i].check(f, fmt.Sprintf("%stolerations: toleration %d: ", place, i+1))
+		p.Tolerations[i].check(f.in("tolerations").at(fmt.Sprintf("toleration %d", i+1), item(i)))
 	}
 }
 
 // check reports what the API server would reject.
-func (t *Toleration) check(f *faults, place string) {
+func (t *Toleration) check(f faults) {
 	switch operator := t.Operator; {
 	case operator != "" && operator != v1.TolerationOpExists && operator != v1.TolerationOpEqual:
-		f.add("%soperator: %q is neither Exists nor Equal", place, t.Operator)
+		f.in("operator").add("%q is neither Exists nor Equal", t.Operator)
 	case operator == v1.TolerationOpExists && t.Value != "":
-		f.add("%svalue is allowed only with operator Equal", place)
+		f.at("", "value").add("value is allowed only with operator Equal")
 	case operator != v1.TolerationOpExists && t.Key == "":
-		f.add("%skey is missing: it is optional only with operator Exists", place)
+		f.at("", "key").add("key is missing: it is optional only with operator Exists")
 	}
 	if t.Effect != "" && !validEffect(t.Effect) {
-		f.add("%seffect: %q is not one of NoSchedule, PreferNoSchedule and NoExecute", place, t.Effect)
+		f.in("effect").add("%q is not one of NoSchedule, PreferNoSchedule and NoExecute", t.Effect)
 	}
 	if t.TolerationSeconds != nil && t.Effect != v1.TaintEffectNoExecute {
-		f.add("%stolerationSeconds is allowed only with effect NoExecute", place)
+		f.at("", "tolerationSeconds").add("tolerationSeconds is allowed only with effect NoExecute")
 	}
 }
 
-func checkLabels(f *faults, place string, set map[string]string) {
+func checkLabels(f faults, set map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if wrong := validation.IsQualifiedName(name); len(wrong) > 0 {
-			f.add("%s: %q: %s", place, name, strings.Join(wrong, "; "))
+			f.at("", name).add("%q: %s", name, strings.Join(wrong, "; "))
 		}
-		checkLabel(f, place+": "+name, set[name])
+		checkLabel(f.in(name), set[name])
 	}
 }
 
-func checkAmounts(f *faults, place string, amounts map[string]Quantity) {
+func checkAmounts(f faults, amounts map[string]Quantity) {
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
 		if wrong := validation.IsQualifiedName(name); len(wrong) > 0 {
-			f.add("%s: %q: %s", place, name, strings.Join(wrong, "; "))
+			f.at("", name).add("%q: %s", name, strings.Join(wrong, "; "))
 		}
 		if err := new(Quantity).UnmarshalText([]byte(amounts[name])); err != nil {
-			f.add("%s: %s: %w", place, name, err)
+			f.in(name).add("%w", err)
 		} else if amount := resource.MustParse(string(amounts[name])); checkAmount(v1.ResourceName(name), &amount) != nil {
-			f.add("%s: %s: %s is too large", place, name, amounts[name])
+			f.in(name).add("%s is too large", amounts[name])
 		}
 	}
 }

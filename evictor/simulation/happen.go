@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -134,10 +133,10 @@ func (p *player) mayReport(e *Condition) error {
 // it takes; all do if qualifies is nil. A kubelet that is named must qualify too: it may be in that state already. If
 // something is wrong with the selection, it calls do for none.
 func (p *player) choose(e *Planned, qualifies func(*node) bool, do func(*node)) error {
-	var f faults
-	names := p.selected(&f, e.Event)
-	if len(f) > 0 {
-		return errors.Join(f...)
+	f := newFaults()
+	names := p.selected(f, e.Event)
+	if !f.none() {
+		return f.invalid()
 	}
 	s, left := e.nodes(), len(names)
 	if s.several() {
@@ -160,7 +159,7 @@ func (p *player) choose(e *Planned, qualifies func(*node) bool, do func(*node)) 
 func (e *Event) stopsOrStarts() bool { return e.Fail != nil || e.Recover != nil || e.Partition != nil }
 
 // selected returns the names of the nodes that an event selects now, and reports what is wrong with the selection.
-func (p *player) selected(f *faults, e *Event) (names []string) {
+func (p *player) selected(f faults, e *Event) (names []string) {
 	if s := e.nodes(); s.several() {
 		names = p.among(f, s)
 	} else {
@@ -181,16 +180,10 @@ func (p *player) selected(f *faults, e *Event) (names []string) {
 }
 
 // named returns the names, each once, and reports those of nodes that do not exist.
-func (p *player) named(f *faults, all []string) (names []string) {
+func (p *player) named(f faults, all []string) (names []string) {
 	seen := make(map[string]bool, len(all))
-	for _, name := range all {
-		_, exists := p.cluster.nodeByID[name]
-		switch {
-		case name == "":
-			f.add("node is missing")
-		case !exists:
-			f.add("node %s does not exist", name)
-		case !seen[name]:
+	for i, name := range all {
+		if p.known(f.at("", "nodes", item(i)), name, nil) && !seen[name] {
 			seen[name] = true
 			names = append(names, name)
 		}
@@ -198,9 +191,32 @@ func (p *player) named(f *faults, all []string) (names []string) {
 	return names
 }
 
+// names yields the nodes' names.
+func (c *cluster) names(yield func(string) bool) {
+	for i := range c.nodes {
+		if n := &c.nodes[i]; !n.deleted && !yield(n.name) {
+			return
+		}
+	}
+}
+
+// known says whether a node exists, or is one of others, and reports if it is not.
+func (p *player) known(f faults, name string, others map[string]bool) bool {
+	_, exists := p.cluster.nodeByID[name]
+	switch {
+	case name == "":
+		f.add("node is missing")
+	case !exists && !others[name]:
+		f.unknown("node", name, p.cluster.names)
+	default:
+		return true
+	}
+	return false
+}
+
 // among returns the sorted names of the nodes of the zone, with those labels, or both, and reports if there are none with
 // the labels, or too few.
-func (p *player) among(f *faults, s *Nodes) (names []string) {
+func (p *player) among(f faults, s *Nodes) (names []string) {
 	c := p.cluster
 	selector, err := labels.Parse(s.Labels)
 	var key zone.Key
@@ -208,7 +224,7 @@ func (p *player) among(f *faults, s *Nodes) (names []string) {
 		key, err = p.zone(s.Zone)
 	}
 	if err != nil {
-		f.add("%w", err)
+		f.at("", "zone").add("%w", err)
 		return nil
 	}
 	for i := range c.nodes {
@@ -219,9 +235,9 @@ func (p *player) among(f *faults, s *Nodes) (names []string) {
 	slices.Sort(names)
 	switch {
 	case len(names) == 0 && !selector.Empty():
-		f.add("selector %q matches no node", s.Labels)
+		f.at("", "selector").add("selector %q matches no node", s.Labels)
 	case s.Count > len(names):
-		f.add("count: %s: there are only %d", s, len(names))
+		f.in("count").add("%s: there are only %d", s, len(names))
 	}
 	return names
 }

@@ -91,10 +91,12 @@ func (c *cluster) works(i int32, by int) {
 	}
 }
 
-// returnsOf is returns, as the pod's Job wants it.
+// returnsOf is returns, as the pod's Job or StatefulSet wants it.
 func (c *cluster) returnsOf(p *pod) returns {
 	j := c.jobOf(p.spec, p.id.space)
 	switch {
+	case j == nil && c.unwanted(p.spec, p.id):
+		return notAtAll
 	case j == nil:
 		return p.spec.returns()
 	case j.Ended || p.phase.finished():

@@ -271,6 +271,15 @@ func (c *cluster) Recover(n *node) bool {
 	return true
 }
 
+// endDeleted ends the pods of live nodes that were deleted before time 0.
+func (c *cluster) endDeleted() {
+	for i := range c.pods {
+		if p := &c.pods[i]; p.node >= 0 && p.terminating && !c.nodes[p.node].failed {
+			c.removePod(int32(i)) //nolint:gosec // far fewer
+		}
+	}
+}
+
 // tellPods makes the kubelet end deleted pods, and report the others Ready.
 func (c *cluster) tellPods(n *node) {
 	for p := n.firstPod; p >= 0; {

@@ -3,6 +3,7 @@ package simulation
 import (
 	"reflect"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -49,4 +50,12 @@ func namespaceSelector(term *v1.PodAffinityTerm) *metav1.LabelSelector {
 	}
 	selector, _ := later(term, "NamespaceSelector").Interface().(*metav1.LabelSelector)
 	return selector
+}
+
+// firstOrdinal returns the ordinal of a StatefulSet's first pod.
+func firstOrdinal(set *appsv1.StatefulSet) int {
+	if !someLater(&set.Spec, "Ordinals") {
+		return 0
+	}
+	return int(later(&set.Spec, "Ordinals").Elem().FieldByName("Start").Int())
 }

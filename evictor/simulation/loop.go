@@ -133,7 +133,7 @@ func (p *player) happenings(at time.Duration) (restart bool, err error) {
 		if e.Restart != nil {
 			restart = true
 		} else if err := p.happen(e); err != nil {
-			return restart, &InvalidError{fmt.Errorf("%s (at %v): %w", e.place(), at, err)}
+			return restart, e.impossible(at, err)
 		}
 		p.tellEvent(e)
 		p.makeUp(e, at)
@@ -187,21 +187,19 @@ func (c *cluster) nodesOf(key zone.Key) []string {
 }
 
 // drivers prepares the traces, and reports their faults. If not all zones could be generated, it does not know which exist.
-func (p *player) drivers(f *faults, complete bool) {
+func (p *player) drivers(f faults, complete bool) {
 	for i := range p.scenario.Traces {
 		t := &p.scenario.Traces[i]
-		r, wrong := newRecording(t)
-		if wrong != nil {
-			f.add("trace %d: %w", i+1, wrong)
-		}
+		f := f.at(fmt.Sprintf("trace %d", i+1), "traces", item(i))
+		r := newRecording(f, t)
 		key, err := p.zone(t.Zone)
 		switch {
 		case t.Zone == "":
-			f.add("trace %d: zone is missing", i+1)
+			f.missing("zone")
 		case err != nil && complete:
-			f.add("trace %d: %w", i+1, err)
+			f.at("", "zone").add("%w", err)
 		case err == nil && slices.ContainsFunc(p.traces, func(d driver) bool { return d.key == key }):
-			f.add("trace %d: zone %q already has a trace", i+1, t.Zone)
+			f.at("", "zone").add("zone %q already has a trace", t.Zone)
 		case err == nil:
 			p.traces = append(p.traces, driver{number: i + 1, key: key, trace: r, names: p.cluster.nodesOf(key)})
 		}

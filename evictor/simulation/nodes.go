@@ -66,37 +66,37 @@ func (n *Nodes) order(names []string, round int) []string {
 }
 
 // check reports the faults of a selection by itself, and says whether it can be used.
-func (n *Nodes) check(f *faults) bool {
+func (n *Nodes) check(f faults) bool {
 	switch {
 	case n.several() && n.Zone == "" && n.Labels == "" && n.Count == 0 && n.Percent == 0:
-		f.add("nodes: nothing is selected: set names, a zone, labels, a count or a percentage")
+		f.in("nodes").add("nothing is selected: set names, a zone, labels, a count or a percentage")
 		return false
 	case !n.several() && (n.Zone != "" || n.Labels != ""):
-		f.add("nodes: both names and a zone or labels are set")
+		f.in("nodes").add("both names and a zone or labels are set")
 		return false
 	}
 	if n.Count < 0 {
-		f.add("count: %d is negative", n.Count)
+		f.in("count").add("%d is negative", n.Count)
 	}
 	if !(n.Percent >= 0 && n.Percent <= 100) {
-		f.add("percent: %v is outside 0…100", n.Percent)
+		f.in("percent").add("%v is outside 0…100", n.Percent)
 	}
 	for _, of := range []struct {
 		name  string
 		given bool
 	}{{"count", n.Count != 0}, {"percent", n.Percent != 0}, {"seed", n.Seed != 0}} {
 		if of.given && !n.several() {
-			f.add("%s is not allowed with names", of.name)
+			f.at("", of.name).add("%s is not allowed with names", of.name)
 		}
 	}
 	if n.Count != 0 && n.Percent != 0 {
-		f.add("count and percent cannot both be set")
+		f.at("", "percent").add("count and percent cannot both be set")
 	}
 	if n.Seed != 0 && n.Count == 0 && n.Percent == 0 {
-		f.add("seed is allowed only with count or percent")
+		f.at("", "seed").add("seed is allowed only with count or percent")
 	}
 	if _, err := labels.Parse(n.Labels); err != nil {
-		f.add("selector %q: %w", n.Labels, err)
+		f.at("", "selector").add("selector %q: %w", n.Labels, err)
 		return false
 	}
 	return true

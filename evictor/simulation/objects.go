@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/evictkit/evictkit/evictor"
 )
 
 // Reasons for leaving pods out, as in Report.NotSimulated.
@@ -104,8 +106,8 @@ func (f *filler) add(object runtime.Object) error {
 	if err == nil && w.job != nil {
 		err = f.cluster.AddJob(inDefault(w.meta.Namespace), w.meta.Name, jobOf(w.job))
 	}
-	if w.kind == "StatefulSet" {
-		f.cluster.inParallel(&w)
+	if err == nil && w.set != nil {
+		f.cluster.knowSet(w.set)
 	}
 	f.workloads = append(f.workloads, w)
 	return err
@@ -190,10 +192,32 @@ func (f *filler) complete(w *workloadObject) error {
 	if err != nil {
 		return err // impossible: add has asked
 	}
+	if w.set != nil {
+		return f.completeSet(w, wanted)
+	}
 	owner := workloadKey{inDefault(w.meta.Namespace), w.kind, w.meta.Name}
 	for i := 0; f.owned[owner] < wanted; i++ {
 		pod := w.pod(i)
 		if _, taken := f.cluster.holds(pod.Namespace, pod.Name); taken {
+			continue
+		}
+		if err := f.pod(pod); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// completeSet makes the pods that a StatefulSet lacks, by their ordinals. One that is deleted already comes back by itself. One
+// that has ended gives way.
+func (f *filler) completeSet(w *workloadObject, wanted int) error {
+	c, first := f.cluster, firstOrdinal(w.set)
+	for i := first; i < first+wanted; i++ {
+		pod := w.pod(i)
+		key := evictor.PodKey{Namespace: pod.Namespace, Name: pod.Name}
+		if at, bound := c.findPod(key); bound && f.unbound && c.pods[at].phase.finished() {
+			c.takeAway(at)
+		} else if bound || c.unboundKeys[key] {
 			continue
 		}
 		if err := f.pod(pod); err != nil {

@@ -11,14 +11,21 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
-// sequences are the StatefulSets whose pods are created one after the other. Their controller goes through a set's ordinals
-// and stops at the first whose pod is not Running and Ready. A set whose object is not known has the default policy. Pods
-// without an ordinal in their names have no order.
+// sequences are the StatefulSets whose pods are created one after the other. Their controller goes through a set's ordinals,
+// from the first that it wants on, and stops at one whose pod is not Running and Ready. Pods without an ordinal in their
+// names have no order.
 type sequences struct {
-	parallel map[podID]bool // sets that have no order
-	sets     map[podID]*sequence
-	look     []podID // sets that may have a pod to create now
-	count    int     // pods in held
+	known map[podID]setRules // a set whose object is not known has the zero rules, which are the defaults
+	sets  map[podID]*sequence
+	look  []podID // sets that may have a pod to create now
+	count int     // pods in held
+	most  int     // of them, at the worst time
+}
+
+// setRules is what the object of a StatefulSet says about its ordinals.
+type setRules struct {
+	parallel bool // there is no order
+	start    int  // the first
 }
 
 // sequence is one set, as far as its order matters.
@@ -29,15 +36,32 @@ type sequence struct {
 	look     bool       // it is in sequences.look
 }
 
+// ordinalOf returns the ordinal of a StatefulSet's pod, negative if it has none.
+func (s *podSpec) ordinalOf(name string) int {
+	text, ok := strings.CutPrefix(name, s.OwnerName+"-")
+	ordinal, err := strconv.Atoi(text)
+	if s.OwnerKind != "StatefulSet" || !ok || err != nil {
+		return -1
+	}
+	return ordinal
+}
+
+// unwanted says whether a pod has a lower ordinal than the first that its StatefulSet wants, so that it does not come back.
+func (c *cluster) unwanted(s *podSpec, id podID) bool {
+	if len(c.sequences.known) == 0 || s.OwnerKind != "StatefulSet" {
+		return false
+	}
+	ordinal := s.ordinalOf(id.name)
+	return ordinal >= 0 && ordinal < c.sequences.known[podID{id.space, s.OwnerName}].start
+}
+
 // sequenceOf returns the set and the ordinal of a pod; nil if its creation waits for no other pod.
 func (c *cluster) sequenceOf(s *podSpec, space uint32, name string) (q *sequence, set podID, ordinal int) {
 	if s.OwnerKind != "StatefulSet" {
 		return nil, set, 0
 	}
-	text, ok := strings.CutPrefix(name, s.OwnerName+"-")
-	ordinal, err := strconv.Atoi(text)
-	set = podID{space, s.OwnerName}
-	if !ok || err != nil || ordinal < 0 || c.sequences.parallel[set] {
+	ordinal, set = s.ordinalOf(name), podID{space, s.OwnerName}
+	if ordinal < 0 || c.sequences.known[set].parallel {
 		return nil, set, 0
 	}
 	q = c.sequences.sets[set]
@@ -51,12 +75,14 @@ func (c *cluster) sequenceOf(s *podSpec, space uint32, name string) (q *sequence
 	return q, set, ordinal
 }
 
-// inParallel records that a StatefulSet does not create its pods in order.
-func (c *cluster) inParallel(w *workloadObject) {
-	if c.sequences.parallel == nil {
-		c.sequences.parallel = make(map[podID]bool)
+// knowSet records what the object of a StatefulSet says.
+func (c *cluster) knowSet(set *appsv1.StatefulSet) {
+	if c.sequences.known == nil {
+		c.sequences.known = make(map[podID]setRules)
 	}
-	c.sequences.parallel[podID{c.space(inDefault(w.meta.Namespace)), w.meta.Name}] = w.policy == appsv1.ParallelPodManagement
+	c.sequences.known[podID{c.space(inDefault(set.Namespace)), set.Name}] = setRules{
+		parallel: set.Spec.PodManagementPolicy == appsv1.ParallelPodManagement, start: firstOrdinal(set),
+	}
 }
 
 // appears records a pod that is on a node now.
@@ -131,13 +157,15 @@ func (p *player) create() {
 			p.tellHeld(&q.held[i], b.key.Name)
 		}
 	}
+	c.sequences.most = max(c.sequences.most, c.sequences.count)
 }
 
 // blocks returns the name of the pod of a set that one with that ordinal waits for: the first that is absent, deleted or not
 // Ready. The set's controller replaces a pod that has ended at once, so that does not count.
 func (c *cluster) blocks(q *sequence, set podID, ordinal int) (name string, blocked bool) {
 	named := func(ordinal int) string { return set.name + "-" + strconv.Itoa(ordinal) }
-	for _, k := range q.ordinals {
+	from, _ := slices.BinarySearch(q.ordinals, c.sequences.known[set].start)
+	for _, k := range q.ordinals[from:] {
 		if k >= ordinal {
 			break
 		}

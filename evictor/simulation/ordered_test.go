@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,12 +34,13 @@ func TestAStatefulSetMakesItsPodsInOrder(t *testing.T) {
 		recover bool
 		ready   int
 		held    int
+		most    int
 	}{
-		{statefulSet(""), false, 1, 1},
-		{statefulSet(appsv1.OrderedReadyPodManagement), false, 1, 1},
-		{nil, false, 1, 1},
-		{statefulSet(appsv1.ParallelPodManagement), false, 2, 0},
-		{statefulSet(""), true, 3, 0},
+		{statefulSet(""), false, 1, 1, 1},
+		{statefulSet(appsv1.OrderedReadyPodManagement), false, 1, 1, 1},
+		{nil, false, 1, 1, 1},
+		{statefulSet(appsv1.ParallelPodManagement), false, 2, 0, 0},
+		{statefulSet(""), true, 3, 0, 1},
 	} {
 		s := Scenario{
 			Nodes: []*v1.Node{fileNode("n0"), fileNode("n1"), fileNode("n2"), fileNode("n3")},
@@ -48,6 +50,7 @@ func TestAStatefulSetMakesItsPodsInOrder(t *testing.T) {
 			},
 			ReplaceAfter: 10 * time.Second,
 			Until:        time.Hour,
+			Points:       60,
 		}
 		for i := range 3 {
 			s.Pods = append(s.Pods, filePod(fmt.Sprint("web-", i), fmt.Sprint("n", i), "StatefulSet", "web", web))
@@ -61,6 +64,8 @@ func TestAStatefulSetMakesItsPodsInOrder(t *testing.T) {
 		lines, r := play(t, s)
 		require.Equal(t, test.ready, r.Workloads[0].ReadyAtEnd, test)
 		require.Equal(t, test.held, r.HeldByOrder, test)
+		require.Equal(t, test.most, r.MostHeld, test)
+		require.Equal(t, test.most, slices.Max(r.Series.Held), test)
 		require.Zero(t, r.PendingAtEnd, "what is not created is not Pending")
 		if test.recover {
 			require.Contains(t, lines, `{"t":1200.000,"kind":"held","pod":"web-2","reason":"web-0 comes first and is not Running and Ready (OrderedReady)"}`)

@@ -123,3 +123,81 @@ func TestWhatNeedsTheAPIWaits(t *testing.T) {
 		"16m0s the new nodes register",
 	}, after, "a minute after the old node was deleted, as it says")
 }
+
+// A zone that is lost around an outage of the API is found as late as the outage's end makes it, and never sooner than a
+// grace period after both; one that was found before stays found.
+func TestALostZoneAroundAnOutageIsFoundInItsTime(t *testing.T) {
+	const begins, grace = 5 * time.Minute, 50 * time.Second
+	for _, row := range []struct {
+		name       string
+		at         time.Duration
+		afterwards bool // counted from the outage's end
+	}{
+		{"long before", 3 * time.Minute, false}, {"just before", begins - 10*time.Second, false},
+		{"during", begins + 30*time.Second, false}, {"after", 20 * time.Second, true},
+	} {
+		found := time.Duration(0)
+		for lasts := time.Minute; lasts <= 6*time.Minute; lasts += 17 * time.Second {
+			at, back := row.at, begins+lasts
+			if row.afterwards {
+				at += back
+			}
+			r, lines := recorded(t, outage(begins, lasts, simulation.Event{At: at, Fail: &simulation.Nodes{Zone: "a"}}))
+			about := fmt.Sprintf("%s, outage of %v", row.name, lasts)
+			require.Equal(t, 20, r.UnknownNodes, about)
+			require.Equal(t, 20, r.TaintedNodes, about)
+			require.Equal(t, 40, r.Evicted, about)
+			require.Zero(t, r.EvictedFromLiveNodes, about)
+			is, right := first(lines, timeline.KindCondition, "a-000"), max(at-10*time.Second, back)+grace
+			if row.name == "long before" {
+				right = at - 10*time.Second + grace
+			}
+			require.GreaterOrEqual(t, is, right, about)
+			require.LessOrEqual(t, is, right+21*time.Second, about+": a renewal, a look and a pass later")
+			require.GreaterOrEqual(t, is, found, about+": a longer outage never makes it sooner")
+			found = is
+		}
+	}
+}
+
+// While calls time out, nobody leads; while the watch of all leases stands still, nobody sees. Either way a node that is
+// dead is found once that ends, and no other is touched.
+func TestASlowAPIAndABlindWatchCondemnNobodyAlive(t *testing.T) {
+	const begins, grace = 5 * time.Minute, 50 * time.Second
+	all := simulation.Nodes{Labels: "!none"}
+	slow := func(who string) [2]simulation.Event {
+		return [2]simulation.Event{
+			{API: &simulation.API{State: simulation.APISlow, Latency: 8 * time.Second, For: who}},
+			{API: &simulation.API{State: simulation.APIUp, For: who}},
+		}
+	}
+	blind := [2]simulation.Event{{LoseLeases: &simulation.LoseLeases{Nodes: all}}, {ShowLeases: &all}}
+	for _, row := range []struct {
+		name   string
+		ends   [2]simulation.Event
+		waits  time.Duration // how long after the end the dead node is found at the earliest
+		within time.Duration
+	}{
+		{"slow for controllers", slow(simulation.ForEvictor), 0, 8 * time.Second}, // who takes over has watched it
+		{"slow for all", slow(""), 0, 8 * time.Second},
+		// Grace periods begin anew at a renewal that is seen, and once more if a read shows one that was not.
+		{"blind", blind, grace, grace + 20*time.Second},
+	} {
+		for lasts := time.Minute; lasts <= 5*time.Minute; lasts += 17 * time.Second {
+			s := outage(time.Second, time.Second) // too short for anybody to notice
+			s.Until = begins + lasts + 15*time.Minute
+			from, to := row.ends[0], row.ends[1]
+			from.At, to.At = begins, begins+lasts
+			s.Events = append(s.Events, from, simulation.Event{At: begins + 5*time.Second, Fail: &simulation.Nodes{Names: []string{"a-000"}}}, to)
+			r, lines := recorded(t, s)
+			about := fmt.Sprintf("%s for %v", row.name, lasts)
+			require.Equal(t, 1, r.UnknownNodes, about)
+			require.Equal(t, 1, r.TaintedNodes, about)
+			require.Equal(t, 2, r.Evicted, about)
+			require.Zero(t, r.EvictedFromLiveNodes, about)
+			is := first(lines, timeline.KindCondition, "a-000") - begins - lasts
+			require.GreaterOrEqual(t, is, row.waits, about)
+			require.LessOrEqual(t, is, row.waits+row.within, about)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -31,6 +32,26 @@ func (p *Planned) place() string {
 		return fmt.Sprintf("event %d", p.Number)
 	}
 	return fmt.Sprintf("event %d, round %d, event %d", p.Number, p.Round, p.Inner)
+}
+
+// path leads to the event; see Fault.Path.
+func (p *Planned) path() []string {
+	if p.Round == 0 {
+		return []string{"events", strconv.Itoa(p.Number)}
+	}
+	return []string{"events", strconv.Itoa(p.Number), "repeat", "events", strconv.Itoa(p.Inner)}
+}
+
+// faults returns what collects the event's faults at a time.
+func (p *Planned) faults(f faults, at time.Duration) faults {
+	return f.at(fmt.Sprintf("%s (at %v)", p.place(), at), p.path()...)
+}
+
+// impossible returns the error of an event that cannot happen at its time.
+func (p *Planned) impossible(at time.Duration, err error) error {
+	f := p.faults(newFaults(), at).at("", p.Actions()...)
+	f.add("%w", err)
+	return f.invalid()
 }
 
 // Plan returns all events in the order of time, equal times as listed, but at most maxEvents. Of the rounds that begin

@@ -67,13 +67,6 @@ type driver struct {
 
 var errAPIDown = apierrors.NewServiceUnavailable("the API is down")
 
-// InvalidError has the faults of a scenario: all that can be told before it is played, or the first event that cannot
-// happen at its time.
-type InvalidError struct{ error }
-
-// Unwrap returns the faults.
-func (e *InvalidError) Unwrap() error { return e.error }
-
 // Play plays the scenario with the given controllers and reports the result. Without controllers, one evictor acts.
 // Controllers are made and stepped in the given order. Play stops when the context ends. The error is an InvalidError if
 // the scenario has faults, or that of a controller, of Read, of Timeline or of the context. Whatever does not depend on
@@ -119,10 +112,10 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	s = s.WithDefaults()
 	p := &player{scenario: &s, starts: starts, cluster: c, seen: make(map[string]struct{}), leader: newLeader()}
 	if err := s.fill(p.cluster); err != nil {
-		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})
+		return nil, fmt.Errorf("simulation: %w", &InvalidError{[]*Fault{{err: err}}})
 	}
 	if err := p.check(); err != nil {
-		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})
+		return nil, fmt.Errorf("simulation: %w", err)
 	}
 	p.writer = &writer{Cluster: p.cluster, Line: p.line, Before: p.reach, AskBudgets: s.AskBudgets}
 	p.world = &World{player: p}
@@ -167,7 +160,11 @@ func (p *player) begin() error {
 	c.Late = func(name string, at time.Time) { p.world.late(name, at) }
 	if s.ReplaceAfter >= 0 {
 		c.indexLoad()
+		c.oweDeleted()
 		c.awaitUnbound(s.ReplaceAfter)
+	}
+	if !p.driven {
+		c.endDeleted()
 	}
 	c.StartKubelets(s.LeaseInterval, s.StatusInterval, !s.LeasesTogether)
 	return nil
@@ -257,7 +254,7 @@ func (p *player) finish() (*Report, error) {
 	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
 	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
 	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.sequences.count
-	r.HeldByOrder = c.sequences.count
+	r.HeldByOrder, r.MostHeld = c.sequences.count, c.sequences.most
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.Left = p.left()
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten

@@ -34,7 +34,7 @@ func checkedOn(c *cluster, s Scenario) error {
 	})
 	var invalid *InvalidError
 	if errors.As(err, &invalid) {
-		return invalid.Unwrap()
+		return invalid
 	}
 	return err
 }

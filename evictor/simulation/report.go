@@ -78,8 +78,9 @@ type Report struct {
 	// PendingThatCouldPreempt is how many of the pending pods at most would find a node if pods of lower priority left it.
 	PendingThatCouldPreempt int `figure:"pendingThatCouldPreempt"`
 	// HeldByOrder counts the pods of StatefulSets that were not created at the end, because one with a lower ordinal was
-	// not Running and Ready (podManagementPolicy OrderedReady).
+	// not Running and Ready (podManagementPolicy OrderedReady), MostHeld at the worst time. They are not Pending.
 	HeldByOrder int `figure:"heldByOrder"`
+	MostHeld    int `figure:"mostHeld"`
 	// TerminatingAtEnd and MostTerminating count the deleted pods whose objects stayed on silent nodes.
 	TerminatingAtEnd int `figure:"terminatingAtEnd"`
 	MostTerminating  int `figure:"mostTerminating"`

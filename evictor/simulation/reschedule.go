@@ -15,10 +15,16 @@ func (c *cluster) indexLoad() {
 	for i := range c.nodes {
 		c.load.add(c, int32(i))
 	}
-	for i := range c.pods { // deleted before time 0
-		if p := &c.pods[i]; p.node >= 0 && p.terminating && c.returnsOf(p) == whenGone && c.nodes[p.node].failed {
+}
+
+// oweDeleted makes the pods that were deleted before time 0 wait to come back, if their controllers wait until they are gone.
+// Their workloads want them all the same.
+func (c *cluster) oweDeleted() {
+	for i := range c.pods {
+		if p := &c.pods[i]; p.node >= 0 && p.terminating && c.returnsOf(p) == whenGone {
 			p.owed = true
 			c.stats.stranded(c.now(), 1)
+			c.leveled(p.member, 1, 0)
 		}
 	}
 }

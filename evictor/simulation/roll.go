@@ -79,7 +79,9 @@ func (p *player) goOn(r *roll, at time.Duration) error {
 		if err := p.doTo(r, Event{Drain: &Drain{Nodes: Nodes{Names: []string{name}}, Timeout: r.event.Roll.Timeout, Then: r.event.Roll.Then}}); err != nil {
 			return err
 		}
-		r.now = p.drainOf(&p.cluster.nodes[i])
+		if r.now = p.drainOf(&p.cluster.nodes[i]); r.now != nil {
+			r.now.rolls = true
+		}
 		p.goOnDraining(at) // it may be empty already
 	}
 }
@@ -122,5 +124,5 @@ func (p *player) warnOfReplacing(e *Planned, nodes int) {
 	if nodes < 2 || e.Number < 0 || e.Round > 1 {
 		return
 	}
-	p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("%s (at %v) replaces %d nodes at once, with their pods; roll drains and replaces one after the other", e.place(), e.At, nodes))
+	p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("%s (at %s) replaces %d nodes at once, with their pods; roll drains and replaces one after the other", e.place(), brief(e.At), nodes))
 }

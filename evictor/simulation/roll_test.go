@@ -60,6 +60,22 @@ func TestARollKeepsBudgets(t *testing.T) {
 	require.Zero(t, r.Budgets[0].MostBelow)
 }
 
+// Who uncordons a node does not stop a roll, which drains it to the end and does not replace it before.
+func TestARollGoesOnThoughItsNodeIsUncordoned(t *testing.T) {
+	lines, r := playOn(t, budgeted(t, 1), Scenario{
+		Zones: appX(3),
+		Events: []Event{
+			{At: time.Minute, Roll: &Roll{Nodes: *named("a-000")}},
+			{At: 62 * time.Second, Uncordon: named("a-000")},
+		},
+		Until: 10 * time.Minute, ReplaceAfter: 12 * time.Second,
+	})
+	require.GreaterOrEqual(t, r.Drained, 2, "and what landed there meanwhile")
+	require.Equal(t, 5, r.Budgets[0].LowestReady)
+	require.Zero(t, r.RollsUnfinished)
+	require.Contains(t, strings.Join(lines, "\n"), "replaceNode node a-000")
+}
+
 func TestReplacingManyAtOnceWarns(t *testing.T) {
 	_, r := play(t, Scenario{
 		Zones: []Zone{{Name: "a", Nodes: 3}},
@@ -70,5 +86,5 @@ func TestReplacingManyAtOnceWarns(t *testing.T) {
 		Until:        5 * time.Minute,
 		ReplaceAfter: -1,
 	})
-	require.Equal(t, []string{"event 1 (at 1m0s) replaces 3 nodes at once, with their pods; roll drains and replaces one after the other"}, r.Warnings)
+	require.Equal(t, []string{"event 1 (at 1m) replaces 3 nodes at once, with their pods; roll drains and replaces one after the other"}, r.Warnings)
 }

@@ -24,6 +24,7 @@ type Series struct {
 	Without     []int // pods without a live node
 	Marked      []int // pods that were marked not Ready
 	Pending     []int
+	Held        []int // pods that are not created, as in Report.HeldByOrder
 	Terminating []int
 	Evicted     []int     // since the start
 	Tainted     []int     // how often a node was tainted, since the start
@@ -78,6 +79,7 @@ func (s *sampler) sample(p *player) {
 	to.Without = append(to.Without, (c.stats.count+whole/2)/whole)
 	to.Marked = append(to.Marked, c.endpoints.now)
 	to.Pending = append(to.Pending, c.waiting.count)
+	to.Held = append(to.Held, c.sequences.count)
 	to.Terminating = append(to.Terminating, c.stats.terminating)
 	to.Evicted = append(to.Evicted, p.report.Evicted)
 	to.Tainted = append(to.Tainted, p.report.Taints)

@@ -1,8 +1,6 @@
 package simulation
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -17,26 +15,26 @@ type recording struct {
 // maxSample limits samples, so that their products with sizes of zones fit an int64.
 const maxSample = math.MaxInt32
 
-// newRecording returns all faults of a trace by itself.
-func newRecording(t *Trace) (*recording, error) {
-	var errs []error
+// newRecording reports all faults of a trace by itself; then it returns nil.
+func newRecording(f faults, t *Trace) *recording {
+	before := len(*f.found)
 	if t.Gap <= 0 || t.Gap%time.Second != 0 {
-		errs = append(errs, fmt.Errorf("gap: %v is not a positive number of whole seconds", t.Gap))
+		f.in("gap").add("%v is not a positive number of whole seconds", t.Gap)
 	}
 	if len(t.Alive) == 0 {
-		errs = append(errs, errors.New("alive: there are no values"))
+		f.in("alive").add("there are no values")
 	}
 	outside := func(sample int) bool { return sample < 0 || sample > maxSample }
 	if i := slices.IndexFunc(t.Alive, outside); i >= 0 { // only the first, because a bad file often has thousands
-		errs = append(errs, fmt.Errorf("alive: value %d (from 0) is %d, outside 0…%d", i, t.Alive[i], maxSample))
+		f.in("alive").add("value %d (from 0) is %d, outside 0…%d", i, t.Alive[i], maxSample)
 	}
 	if t.Scale < 0 {
-		errs = append(errs, fmt.Errorf("scale: %d is negative", t.Scale))
+		f.in("scale").add("%d is negative", t.Scale)
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	if len(*f.found) > before {
+		return nil
 	}
-	return &recording{t, slices.Max(t.Alive)}, nil
+	return &recording{t, slices.Max(t.Alive)}
 }
 
 // sample returns the value of sample j, counted from 0.

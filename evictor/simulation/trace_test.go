@@ -10,8 +10,9 @@ import (
 
 // recorded makes a recording of a value a minute.
 func recorded(t *testing.T, scale int, alive ...int) *recording {
-	r, err := newRecording(&Trace{Gap: time.Minute, Alive: alive, Scale: scale})
-	require.NoError(t, err)
+	f := newFaults()
+	r := newRecording(f, &Trace{Gap: time.Minute, Alive: alive, Scale: scale})
+	require.NoError(t, f.invalid())
 	return r
 }
 
@@ -50,17 +51,20 @@ func TestHowManyNodesATraceKeepsAlive(t *testing.T) {
 }
 
 func TestFaultsOfTraces(t *testing.T) {
-	_, err := newRecording(&Trace{Scale: -1})
-	require.EqualError(t, err, "gap: 0s is not a positive number of whole seconds\nalive: there are no values\nscale: -1 is negative")
-	_, err = newRecording(&Trace{Gap: time.Second / 2, Alive: []int{1, -1, -2}})
-	require.EqualError(t, err, "gap: 500ms is not a positive number of whole seconds\nalive: value 1 (from 0) is -1, outside 0…2147483647")
-	_, err = newRecording(&Trace{Gap: time.Second, Alive: []int{math.MaxInt}})
-	require.Error(t, err)
+	faultsOf := func(trace *Trace) error {
+		f := newFaults()
+		require.Nil(t, newRecording(f, trace))
+		return f.invalid()
+	}
+	require.EqualError(t, faultsOf(&Trace{Scale: -1}), "gap: 0s is not a positive number of whole seconds\nalive: there are no values\nscale: -1 is negative")
+	require.EqualError(t, faultsOf(&Trace{Gap: time.Second / 2, Alive: []int{1, -1, -2}}), "gap: 500ms is not a positive number of whole seconds\nalive: value 1 (from 0) is -1, outside 0…2147483647")
+	require.Error(t, faultsOf(&Trace{Gap: time.Second, Alive: []int{math.MaxInt}}))
 }
 
 func TestSamplesAfterTheEndOfTime(t *testing.T) {
-	trace, err := newRecording(&Trace{Gap: 5_000_000_000 * time.Second, Alive: []int{1, 1, 1, 1, 0}}) // every 158 years
-	require.NoError(t, err)
+	f := newFaults()
+	trace := newRecording(f, &Trace{Gap: 5_000_000_000 * time.Second, Alive: []int{1, 1, 1, 1, 0}}) // every 158 years
+	require.NoError(t, f.invalid())
 	d := driver{trace: trace}
 	d.drive(nil, 0)
 	require.Negative(t, d.at)

@@ -19,20 +19,20 @@ type workloadObject struct {
 	meta     *metav1.ObjectMeta
 	replicas *int32
 	template *v1.PodTemplateSpec
-	job      *batchv1.Job                   // nil if it is another kind
-	policy   appsv1.PodManagementPolicyType // of a StatefulSet
+	job      *batchv1.Job        // nil if it is another kind
+	set      *appsv1.StatefulSet // nil if it is another kind
 }
 
 func workloadOf(object runtime.Object) (w workloadObject, err error) {
 	switch o := object.(type) {
 	case *appsv1.Deployment:
-		return workloadObject{"Deployment", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil, ""}, nil
+		return workloadObject{"Deployment", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil, nil}, nil
 	case *appsv1.ReplicaSet:
-		return workloadObject{"ReplicaSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil, ""}, nil
+		return workloadObject{"ReplicaSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil, nil}, nil
 	case *appsv1.StatefulSet:
-		return workloadObject{"StatefulSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil, o.Spec.PodManagementPolicy}, nil
+		return workloadObject{"StatefulSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil, o}, nil
 	case *batchv1.Job:
-		return workloadObject{"Job", &o.ObjectMeta, o.Spec.Parallelism, &o.Spec.Template, o, ""}, nil
+		return workloadObject{"Job", &o.ObjectMeta, o.Spec.Parallelism, &o.Spec.Template, o, nil}, nil
 	}
 	return w, fmt.Errorf("%T is not a Node, Pod, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim, Deployment, ReplicaSet, StatefulSet or Job", object)
 }
@@ -91,6 +91,8 @@ func (w *workloadObject) wanted() (int, error) {
 	switch {
 	case w.meta.Name == "":
 		return 0, errNoName
+	case w.set != nil && firstOrdinal(w.set) < 0:
+		return 0, fmt.Errorf("StatefulSet %s: ordinals.start: %d is negative", w.meta.Name, firstOrdinal(w.set))
 	case w.replicas == nil: // the API server's default
 		return 1, nil
 	case *w.replicas < 0:

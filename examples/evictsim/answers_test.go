@@ -12,18 +12,31 @@ import (
 func TestWrongInputIsAnsweredBeforeTheRun(t *testing.T) {
 	const cluster = "cluster: {zones: [{name: a, nodes: 3}, {name: b, nodes: 1}]}\n"
 	for text, want := range map[string]string{
-		cluster:                       "until is missing: it says when the scenario ends",
-		"cluster:\n\tzones: []\n":     "line 2, column 1: a tab; YAML allows only spaces for indentation",
-		cluster + "until: 9999999h\n": "line 2: 9999999h is too long: the longest duration is 2562047h, 292 years",
-		"\x1f\x8b\x08":                "is compressed by gzip: unpack it first",
-		cluster + "events: [{at: 1m, fail: {zone: A}}]\nuntil: 5m\n":                  `zone "A" does not exist: the zones are "a", "b"`,
-		cluster + "events: [{at: 1m, fial: {zone: a}}]\nuntil: 5m\n":                  `line 2: unknown field "fial" (do you mean fail?)`,
-		"cluster: {zones: [{name: a, nodes: 1, capacity: {cpu: 1e20}}]}\nuntil: 5m\n": "capacity: cpu: 1e20 is too large",
+		cluster:                       ":1: until is missing: it says when the scenario ends",
+		"cluster:\n\tzones: []\n":     ":2: column 1: a tab; YAML allows only spaces for indentation",
+		cluster + "until: 9999999h\n": ":2: until: 9999999h is too long: the longest duration is 2562047h, 292 years",
+		"\x1f\x8b\x08":                ": the file is compressed by gzip: unpack it first",
+		cluster + "until: 5m\nevents:\n- at: 1m\n  fail:\n    zone: A\n":                                                       `:6: event 1 (at 1m0s): fail: zone "A" does not exist: the zones are "a", "b"`,
+		cluster + "until: 5m\nevents:\n- at: -1m\n  fail: {zone: a}\n":                                                         ":4: event 1: at: -1m0s is negative",
+		cluster + "until: 5m\nevents:\n- {at: 1m, fail: {zone: a}}\n- at: 1m\n":                                                ":5: event 2 (at 1m0s): 0 actions (), not exactly one",
+		cluster + "until: 5m\nevents:\n- &e {at: 1m, fail: {zone: a}}\n- <<: *e\n  at: -1m\n":                                  ":6: event 2: at: -1m0s is negative",
+		cluster + "until: 5m\nevents:\n- at: 1m\n  fail:\n    node: a-0o2\n":                                                   ":6: event 1 (at 1m0s): fail: node a-0o2 does not exist (do you mean a-002?)",
+		cluster + "until: 5m\nevents:\n- {at: 1m, deleteNode: {node: a-000}}\n- {at: 2m, cordon: {node: a-000}}\n":             ":5: event 2 (at 2m0s): cordon: node a-000 does not exist",
+		"cluster: {zones: [{name: a, nodes: 1, podsPerNode: 2}]}\nuntil: 5m\nevents: [{at: 1m, deletePod: {name: a-000-p}}]\n": ":3: event 1 (at 1m0s): deletePod: pod a-000-p does not exist (do you mean a-000-p0?)",
+		cluster + "events: [{at: 1m, fial: {zone: a}}]\nuntil: 5m\n":                                                           ":2: event 1: unknown field \"fial\" (do you mean fail?)",
+		cluster + "until: 5m\nconfig:\n  nodeEvictionRate: -1\n  unhealthyZoneThreshold: 55\n":                                 ":5: config: unhealthyZoneThreshold: Invalid value: 55: must lie in (0,1]",
+		cluster + "until: 5m\nexpect:\n- figure: evictd\n  atMost: 0\n":                                                        `:4: expect 1: figure: "evictd" is not one of those of the cluster (do you mean evicted?)`,
+		"until: 5m\ncluster:\n  zones:\n  - name: a\n    nodes: 10000000\n":                                                    `:5: zone 1 ("a"): nodes: 10000000 is more than 1000000`,
+		"cluster: {zones: [{name: a, nodes: 1, capacity: {cpu: 1e20}}]}\nuntil: 5m\n":                                          ":1: zone 1 (\"a\"): capacity: cpu: 1e20 is too large",
 	} {
-		_, _, err := simulate(t, "--scenario", scenarioFile(t, text))
-		require.ErrorContains(t, err, want)
+		file := scenarioFile(t, text)
+		_, _, err := simulate(t, "--scenario", file)
+		require.ErrorContains(t, err, file+want)
 		require.Equal(t, 64, exitCode(err), text)
 	}
+	file := scenarioFile(t, cluster+"until: 5m\nevents: [{at: 1m, fail: {zone: a}}]\n")
+	_, _, err := simulate(t, "--scenario", file, "--set", "events.1.fail.zone=A")
+	require.ErrorContains(t, err, file+": event 1 (at 1m0s): fail: zone", "what --set changed is in no line")
 }
 
 func TestWrongObjectsAreAnsweredBeforeTheRun(t *testing.T) {
@@ -38,6 +51,7 @@ func TestWrongObjectsAreAnsweredBeforeTheRun(t *testing.T) {
 		node(`{"conditions": [{"type": "Ready", "status": "Maybe"}]}`): `status.conditions: Ready: "Maybe" is not one of True, False and Unknown`,
 		pod("-1"):                            "spec.containers[0].resources.requests: cpu: -1 is negative",
 		pod("1e20"):                          "cpu: 100e18 is too large",
+		"NAME STATUS\nn1 Ready\n":            "line 1: not an object, but plain text: kubectl get writes objects with -o yaml",
 		"[" + node("{}") + "]":               "begins with a list: write",
 		"\x1f\x8b\x08":                       "is compressed by gzip: unpack it first",
 		"kind: Node\nmetadata:\n\tname: n\n": "line 3, column 1: a tab",
@@ -54,13 +68,16 @@ func TestAnEventAfterTheEndIsTold(t *testing.T) {
 	file := scenarioFile(t, "cluster: {zones: [{name: a, nodes: 3}]}\nevents: [{at: 1h, fail: {zone: a}}]\nuntil: 10m\n")
 	_, errs, err := simulate(t, "--quiet", "--scenario", file)
 	require.NoError(t, err)
-	require.Equal(t, "warning: "+file+": event 1 (at 1h0m0s) never happens: the scenario ends at 10m0s\n", errs)
+	require.Equal(t, "warning: "+file+": event 1 (at 1h) never happens: the scenario ends at 10m\n", errs)
 }
 
 func TestAReportIsAPageThatCanBeWritten(t *testing.T) {
 	_, _, err := simulate(t, "--report", filepath.Join(t.TempDir(), "x.pdf"))
 	require.ErrorContains(t, err, "give it a name that ends in .html")
 	require.Equal(t, 64, exitCode(err))
+	none := filepath.Join(t.TempDir(), "none", "x.html")
+	_, _, err = simulate(t, "drill", "no-such-dump.yaml", "--report", none)
+	require.ErrorContains(t, err, none+" cannot be written: no such file or directory", "before anything is read")
 	for _, flag := range []string{"--report", "--timeline"} {
 		file := filepath.Join(t.TempDir(), "none", "x.html")
 		_, _, err = simulate(t, flag, file)
@@ -95,4 +112,8 @@ func TestExplainFindsThePodAndSaysWhyItStays(t *testing.T) {
 	require.Contains(t, story, "1h1m")
 	_, _, err = simulate(t, "explain", "--scenario", scenario(""), "--pod", "db")
 	require.ErrorContains(t, err, "pod default/db does not exist: is it shop/db or test/db?")
+	for asked, want := range map[string]string{"--pod=shop/wbe": "pod shop/wbe does not exist (do you mean shop/web?)", "--node=a-01": "node a-01 does not exist (do you mean a-001?)"} {
+		_, _, err = simulate(t, "explain", "--scenario", scenario(""), asked)
+		require.ErrorContains(t, err, want)
+	}
 }

@@ -120,13 +120,13 @@ func TestEmptyNamesAreNoScenario(t *testing.T) {
 // What the user got wrong is 64, and says what is meant; what the world denies is 1.
 func TestFaultsOfTheUser(t *testing.T) {
 	for want, args := range map[string][]string{
-		`unexpected argument "sweeep": do you mean sweep?`:    {"sweeep"},
-		`unexpected argument "now"`:                           {"now"},
-		"sweep needs settings to try":                         {"sweep"},
-		"there are no nodes: set cluster.files or":            {"--scenario", scenarioFile(t, "until: 1h\n")},
-		`line 1: unknown field "confg" (do you mean config?)`: {"--scenario", scenarioFile(t, "confg: {}\n")},
-		`event 1 (at 1m0s): fail: zone "b" does not exist`:    {"--scenario", scenarioFile(t, "cluster: {zones: [{name: a, nodes: 1}]}\nevents: [{at: 1m, fail: {zone: b}}]\nuntil: 1h\n")},
-		"holds no object":                                     {"--scenario", scenarioFile(t, "cluster: {files: ["+scenarioFile(t, "")+"]}\nuntil: 1h\n")},
+		`unexpected argument "sweeep": do you mean sweep?`: {"sweeep"},
+		`unexpected argument "now"`:                        {"now"},
+		"sweep needs settings to try":                      {"sweep"},
+		"there are no nodes: set cluster.files or":         {"--scenario", scenarioFile(t, "until: 1h\n")},
+		`:1: unknown field "confg" (do you mean config?)`:  {"--scenario", scenarioFile(t, "confg: {}\n")},
+		`event 1 (at 1m0s): fail: zone "b" does not exist`: {"--scenario", scenarioFile(t, "cluster: {zones: [{name: a, nodes: 1}]}\nevents: [{at: 1m, fail: {zone: b}}]\nuntil: 1h\n")},
+		"holds no object":                                  {"--scenario", scenarioFile(t, "cluster: {files: ["+scenarioFile(t, "")+"]}\nuntil: 1h\n")},
 	} {
 		_, _, err := simulate(t, args...)
 		require.Equal(t, 64, exitCode(err), want)

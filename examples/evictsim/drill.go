@@ -42,7 +42,7 @@ func drillCommand(f *flags) *cobra.Command {
 		Short: "Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better",
 		Long: `Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better.
 
-DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml prints, or a file of evictsim snapshot. The drill loses each
+DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs,statefulsets -A -o yaml prints, or a file of evictsim snapshot. The drill loses each
 zone, the nodes with each value of a label of --by, and the fullest node of each class of machines. It also plays each loss as
 a false alarm: the nodes run on, but are silent for 1, 3, 10 and 30 minutes. Then it searches for settings that are better over
 the worst losses and over their false alarms, of 1 to 30 minutes: one of 1 to 2 minutes counts as likely as one of 2 to 4.
@@ -51,7 +51,7 @@ shows all of this, and the worst loss with today's settings and with the best.`,
 		Example: "  evictsim drill dump.yaml\n  evictsim drill dump.yaml --by example.com/rack --set config.nodeMonitorGracePeriod=40s",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("drill needs a file of the cluster's objects: kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml > dump.yaml"))
+				return usage(errors.New("drill needs a file of the cluster's objects: kubectl get nodes,pods,pdb,pv,pvc,jobs,statefulsets -A -o yaml > dump.yaml"))
 			}
 			return nil
 		},
@@ -85,25 +85,19 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 	for i := range files {
 		files[i] = under(files[i])
 	}
-	ctx, began := c.Context(), time.Now()
-	cluster, err := drill.Open(ctx, files, config)
-	if err != nil {
-		return err
-	}
-	losses, err := cluster.Losses(d.labels, d.lost)
-	if err != nil {
-		return usage(fmt.Errorf("--by: %w", err))
-	}
-	a, err := f.assess(ctx, cluster, losses, c.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	a.Files, a.sets = files, f.sets
-	a.Play = a.command()
+	began := time.Now()
+	var page *whole
 	if f.report != "" {
-		if err := f.drillReport(ctx, cluster, a); err != nil {
-			return err
+		if page, err = create("report", under(f.report), nil); err != nil {
+			return err // before the runs, which may take minutes
 		}
+	}
+	a, err := f.drilled(c, d, files, config, page)
+	if page != nil {
+		err = page.keep(err)
+	}
+	if err != nil {
+		return err
 	}
 	if !f.quiet {
 		fmt.Fprintf(c.ErrOrStderr(), "%s in %s\n", some(a.Runs, "run"), time.Since(began).Round(time.Second))
@@ -115,6 +109,29 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 	}
 	a.tell(c.OutOrStdout())
 	return nil
+}
+
+// drilled plays the drill, and writes its page unless that is nil.
+func (f *flags) drilled(c *cobra.Command, d *drillFlags, files []string, config evictor.Config, page *whole) (*assessment, error) {
+	ctx := c.Context()
+	cluster, err := drill.Open(ctx, files, config)
+	if err != nil {
+		return nil, err
+	}
+	losses, err := cluster.Losses(d.labels, d.lost)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--by: %w", err))
+	}
+	a, err := f.assess(ctx, cluster, losses, c.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	a.Files, a.sets = files, f.sets
+	a.Play = a.command()
+	if page != nil {
+		err = drillReport(ctx, page, cluster, a)
+	}
+	return a, err
 }
 
 // configOf returns the settings that --set changes.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"time"
@@ -120,11 +121,7 @@ func evictions(n float64) string {
 func precise(h float64) string { return hours(time.Duration(h * float64(time.Hour))) }
 
 // drillReport writes a page about a drill, with charts of the worst loss with today's settings and with the best.
-func (f *flags) drillReport(ctx context.Context, cluster *drill.Cluster, a *assessment) error {
-	file, err := create("report", under(f.report), nil)
-	if err != nil {
-		return err
-	}
+func drillReport(ctx context.Context, page io.Writer, cluster *drill.Cluster, a *assessment) error {
 	var outcomes []*outcome.Outcome
 	var scenarios []*simulation.Scenario
 	scores := []drill.Score{a.advice.Today}
@@ -134,9 +131,9 @@ func (f *flags) drillReport(ctx context.Context, cluster *drill.Cluster, a *asse
 	for _, score := range scores {
 		played := cluster.Scenario(a.worst.Loss, score.Settings, false)
 		played.Points = points
-		r, playErr := simulation.Play(ctx, played)
-		if playErr != nil {
-			return file.keep(playErr)
+		r, err := simulation.Play(ctx, played)
+		if err != nil {
+			return err
 		}
 		var set []scenariofile.Set
 		for i := range drilledSettings {
@@ -145,5 +142,5 @@ func (f *flags) drillReport(ctx context.Context, cluster *drill.Cluster, a *asse
 		outcomes = append(outcomes, outcome.New(ours, strings.Join(a.Files, ", "), set, played, r, scenariofile.Left{}, nil))
 		scenarios = append(scenarios, &played)
 	}
-	return file.keep(writeReport(file, outcomes, scenarios, nil, a.page()))
+	return writeReport(page, outcomes, scenarios, nil, a.page())
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/examples/scenariofile"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -85,6 +86,7 @@ type tale struct {
 	others []string // pods of that name in other namespaces
 	stores evictor.Clients
 	lines  []chapter
+	found  bool // the node has existed
 
 	// What the first sentence tells; a negative time means that it did not happen.
 	silent, back, first, last, gone time.Duration
@@ -119,7 +121,7 @@ func (t *tale) is(at time.Duration, name string) {
 	if !ok {
 		return
 	}
-	t.zone = zone.KeyOf(n.Labels)
+	t.zone, t.found = zone.KeyOf(n.Labels), true
 	if t.ofPod() {
 		t.add(at, fmt.Sprintf("pod %s is on node %s of zone %s", t.pod, name, zoneName(t.zone.String())))
 	} else {
@@ -149,7 +151,7 @@ func (t *tale) happened(h simulation.Happening) {
 		return
 	case !t.ofPod():
 		if n, ok := t.stores.Nodes.Node(t.node); ok { // it may have just been added
-			t.zone = zone.KeyOf(n.Labels)
+			t.zone, t.found = zone.KeyOf(n.Labels), true
 		}
 	}
 	t.add(h.At, h.Text)
@@ -279,14 +281,14 @@ func (t *tale) isGone() bool {
 func (t *tale) add(at time.Duration, text string) { t.lines = append(t.lines, chapter{at, text}) }
 
 func (t *tale) tell(w io.Writer) error {
-	if t.zone == (zone.Key{}) && len(t.lines) == 0 {
+	if !t.found && (!t.ofPod() || len(t.lines) == 0) { // a node without a zone shares its decisions with a name that is none
 		if t.ofPod() {
 			if len(t.others) > 0 {
 				return fmt.Errorf("pod %s does not exist: is it %s?", t.pod, strings.Join(t.others, " or "))
 			}
-			return fmt.Errorf("pod %s does not exist", t.pod)
+			return fmt.Errorf("pod %s does not exist%s", t.pod, scenariofile.Hint(t.pod.String(), t.podNames))
 		}
-		return fmt.Errorf("node %s does not exist", t.node)
+		return fmt.Errorf("node %s does not exist%s", t.node, scenariofile.Hint(t.node, t.nodeNames))
 	}
 	slices.SortStableFunc(t.lines, func(a, b chapter) int { return cmp.Compare(a.at, b.at) })
 	fmt.Fprintf(w, "%s\n\n", t.headline())

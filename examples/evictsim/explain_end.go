@@ -10,6 +10,23 @@ import (
 	"github.com/evictkit/evictkit/evictor/explain"
 )
 
+// nodeNames yields the names of all nodes.
+func (t *tale) nodeNames(yield func(string) bool) {
+	t.stores.Nodes.Nodes(func(n *v1.Node) bool { return yield(n.Name) })
+}
+
+// podNames yields the names of all pods.
+func (t *tale) podNames(yield func(string) bool) {
+	more := true
+	t.stores.Nodes.Nodes(func(n *v1.Node) bool {
+		t.stores.Pods.PodsOnNode(n.Name, func(p *v1.Pod) bool {
+			more = yield(evictor.PodKey{Namespace: p.Namespace, Name: p.Name}.String())
+			return more
+		})
+		return more
+	})
+}
+
 // elsewhere looks for the pod's name in other namespaces. A pod that was named without its namespace is the only one that has
 // the name.
 func (t *tale) elsewhere() {

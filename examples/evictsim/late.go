@@ -17,7 +17,7 @@ func warnOfLate(jobs []*job, stderr io.Writer) error {
 			return ofInput(err)
 		}
 		for i := range s.Events {
-			text := fmt.Sprintf("warning: %s: event %d (at %v) never happens: the scenario ends at %v", j.name, i+1, s.Events[i].At, s.Until)
+			text := fmt.Sprintf("warning: %s: event %d (at %s) never happens: the scenario ends at %s", j.name, i+1, short(s.Events[i].At), short(s.Until))
 			if s.Until > 0 && s.Events[i].At > s.Until && !told[text] {
 				told[text] = true
 				fmt.Fprintln(stderr, text)

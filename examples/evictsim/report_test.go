@@ -41,3 +41,25 @@ func TestStoriesHaveABound(t *testing.T) {
 	require.Equal(t, 3-len(told), untold)
 	require.LessOrEqual(t, s.bytes, storyBytes)
 }
+
+// Pods that wait for one with a lower ordinal are told beside those that are Pending.
+func TestHeldPodsAreTold(t *testing.T) {
+	file := scenarioFile(t, `
+cluster: {zones: [{name: a, nodes: 3}]}
+events:
+- {at: 0, addPod: {name: web-0, node: a-000, owner: StatefulSet/web}}
+- {at: 0, addPod: {name: web-1, node: a-001, owner: StatefulSet/web}}
+- {at: 1m, fail: {node: a-000}}
+- {at: 20m, drain: {node: a-001}}
+reschedule: {after: 5s}
+until: 1h
+`)
+	page := filepath.Join(t.TempDir(), "out.html")
+	story, _, err := simulate(t, "--scenario", file, "--report", page)
+	require.NoError(t, err)
+	require.Contains(t, story, "\n1 held at the end, 1 at the peak: not created, because one with a lower ordinal is not Running and Ready")
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Regexp(t, `"held":\[0,[0,]*1,1`, string(text))
+	require.Contains(t, string(text), `"mostHeld":1`)
+}

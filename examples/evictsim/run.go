@@ -121,7 +121,7 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	var invalid *simulation.InvalidError
 	switch {
 	case errors.As(err, &invalid):
-		return nil, ofInput(invalid.Unwrap())
+		return nil, ofInput(scenariofile.Locate(j.name, j.text, invalid, j.sets...))
 	case err != nil:
 		return nil, err
 	case r.Nodes == 0 && !makes:

@@ -182,18 +182,28 @@ func tellPods(w io.Writer, r *simulation.Report) {
 		fmt.Fprintf(w, "… and %s failed\n", some(more, "more Job"))
 	}
 	atLeast, because := understated(r)
-	if r.MostPending > 0 || atLeast != "" {
-		fmt.Fprintf(w, "%s%s Pending at the end, %s at the peak%s\n", atLeast, count(r.PendingAtEnd), count(r.MostPending), because)
-		tellUnplaced(w, r)
-	}
-	detail(r.HeldByOrder, "of StatefulSets not created at the end: one with a lower ordinal is not Running and Ready (OrderedReady)")
-	detail(r.PendingThatCouldPreempt, "of them at most could preempt pods of lower priority; preemption is not simulated")
+	tellPending(w, r, atLeast, because)
 	if r.MostTerminating > 0 {
 		fmt.Fprintf(w, "%s stuck terminating at the end, %s at the peak\n", count(r.TerminatingAtEnd), count(r.MostTerminating))
 	}
 	fmt.Fprintf(w, "%s%s lost (pods without a live node)%s\n", atLeast, podHours(r.PodHoursLost), because)
 	if precise(r.PodHoursMissing) != "0" {
 		fmt.Fprintf(w, "%s missing (pods that workloads want and that were not live)\n", podHours(r.PodHoursMissing))
+	}
+}
+
+// tellPending prints how many pods found no node and why, and how many were not created for want of another.
+func tellPending(w io.Writer, r *simulation.Report, atLeast, because string) {
+	if r.MostPending > 0 || atLeast != "" {
+		fmt.Fprintf(w, "%s%s Pending at the end, %s at the peak%s\n", atLeast, count(r.PendingAtEnd), count(r.MostPending), because)
+		tellUnplaced(w, r)
+	}
+	if r.PendingThatCouldPreempt > 0 {
+		fmt.Fprintf(w, "  %s of them at most could preempt pods of lower priority; preemption is not simulated\n", count(r.PendingThatCouldPreempt))
+	}
+	if r.MostHeld > 0 {
+		fmt.Fprintf(w, "%s held at the end, %s at the peak: not created, because one with a lower ordinal is not Running and Ready (StatefulSets, OrderedReady)\n",
+			count(r.HeldByOrder), count(r.MostHeld))
 	}
 }
 

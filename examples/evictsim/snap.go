@@ -22,9 +22,9 @@ func snapshotCommand(f *flags) *cobra.Command {
 	from := fromCluster{rules: clientcmd.NewDefaultClientConfigLoadingRules()}
 	c := &cobra.Command{
 		Use:   "snapshot FILE",
-		Short: "Write the nodes, pods, PodDisruptionBudgets, volumes and Jobs of a live cluster to a file that scenarios read",
-		Long: `Write the nodes, pods, PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims and Jobs of a live cluster to FILE,
-- for standard output. A scenario reads it with
+		Short: "Write the nodes, pods, PodDisruptionBudgets, volumes, Jobs and StatefulSets of a live cluster to a file that scenarios read",
+		Long: `Write the nodes, pods, PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims, Jobs and StatefulSets of a live
+cluster to FILE, - for standard output. A scenario reads it with
 
   cluster: {files: [FILE]}
 
@@ -84,7 +84,8 @@ func takeSnapshot(c *cobra.Command, client kubernetes.Interface, path string, qu
 	if err := file.keep(err); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	fmt.Fprintf(stderr, "%s, %s, %s, %s, %s, %s\n", some(count.Nodes, "node"), some(count.Budgets, "PodDisruptionBudget"),
-		some(count.Volumes, "PersistentVolume"), some(count.Claims, "PersistentVolumeClaim"), some(count.Jobs, "Job"), some(count.Pods, "pod"))
+	fmt.Fprintf(stderr, "%s, %s, %s, %s, %s, %s, %s\n", some(count.Nodes, "node"), some(count.Budgets, "PodDisruptionBudget"),
+		some(count.Volumes, "PersistentVolume"), some(count.Claims, "PersistentVolumeClaim"), some(count.Jobs, "Job"),
+		some(count.Sets, "StatefulSet"), some(count.Pods, "pod"))
 	return nil
 }

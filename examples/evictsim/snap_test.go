@@ -42,6 +42,8 @@ func apiServer(t *testing.T, asked func(*http.Request), refuse string) (kubeconf
 			list.Kind = "PersistentVolumeClaimList"
 		case "/apis/batch/v1/jobs":
 			list.TypeMeta = metav1.TypeMeta{Kind: "JobList", APIVersion: "batch/v1"}
+		case "/apis/apps/v1/statefulsets":
+			list.TypeMeta = metav1.TypeMeta{Kind: "StatefulSetList", APIVersion: "apps/v1"}
 		default:
 			list.TypeMeta = metav1.TypeMeta{Kind: "PodDisruptionBudgetList", APIVersion: "policy/v1"}
 		}
@@ -62,10 +64,10 @@ func TestSnapshotWritesWhatAScenarioReads(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cluster.json")
 	_, told, err := simulate(t, "snapshot", "--kubeconfig", kubeconfig, "--context", "test", file)
 	require.NoError(t, err)
-	require.Equal(t, "3 nodes, 0 PodDisruptionBudgets, 0 PersistentVolumes, 0 PersistentVolumeClaims, 0 Jobs, 0 pods\n", told)
+	require.Equal(t, "3 nodes, 0 PodDisruptionBudgets, 0 PersistentVolumes, 0 PersistentVolumeClaims, 0 Jobs, 0 StatefulSets, 0 pods\n", told)
 	require.Equal(t, []string{
 		"GET /api/v1/nodes", "GET /apis/policy/v1/poddisruptionbudgets", "GET /api/v1/persistentvolumes", "GET /api/v1/persistentvolumeclaims",
-		"GET /apis/batch/v1/jobs", "GET /api/v1/pods",
+		"GET /apis/batch/v1/jobs", "GET /apis/apps/v1/statefulsets", "GET /api/v1/pods",
 	}, paths)
 	story, _, err := simulate(t, "--scenario", scenarioFile(t, "cluster: {files: ["+file+"]}\nuntil: 1m\n"))
 	require.NoError(t, err)

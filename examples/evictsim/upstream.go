@@ -209,8 +209,9 @@ var engineTable = []struct{ title, figure string }{
 func (f *flags) bothEngines(ctx context.Context, in input, sets []scenariofile.Set, engines []engine, stdout, stderr io.Writer) error {
 	began := time.Now()
 	var jobs []*job
-	for _, e := range engines {
-		jobs = append(jobs, &job{input: in, sets: sets, engine: e})
+	seen := make([]parts, len(engines))
+	for i, e := range engines {
+		jobs = append(jobs, &job{input: in, sets: sets, engine: e, line: seen[i].line})
 	}
 	outcomes, err := f.playReported(ctx, jobs, stderr)
 	if err != nil {
@@ -224,6 +225,7 @@ func (f *flags) bothEngines(ctx context.Context, in input, sets []scenariofile.S
 		if last.Differences, err = jobs[len(jobs)-1].differences(ctx); err != nil {
 			return err
 		}
+		last.Differences.Rows = append(last.Differences.Rows, jobs[len(jobs)-1].engine.rows(seen)...)
 	}
 	switch {
 	case f.output == "json":

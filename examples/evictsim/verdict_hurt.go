@@ -118,6 +118,6 @@ func refused(r *simulation.Report) string {
 
 // quiet says that nothing at all happened to nodes and pods.
 func quiet(r *simulation.Report) bool {
-	return notLive(r) == "" && r.Evicted+r.Drains+r.Drained+r.Removed+r.PodsWithoutEndpoints+r.MostPending+r.MostTerminating+r.EvictionsRefused+r.LostEvictions+len(r.FailedJobs) == 0 &&
+	return notLive(r) == "" && r.Evicted+r.Drains+r.Drained+r.Removed+r.PodsWithoutEndpoints+r.MostPending+r.MostHeld+r.MostTerminating+r.EvictionsRefused+r.LostEvictions+len(r.FailedJobs) == 0 &&
 		r.PodHoursLost == 0 && r.PodHoursMissing == 0
 }

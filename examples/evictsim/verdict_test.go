@@ -50,7 +50,7 @@ func TestVerdict(t *testing.T) {
 				StuckDrains: []simulation.StuckDrain{{Node: "m", Ended: simulation.DrainForced, At: time.Hour}, {Node: "n", At: time.Hour, Ended: simulation.DrainUnfinished, Pods: 2, First: "shop/p", Why: "no"}},
 			},
 			"No node was lost: no pod was evicted. 91 nodes were drained: 868 pods had to leave. The roll has replaced 90 of 300 nodes, and still drains node n at the end. " +
-				"The drain of node n has not ended after 1h0m0s, with 2 pods left: pod shop/p: no (and 1 more drain got stuck, too). " +
+				"The drain of node n has not ended after 1h, with 2 pods left: pod shop/p: no (and 1 more drain got stuck, too). " +
 				"Disruption budgets refused to let 1 pod go, for up to 13h, until the end. 13 Jobs failed for good.",
 		},
 		"an outage of the API": {

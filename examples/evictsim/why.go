@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/scenariofile"
 )
@@ -48,7 +49,7 @@ func (j *job) differences(ctx context.Context) (*outcome.Differences, error) {
 
 // tellWhy prints the differences.
 func tellWhy(w io.Writer, d *outcome.Differences) {
-	fmt.Fprintln(w, "\nWhere the timelines differ, and why (DIFFERENCES.md; played without reschedule)")
+	fmt.Fprintln(w, "\nWhere the timelines differ, and why (DIFFERENCES.md; played without reschedule, guard and leader election, whose lines are counted apart)")
 	switch {
 	case d.Unknown != "":
 		fmt.Fprintf(w, "  unknown: %s\n", d.Unknown)
@@ -61,6 +62,41 @@ func tellWhy(w io.Writer, d *outcome.Differences) {
 	if d.Unexplained > 0 {
 		fmt.Fprintf(w, "  %s that no row explains; the first is: %s\n", some(d.Unexplained, "line"), d.First)
 	}
+}
+
+// The rows of DIFFERENCES.md about what the comparison of timelines leaves out: it is played without guard and leader election.
+const (
+	guardRow  = "an evictor that cannot see the cluster"
+	leaderRow = "the next leader has watched the nodes"
+)
+
+// parts counts what the guard and the leader election told in a play.
+type parts struct{ guard, election int }
+
+func (p *parts) line(l timeline.Line) error {
+	switch {
+	case l.Kind != timeline.KindEvent:
+	case strings.Contains(l.More, `"by":"guard"`):
+		p.guard++
+	case strings.Contains(l.More, `"by":"leader election"`):
+		p.election++
+	}
+	return nil
+}
+
+// rows are the reasons for differences that come from them.
+func (e *engine) rows(played []parts) (rows []outcome.Row) {
+	var all parts
+	for _, p := range played {
+		all.guard += p.guard
+		all.election += p.election
+	}
+	for _, r := range []outcome.Row{{Text: guardRow, Lines: all.guard}, {Text: leaderRow, Lines: all.election}} {
+		if r.Lines > 0 {
+			rows = append(rows, outcome.Row{Text: e.row(r.Text), Lines: r.Lines})
+		}
+	}
+	return rows
 }
 
 func (j *job) why(ctx context.Context) (a answer, err error) {

@@ -89,12 +89,17 @@ func play(out io.Writer) error {
 	m.run("search", "512Mi", 800*mi, 2*mi)
 	m.run("batch", "1Gi", 200*mi, 3*mi)
 
-	config, err := nodepressure.Settings{EvictionHard: map[string]string{"memory.available": "300Mi"}}.Config()
+	config, err := nodepressure.Settings{
+		EvictionHard:           map[string]string{"memory.available": "300Mi"},
+		EnforceNodeAllocatable: []string{}, // the machine does not measure its pods together
+	}.Config()
 	if err != nil {
 		return err
 	}
 	managing, said := nodepressure.DefaultManagerConfig(), ""
 	config.Clock, managing.Clock = clock, clock
+	// It also learns of a threshold that nothing measures.
+	managing.OnError = func(err error) { fmt.Fprintf(out, "%s error: %v\n", clock.Now().Format(time.TimeOnly), err) }
 	managing.OnDecision = func(d nodepressure.Decision) {
 		if now := fmt.Sprint(d.Conditions); now != said { // what a kubelet writes into the node's status
 			said = now

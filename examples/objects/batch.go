@@ -53,7 +53,7 @@ func (p *piece) parse(text []byte) {
 	case err != nil:
 		p.err, p.syntax = err, true
 	case object[0] != '{' && string(object) != "null":
-		p.err = errors.New("not an object")
+		p.err = errors.New("not an object, but plain text: kubectl get writes objects with -o yaml")
 	case string(object) == "null":
 		p.null = true
 	default:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1beta1 "k8s.io/api/policy/v1beta1"
@@ -84,6 +85,9 @@ func decode(w *wire) *decoded {
 	case w.Kind == "Job" && strings.HasPrefix(w.APIVersion, "batch/"):
 		o := &batchv1.Job{}
 		object, meta, spec, status = o, &o.ObjectMeta, &o.Spec, &o.Status
+	case w.Kind == "StatefulSet" && strings.HasPrefix(w.APIVersion, "apps/"):
+		o := &appsv1.StatefulSet{}
+		object, meta, spec = o, &o.ObjectMeta, &o.Spec
 	default:
 		return &decoded{}
 	}

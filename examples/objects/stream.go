@@ -22,10 +22,11 @@ func Stream(r io.Reader, name string, visit func(runtime.Object) error) error {
 	return err
 }
 
-// StreamCount calls visit for every node, pod, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim and Job in
-// r, in order, and counts the rest. Those without a namespace are in default. PodDisruptionBudgets of any version come
-// as policy/v1beta1, which every version of k8s.io/api has. visit may keep its objects. If the first character is a
-// brace, the text is JSON, otherwise YAML, in which StreamCount refuses anchors and aliases.
+// StreamCount calls visit for every node, pod, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim, Job and
+// StatefulSet (without its status) in r, in order, and counts the rest. Those without a namespace are in default.
+// PodDisruptionBudgets of any version come as policy/v1beta1, which every version of k8s.io/api has. visit may keep its
+// objects. If the first character is a brace, the text is JSON, otherwise YAML, in which StreamCount refuses anchors and
+// aliases.
 //
 // These are errors: text that is neither JSON nor YAML, an object larger than MaxObject, an object of these kinds that
 // does not decode or has no name, an object without a kind, a list without a kind (kubectl prints it last, so the file

@@ -1,6 +1,7 @@
 package scenariofile
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -87,11 +88,8 @@ func (a *Amount) of(figure string) (value float64, ok bool) {
 	return a.Time.Seconds(), strings.HasSuffix(figure, "Seconds")
 }
 
-// check returns all faults of an expectation by itself.
-func (e *Expectation) check(number int) (errs []error) {
-	fault := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("expect %d: "+format, append([]any{number}, args...)...))
-	}
+// check reports all faults of an expectation by itself.
+func (e *Expectation) check(report func(err error, path ...string)) {
 	given := 0
 	for _, name := range []string{e.Zone, e.Workload, e.Budget} {
 		if name != "" {
@@ -100,24 +98,31 @@ func (e *Expectation) check(number int) (errs []error) {
 	}
 	switch {
 	case given > 1:
-		fault("more than one of zone, workload and budget are set")
+		report(errors.New("more than one of zone, workload and budget are set"))
 	case e.Figure == "":
-		fault("figure is missing")
+		report(errors.New("figure is missing"))
 	default:
 		if names := e.names(); !slices.Contains(names, e.Figure) {
-			fault("figure %q is not one of %s: %s", e.Figure, e.whose(), strings.Join(names, ", "))
+			report(e.unknown(names), "figure")
 		}
 	}
 	least, most, times := e.bounds()
 	switch {
 	case !times && e.Figure != "":
-		fault("%s is not a time: write a number without a unit", e.Figure)
+		report(fmt.Errorf("%s is not a time: write a number without a unit", e.Figure))
 	case e.AtLeast == nil && e.AtMost == nil:
-		fault("neither atLeast nor atMost is set")
+		report(errors.New("neither atLeast nor atMost is set"))
 	case least > most:
-		fault("atLeast is more than atMost")
+		report(errors.New("atLeast is more than atMost"))
 	}
-	return errs
+}
+
+// unknown says which figures there are: those whose names are near, or all.
+func (e *Expectation) unknown(names []string) error {
+	if hint := Hint(e.Figure, slices.Values(names)); hint != "" {
+		return fmt.Errorf("%q is not one of %s%s", e.Figure, e.whose(), hint)
+	}
+	return fmt.Errorf("%q is not one of %s: %s", e.Figure, e.whose(), strings.Join(names, ", "))
 }
 
 // bounds returns both bounds in the unit of the figure; one that is not set is infinite. ok is false if one is a time and

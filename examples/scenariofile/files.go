@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,8 +22,8 @@ type Left struct {
 }
 
 // Simulation returns what a simulation plays. While it plays, it reads the files' nodes, pods, PodDisruptionBudgets,
-// PersistentVolumes, PersistentVolumeClaims and Jobs, each file once, and counts in left what it leaves out. If read is
-// not nil it is called with the number of bytes read. Reading ends with the context.
+// PersistentVolumes, PersistentVolumeClaims, Jobs and StatefulSets, each file once, and counts in left what it leaves
+// out. If read is not nil it is called with the number of bytes read. Reading ends with the context.
 func (s *Scenario) Simulation(ctx context.Context, read func(bytes int)) (played simulation.Scenario, left *Left) {
 	played, left = s.simulation(), &Left{}
 	if len(s.Cluster.Files) > 0 {
@@ -63,6 +64,8 @@ func (l *Left) read(ctx context.Context, files []string, read func(bytes int), a
 				}
 			case *batchv1.Job:
 				o.Spec.Parallelism = new(int32) // the files have the pods that it has
+			case *appsv1.StatefulSet:
+				o.Spec.Replicas = new(int32) // so here
 			}
 			return add(object)
 		})

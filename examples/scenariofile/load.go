@@ -2,12 +2,12 @@ package scenariofile
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -32,7 +32,7 @@ func Load(path string, sets ...Set) (*Scenario, error) {
 
 // Complete is Load for text from elsewhere. Errors begin with the name, and relative paths are relative to dir.
 func Complete(name string, data []byte, dir string, sets ...Set) (*Scenario, error) {
-	s, err := Parse(name, data, sets...)
+	s, root, err := parse(name, data, sets)
 	if err != nil {
 		return nil, err
 	}
@@ -44,19 +44,17 @@ func Complete(name string, data []byte, dir string, sets ...Set) (*Scenario, err
 	for i := range s.Cluster.Files {
 		resolve(&s.Cluster.Files[i])
 	}
-	errs := s.check()
-	for i, err := range errs {
-		errs[i] = fmt.Errorf("%s: %w", name, err)
-	}
+	c := checker{root: root}
+	c.check(s)
 	for i := range s.Availability {
 		driver := &s.Availability[i]
 		resolve(&driver.File)
 		if driver.Gap, driver.Alive, err = LoadTrace(driver.File); err != nil {
-			errs = append(errs, fmt.Errorf("%s: availability %d: %w", name, i+1, err))
+			c.add(err, "availability", strconv.Itoa(i+1), "file")
 		}
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	if len(c.faults) > 0 {
+		return nil, join(name, c.faults)
 	}
 	return s, nil
 }

@@ -132,18 +132,18 @@ func TestParse(t *testing.T) {
 		{"JSON", `{"until":"1m","events":[{"at":"0","restart":{}}]}`, ""},
 		{"no value", "config:\ncluster: ~\nevents:\nuntil: 1m\n", ""},
 		{"text without quotes", "events: [{at: 0, condition: {node: 1, type: Ready, status: False}}]\n", ""},
-		{"aliases", "x: &e {at: 1m, restart: {}}\n", `f: line 1: unknown field "x"`},
+		{"aliases", "x: &e {at: 1m, restart: {}}\n", `f:1: unknown field "x"`},
 		{"shared and merged events", "events:\n- &e {at: 1m, restart: {}}\n- *e\n- {<<: *e}\n- {<<: [*e]}\nuntil: 1m\n", ""},
-		{"unknown in what is merged", "events:\n- &e {at: 1m, restat: {}}\n- {<<: [*e]}\n", `f: line 2: unknown field "restat" (do you mean restart?)`},
+		{"unknown in what is merged", "events:\n- &e {at: 1m, restat: {}}\n- {<<: [*e]}\n", `f:2: event 1: unknown field "restat" (do you mean restart?)`},
 
 		{"empty", "", "f: the file is empty"},
 		{"comment", "# nothing\n", "f: the file is empty"},
-		{"null", "~\n", "f: line 1: a scenario must be a mapping"},
-		{"list", "\n- until: 1m\n", "f: line 2: a scenario must be a mapping"},
+		{"null", "~\n", "f:1: a scenario must be a mapping, such as until: 30m"},
+		{"list", "\n- until: 1m\n", "f:2: a scenario must be a mapping, such as until: 30m"},
 		{"two documents", "until: 1m\n---\nuntil: 2m\n", "f: the file has more than one document"},
-		{"broken second document", "until: 1m\n---\nuntil: [\n", "f: near line 3: did not find expected node content (the file ends there: is it cut off?)"},
-		{"edition", "until: 1m\nconfig: {}\nedition: 2\n", "f: line 3: edition: there is one format; drop this line"},
-		{"unknown field", "until: 1m\nconfg: {}\n", `f: line 2: unknown field "confg" (do you mean config?)`},
+		{"broken second document", "until: 1m\n---\nuntil: [\n", "f:3: near this line: did not find expected node content (the file ends there: is it cut off?)"},
+		{"edition", "until: 1m\nconfig: {}\nedition: 2\n", "f:3: edition: there is one format; drop this line"},
+		{"unknown field", "until: 1m\nconfg: {}\n", `f:2: unknown field "confg" (do you mean config?)`},
 		{"unknown fields everywhere", `config: {nodeMonitorPeriode: 5s}
 heartbeat:
   jitter: 1
@@ -160,15 +160,15 @@ events:
 availability:
 - {zone: a, trace: x}
 reschedule: {before: 1s}
-`, `f: line 1: unknown field "nodeMonitorPeriode" (do you mean nodeMonitorPeriod?)
-f: line 3: unknown field "jitter"
-f: line 5: unknown field "nodes"
-f: line 8: unknown field "size"
-f: line 11: unknown field "share"
-f: line 12: unknown field "reboot"
-f: line 13: unknown field "now"
-f: line 15: unknown field "trace"
-f: line 16: unknown field "before"`},
+`, `f:1: config: unknown field "nodeMonitorPeriode" (do you mean nodeMonitorPeriod?)
+f:3: heartbeat: unknown field "jitter"
+f:5: cluster: unknown field "nodes"
+f:8: cluster: zone 1: unknown field "size"
+f:11: event 1: fail: unknown field "share"
+f:12: event 2: unknown field "reboot"
+f:13: event 3: restart: unknown field "now"
+f:15: availability 1: unknown field "trace"
+f:16: reschedule: unknown field "before"`},
 		{"faults of selectors, fields and repeat", `events:
 - at: 1m
   fail:
@@ -186,44 +186,50 @@ f: line 16: unknown field "before"`},
   addPod:
     owner: me
     requests: [1]
-`, `f: line 4: selector "pool in gpu": unable to parse requirement: found 'gpu' expected: '('
-f: line 5: found ` + "`half`" + `, need a number
-f: line 6: the value of pool is not a string
-f: line 6: 1.5 is not a whole number
-f: line 7: unknown field "client" (do you mean clients?)
-f: line 10: "often" is not a duration such as 90s, 1m30s or 0
-f: line 12: unknown field "nod" (do you mean node?)
-f: line 13: "lots" is not a quantity such as 500m, 32Gi or 4
-f: line 13: -1 is negative
-f: line 13: pods has no value
-f: line 13: mapping key "a" already defined at line 13
-f: line 13: unknown field "pods" (do you mean pod?)
-f: line 16: owner "me" is neither none nor Kind/name
-f: line 17: found a list, need a mapping`},
-		{"field of another case", "Until: 1m\n", `f: line 1: unknown field "Until" (do you mean until?)`},
-		{"field twice", "until: 1m\nuntil: 2m\n", `f: line 2: mapping key "until" already defined at line 1`},
-		{"no durations", "until: soon\nheartbeat:\n  interval: 10\n", `f: line 1: "soon" is not a duration such as 90s, 1m30s or 0
-f: line 3: "10" is not a duration such as 90s, 1m30s or 0`},
+`, "f:4: event 1: fail: selector \"pool in gpu\": unable to parse requirement: found 'gpu' expected: '('\n" +
+			"f:5: event 1: fail: percent: found `half`, need a number\n" +
+			"f:6: event 2: fail: pool: found a list, need text\n" +
+			"f:6: event 2: fail: seed: 1.5 is not a whole number\n" +
+			"f:7: event 3: partition: unknown field \"client\" (do you mean clients?)\n" +
+			"f:10: event 4: repeat: every: \"often\" is not a duration such as 90s, 1m30s or 0\n" +
+			"f:12: event 4: repeat: event 1: drain: unknown field \"nod\" (do you mean node?)\n" +
+			"f:13: event 5: addNode: capacity: cpu: \"lots\" is not a quantity such as 500m, 32Gi or 4\n" +
+			"f:13: event 5: addNode: capacity: memory: -1 is negative\n" +
+			"f:13: event 5: addNode: capacity: pods has no value\n" +
+			"f:13: event 5: addNode: labels: mapping key \"a\" already defined at line 13\n" +
+			"f:13: event 5: addNode: unknown field \"pods\" (do you mean pod?)\n" +
+			"f:16: event 6: addPod: owner: \"me\" is neither none nor Kind/name\n" +
+			"f:17: event 6: addPod: requests: found a list, need a mapping"},
+		{"field of another case", "Until: 1m\n", `f:1: unknown field "Until" (do you mean until?)`},
+		{"field twice", "until: 1m\nuntil: 2m\n", `f:2: mapping key "until" already defined at line 1`},
+		{"no durations", "until: soon\nheartbeat:\n  interval: 10\n", `f:1: until: "soon" is not a duration such as 90s, 1m30s or 0
+f:3: heartbeat: interval: "10" is not a duration such as 90s, 1m30s or 0`},
 		{"other types", "config:\n  taintBasedEviction: maybe\n  nodeEvictionRate: fast\nevents:\n- at: 1m\n  fail: a\n- {at: [1m], fail: {count: 1.5, nodes: a}}\nuntil: x\n",
-			"f: line 2: found `maybe`, need true or false\n" +
-				"f: line 3: found `fast`, need a number\n" +
-				"f: line 6: found `a`, need a mapping\n" +
-				"f: line 7: 1.5 is not a whole number\n" +
-				"f: line 7: found a list, need a duration\n" +
-				"f: line 7: found `a`, need a list\n" +
-				`f: line 8: "x" is not a duration such as 90s, 1m30s or 0`},
+			"f:2: config: taintBasedEviction: found `maybe`, need true or false\n" +
+				"f:3: config: nodeEvictionRate: found `fast`, need a number\n" +
+				"f:6: event 1: fail: found `a`, need a mapping\n" +
+				"f:7: event 2: at: found a list, need a duration\n" +
+				"f:7: event 2: fail: count: 1.5 is not a whole number\n" +
+				"f:7: event 2: fail: nodes: found `a`, need a list\n" +
+				"f:8: until: \"x\" is not a duration such as 90s, 1m30s or 0"},
 		{"lists for what has one value", "cluster: {zones: [{name: a, nodes: [1], tolerationSeconds: [], pod: {owner: [x], requests: {cpu: {}}}}]}\nheartbeat: {spread: []}\nevents:\n- {at: 1m, fail: {seed: [1]}}\nexpect:\n- {figure: evicted, atMost: []}\n",
-			"f: line 1: found a list, need a whole number below 2^63\nf: line 1: found a list, need a whole number or none\n" +
-				"f: line 1: found a list, need an owner\nf: line 1: found a mapping, need a quantity\nf: line 2: found a list, need text\n" +
-				"f: line 4: found a list, need a whole number below 2^63\nf: line 6: found a list, need a number or a duration"},
-		{"endless alias", "events: &e [*e]\n", "f: line 1: found a list, need a mapping"},
-		{"another endless alias", "events: [&e {at: 1m, fail: {nodes: &n [*n]}}]\n", "f: line 1: found a list, need text"},
+			`f:1: cluster: zone 1: nodes: found a list, need a whole number below 2^63
+f:1: cluster: zone 1: tolerationSeconds: found a list, need a whole number or none
+f:1: cluster: zone 1: pod: owner: found a list, need an owner
+f:1: cluster: zone 1: pod: requests: cpu: found a mapping, need a quantity
+f:2: heartbeat: spread: found a list, need text
+f:4: event 1: fail: seed: found a list, need a whole number below 2^63
+f:6: expect 1: atMost: found a list, need a number or a duration`},
+		{"endless alias", "events: &e [*e]\n", "f:1: event 1: found a list, need a mapping"},
+		{"another endless alias", "events: [&e {at: 1m, fail: {nodes: &n [*n]}}]\n", "f:1: event 1: fail: node 1: found a list, need text"},
 		{"whole numbers", "cluster: {zones: [{name: a, nodes: 1e1, podsPerNode: 0x10, tolerationSeconds: 3.0}]}\n", ""},
 		{"no whole numbers", "cluster: {zones: [{name: a, nodes: .nan, podsPerNode: 1e40, tolerationSeconds: .5}]}\n",
-			"f: line 1: .nan is not a whole number\nf: line 1: .5 is not a whole number\nf: line 1: found `1e40`, need a whole number below 2^63"},
-		{"truncated flow", "until: 1m\nevents:\n- {at: 1m, fail: {zone", "f: near line 2: did not find expected ',' or '}' (the file ends there: is it cut off?)"},
-		{"truncated text", "until: 1m\nevents: [{at: \"1", "f: near line 2: found unexpected end of stream (the file ends there: is it cut off?)"},
-		{"tab", "config:\n\tnodeMonitorPeriod: 5s\nheartbeat:\n  interval: 1s\nuntil: 1m\n", "f: line 2, column 1: a tab; YAML allows only spaces for indentation"},
+			"f:1: cluster: zone 1: nodes: .nan is not a whole number\n" +
+				"f:1: cluster: zone 1: podsPerNode: found `1e40`, need a whole number below 2^63\n" +
+				"f:1: cluster: zone 1: tolerationSeconds: .5 is not a whole number"},
+		{"truncated flow", "until: 1m\nevents:\n- {at: 1m, fail: {zone", "f:2: near this line: did not find expected ',' or '}' (the file ends there: is it cut off?)"},
+		{"truncated text", "until: 1m\nevents: [{at: \"1", "f:2: near this line: found unexpected end of stream (the file ends there: is it cut off?)"},
+		{"tab", "config:\n\tnodeMonitorPeriod: 5s\nheartbeat:\n  interval: 1s\nuntil: 1m\n", "f:2: column 1: a tab; YAML allows only spaces for indentation"},
 		{"binary", "\x00\x01", "f: control characters are not allowed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -270,14 +276,14 @@ func TestLoadFaults(t *testing.T) {
 	_, err = scenariofile.Load(dir)
 	require.Error(t, err)
 	_, err = scenariofile.Load(write(t, dir, "bad.yaml", "x: 1"))
-	require.EqualError(t, err, filepath.Join(dir, "bad.yaml")+`: line 1: unknown field "x"`)
+	require.EqualError(t, err, filepath.Join(dir, "bad.yaml")+`:1: unknown field "x"`)
 
 	path := write(t, dir, "s.yaml", "availability: [{zone: a, file: none.json}, {zone: b, file: bad.json}]\nuntil: 1m\n")
 	write(t, dir, "bad.json", `{"data":[1]}`)
 	_, err = scenariofile.Load(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	require.ErrorContains(t, err, path+": availability 1: open "+filepath.Join(dir, "none.json"))
-	require.ErrorContains(t, err, path+": availability 2: "+filepath.Join(dir, "bad.json")+": gap_seconds 0 is not a positive number of seconds")
+	require.ErrorContains(t, err, path+":1: availability 1: file: open "+filepath.Join(dir, "none.json"))
+	require.ErrorContains(t, err, path+":1: availability 2: file: "+filepath.Join(dir, "bad.json")+": gap_seconds 0 is not a positive number of seconds")
 }
 
 func TestLoadTrace(t *testing.T) {

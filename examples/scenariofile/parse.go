@@ -25,6 +25,35 @@ import (
 // Parse reads a scenario from the text of a file. Errors begin with the name. It opens no other file: paths stay as
 // they are and traces are nil.
 func Parse(name string, data []byte, sets ...Set) (*Scenario, error) {
+	s, _, err := parse(name, data, sets)
+	return s, err
+}
+
+// parse returns also the document, as far as it was decoded.
+func parse(name string, data []byte, sets []Set) (*Scenario, *yaml.Node, error) {
+	root, err := documentOf(name, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, set := range sets {
+		if err := set.apply(root); err != nil {
+			return nil, nil, fmt.Errorf("%s: %s: %w", name, set.Path, err)
+		}
+	}
+	s := New()
+	w := walker{seen: make(map[visit]bool)}
+	w.walk(root, reflect.TypeFor[Scenario]())
+	if err := root.Decode(s); err != nil {
+		w.decodeError(err)
+	}
+	if len(w.faults) > 0 {
+		return nil, nil, join(name, w.faults)
+	}
+	return s, root, nil
+}
+
+// documentOf returns the mapping that a file has.
+func documentOf(name string, data []byte) (*yaml.Node, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("%s: the file is larger than %d MiB", name, MaxSize>>20)
 	}
@@ -47,23 +76,9 @@ func Parse(name string, data []byte, sets ...Set) (*Scenario, error) {
 	}
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("%s: line %d: a scenario must be a mapping", name, root.Line)
+		return nil, fmt.Errorf("%s: a scenario must be a mapping, such as until: 30m", at(name, root.Line))
 	}
-	for _, set := range sets {
-		if err := set.apply(root); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", name, set.Path, err)
-		}
-	}
-	s := New()
-	w := walker{seen: make(map[visit]bool)}
-	w.walk(root, reflect.TypeFor[Scenario]())
-	if err := root.Decode(s); err != nil {
-		w.decodeError(err)
-	}
-	if len(w.faults) > 0 {
-		return nil, w.join(name)
-	}
-	return s, nil
+	return root, nil
 }
 
 // walker finds faults that decoding cannot report with a line: unknown fields, and values that do not decode. It
@@ -71,11 +86,7 @@ func Parse(name string, data []byte, sets ...Set) (*Scenario, error) {
 type walker struct {
 	faults []fault
 	seen   map[visit]bool // aliases lead to a node more than once
-}
-
-type fault struct {
-	line int
-	text string
+	path   []string       // of the current node
 }
 
 type visit struct {
@@ -83,11 +94,20 @@ type visit struct {
 	as   reflect.Type
 }
 
+// add adds a fault of the current node.
 func (w *walker) add(line int, format string, args ...any) {
-	w.faults = append(w.faults, fault{line, fmt.Sprintf(format, args...)})
+	err := fmt.Errorf(format, args...)
+	if len(w.path) > 0 {
+		err = fmt.Errorf("%s: %w", place(w.path), err)
+	}
+	w.faults = append(w.faults, fault{line, err})
 }
 
-func (w *walker) walk(node *yaml.Node, as reflect.Type) {
+// walk looks at a node, to which a step may lead from the current one.
+func (w *walker) walk(node *yaml.Node, as reflect.Type, step ...string) {
+	before := w.path
+	w.path = append(before[:len(before):len(before)], step...)
+	defer func() { w.path = before }()
 	if w.seen[visit{node, as}] {
 		return
 	}
@@ -100,26 +120,42 @@ func (w *walker) walk(node *yaml.Node, as reflect.Type) {
 	case as.Kind() == reflect.Pointer:
 		w.walk(node, as.Elem())
 	case as.Kind() == reflect.Slice && node.Kind == yaml.SequenceNode:
-		for _, item := range node.Content {
+		for i, item := range node.Content {
 			if item.Tag == "!!null" || item.Alias != nil && item.Alias.Tag == "!!null" {
-				w.add(item.Line, "an item of a list is empty") // decoding would leave it out
+				w.add(item.Line, "item %d of the list is empty", i+1) // decoding would leave it out
 				continue
 			}
-			w.walk(item, as.Elem())
+			w.walk(item, as.Elem(), strconv.Itoa(i+1))
 		}
 	case as.Kind() == reflect.Struct && node.Kind == yaml.MappingNode:
 		w.fields(node, as)
 	case as.Kind() == reflect.Map && node.Kind == yaml.MappingNode:
 		w.entries(node, as)
-	case node.Kind == yaml.MappingNode:
+	case node.Tag != "!!null":
+		w.value(node, as)
+	}
+}
+
+// value checks what has no parts of its own, or should have none.
+func (w *walker) value(node *yaml.Node, as reflect.Type) {
+	faults := len(w.faults)
+	switch node.Kind {
+	case yaml.MappingNode:
 		node.Content = nil // neither a scalar nor a list; decoding reports it
-	case node.Kind == yaml.ScalarNode && node.Tag != "!!null":
+	case yaml.ScalarNode:
 		if err := scalarFault(node, as); err != nil {
-			w.add(node.Line, "%v", err)
-			*node = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null", Line: node.Line}
+			w.add(node.Line, "%w", err)
 		} else if as == reflect.TypeFor[time.Duration]() {
 			node.Tag = "!!str" // 0 decodes as a number else
 		}
+	}
+	if len(w.faults) == faults {
+		if err := node.Decode(reflect.New(as).Interface()); err != nil {
+			w.decodeError(err)
+		}
+	}
+	if len(w.faults) > faults {
+		*node = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null", Line: node.Line}
 	}
 }
 
@@ -180,7 +216,7 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 		}
 		switch field, ok := known[key.Value]; {
 		case key.Kind == yaml.ScalarNode && ok:
-			w.walk(value, field)
+			w.walk(value, field, key.Value)
 		case key.Value == "edition" && as == reflect.TypeFor[Scenario]():
 			w.add(key.Line, "edition: there is one format; drop this line")
 		case key.Tag == "!!merge":
@@ -188,7 +224,7 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 		case as == reflect.TypeFor[Config]() && gone[key.Value] != "":
 			w.add(key.Line, "%s is gone: %s", key.Value, gone[key.Value])
 		default:
-			w.add(key.Line, "unknown field %q%s", key.Value, meant(key.Value, known))
+			w.add(key.Line, "unknown field %q%s", key.Value, Hint(key.Value, maps.Keys(known)))
 		}
 	}
 	for _, name := range required[as] {
@@ -213,45 +249,6 @@ var gone = map[string]string{
 var required = map[reflect.Type][]string{
 	reflect.TypeFor[simulation.Event]():  {"at"},
 	reflect.TypeFor[simulation.Repeat](): {"every"},
-}
-
-// meant suggests a known field that differs little from what was written.
-func meant(written string, known map[string]reflect.Type) string {
-	best, least := "", max(1, len(written)/4)+1
-	for _, name := range slices.Sorted(maps.Keys(known)) {
-		if n := distance(strings.ToLower(written), strings.ToLower(name)); n < least {
-			best, least = name, n
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (do you mean %s?)", best)
-}
-
-// distance counts the letters that must be added, removed, replaced, or swapped with the next to make one text the other.
-func distance(a, b string) int {
-	var before []int // the row before last
-	last := make([]int, len(b)+1)
-	for k := range last {
-		last[k] = k
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for k := range len(b) {
-			change := last[k]
-			if a[i] != b[k] {
-				change++
-			}
-			row[k+1] = min(change, last[k+1]+1, row[k]+1)
-			if i > 0 && k > 0 && a[i] == b[k-1] && a[i-1] == b[k] {
-				row[k+1] = min(row[k+1], before[k-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
 }
 
 // fieldsOf collects the fields of a struct, including inlined ones.
@@ -285,7 +282,7 @@ func (w *walker) entries(node *yaml.Node, as reflect.Type) {
 		default:
 			first[key.Value] = key.Line
 			kept = append(kept, key, value)
-			w.walk(value, as.Elem())
+			w.walk(value, as.Elem(), key.Value)
 		}
 	}
 }
@@ -346,20 +343,6 @@ func plain(text string) string {
 	return "found " + found + ", need " + needed
 }
 
-// join returns all faults in the order of their lines.
-func (w *walker) join(name string) error {
-	slices.SortStableFunc(w.faults, func(a, b fault) int { return cmp.Compare(a.line, b.line) })
-	errs := make([]error, len(w.faults))
-	for i, f := range w.faults {
-		place := name
-		if f.line > 0 {
-			place = fmt.Sprintf("%s: line %d", name, f.line)
-		}
-		errs[i] = fmt.Errorf("%s: %s", place, f.text)
-	}
-	return errors.Join(errs...)
-}
-
 // syntaxError adds the file's name to an error of the YAML parser. The parser's lines may be those where the construct
 // begins, or one off. It also guesses whether the file was cut off.
 func syntaxError(name string, err error, data []byte) error {
@@ -368,11 +351,11 @@ func syntaxError(name string, err error, data []byte) error {
 		return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if line, column := objects.Tab(data); line > 0 && strings.Contains(match[2], "cannot start any token") {
-		return fmt.Errorf("%s: line %d, column %d: a tab; YAML allows only spaces for indentation", name, line, column)
+		return fmt.Errorf("%s:%d: column %d: a tab; YAML allows only spaces for indentation", name, line, column)
 	}
 	hint := ""
 	if line, _ := strconv.Atoi(match[1]); line >= bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")) {
 		hint = " (the file ends there: is it cut off?)"
 	}
-	return fmt.Errorf("%s: near line %s: %s%s", name, match[1], match[2], hint)
+	return fmt.Errorf("%s:%s: near this line: %s%s", name, match[1], match[2], hint)
 }

@@ -1,7 +1,6 @@
 package scenariofile
 
 import (
-	"fmt"
 	"reflect"
 	"time"
 
@@ -130,36 +129,4 @@ func (s *Scenario) simulation() simulation.Scenario {
 		played.Traces = append(played.Traces, trace)
 	}
 	return played
-}
-
-// check returns the faults that a simulation would not find, or would report under another name.
-func (s *Scenario) check() (errs []error) {
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	for _, of := range []struct {
-		name  string
-		value time.Duration
-	}{{"heartbeat: interval", s.Heartbeat.Interval}, {"heartbeat: statusInterval", s.Heartbeat.StatusInterval}} {
-		if of.value <= 0 {
-			fault("%s: %v is not positive", of.name, of.value)
-		}
-	}
-	if spread := s.Heartbeat.Spread; spread != SpreadEven && spread != SpreadNone {
-		fault("heartbeat: spread: %q is neither %s nor %s", spread, SpreadEven, SpreadNone)
-	}
-	if s.Reschedule != nil && s.Reschedule.After != nil && *s.Reschedule.After < 0 {
-		fault("reschedule: after: %v is negative", *s.Reschedule.After)
-	}
-	for i := range s.Availability {
-		a := &s.Availability[i]
-		if a.Zone == "" {
-			fault("availability %d: zone is missing", i+1)
-		}
-		if a.Scale != nil && *a.Scale <= 0 {
-			fault("availability %d: scale: %d is not positive", i+1, *a.Scale)
-		}
-	}
-	for i := range s.Expect {
-		errs = append(errs, s.Expect[i].check(i+1)...)
-	}
-	return errs
 }

@@ -68,7 +68,7 @@ func TestResolved(t *testing.T) {
 	require.Equal(t, filepath.Join(filepath.Dir(dir), "trace.json"), s.Availability[0].File)
 	require.Equal(t, 2*time.Minute, s.Until)
 	_, err = scenariofile.Resolved("f", []byte("{"), dir)
-	require.ErrorContains(t, err, "f: near line 1")
+	require.ErrorContains(t, err, "f:1: near this line")
 }
 
 // Pods come in the order of the files, whether or not their nodes come before them. Each file is read once.
@@ -160,4 +160,34 @@ items:
 	require.Equal(t, 0, drained(""))
 	require.Equal(t, 0, drained("unhealthyPodEvictionPolicy: IfHealthyBudget, "))
 	require.Equal(t, 1, drained("unhealthyPodEvictionPolicy: AlwaysAllow, "), "the one that is not Ready")
+}
+
+// The object of a StatefulSet says which of its pods wait for others. Its missing pods are not made, as those of Jobs are not.
+func TestSetsOfFilesSayWhichPodsWait(t *testing.T) {
+	for spec, want := range map[string][]int{ // pods that came back, and that are held
+		"":                                {0, 1},
+		"podManagementPolicy: Parallel, ": {1, 0},
+		"ordinals: {start: 1}, ":          {1, 0},
+	} {
+		path := filepath.Join(t.TempDir(), "objects.yaml")
+		owner := `ownerReferences: [{kind: StatefulSet, name: web, controller: true}]`
+		require.NoError(t, os.WriteFile(path, []byte(`kind: List
+apiVersion: v1
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: a}, status: {conditions: [{type: Ready, status: Unknown}]}}
+- {apiVersion: v1, kind: Node, metadata: {name: b}}
+- {apiVersion: v1, kind: Node, metadata: {name: c}}
+- {apiVersion: v1, kind: Pod, metadata: {name: web-0, deletionTimestamp: "2000-01-01T00:00:00Z", `+owner+`}, spec: {nodeName: a}}
+- {apiVersion: v1, kind: Pod, metadata: {name: web-2, `+owner+`}, spec: {nodeName: b}}
+- {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web}, spec: {`+spec+`replicas: 5}}
+`), 0o600))
+		s, err := scenariofile.Parse("f", []byte("events: [{at: 1m, drain: {node: b}}]\nreschedule: {after: 10s}\nuntil: 5m\n"))
+		require.NoError(t, err)
+		s.Cluster.Files = []string{path}
+		played, left := s.Simulation(context.Background(), nil)
+		report, err := simulation.Play(context.Background(), played)
+		require.NoError(t, err)
+		require.Empty(t, left.Kinds)
+		require.Equal(t, want, []int{report.ReturnedPods, report.HeldByOrder}, spec)
+	}
 }

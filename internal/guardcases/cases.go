@@ -54,7 +54,8 @@ func blind(from time.Duration) Told {
 	return Told{From: from + silence - interval, To: from + silence + look}
 }
 
-// back is told when the API is back: client-go retries within 60 s, jitter included. The simulation does so at once.
+// back is told when the API is back: while the API answers with errors, client-go retries within 60 s, jitter included.
+// The simulation does so at once, as clientgo does while nobody answers.
 func back(from time.Duration) Told {
 	return Told{Well: true, From: from, To: from + time.Minute + look}
 }
@@ -63,8 +64,9 @@ func back(from time.Duration) Told {
 func well(from time.Duration) Told { return Told{Well: true, From: from, To: from + silence} }
 
 const (
-	begins = 61 * time.Second
-	ends   = 181 * time.Second
+	begins  = 61 * time.Second
+	reading = 95 * time.Second
+	ends    = 181 * time.Second
 )
 
 // Cases returns the table.
@@ -91,6 +93,11 @@ func Cases() []Case {
 			Changes: []Change{{begins, Slow}, {begins, NoRenewals}, {ends, Fast}, {ends, Renewals}}},
 		{Name: "a watch that stands still on a slow API", Latency: 8 * time.Second,
 			Changes: []Change{{begins, Slow}, {begins, Blind}, {ends, Fast}, {ends, Seeing}}, Told: []Told{slow, well(ends)}},
+		{Name: "a watch that goes on between two looks", Latency: 8 * time.Second,
+			Changes: []Change{{begins, Slow}, {begins, Blind}, {begins + 25*time.Second, Seeing}, {ends, Fast}}},
+		{Name: "the API goes down while leases are read", Latency: time.Second,
+			Changes: []Change{{begins, Slow}, {begins, NoRenewals}, {reading, Down}, {ends, Fast}, {ends, Up}, {ends, Renewals}},
+			Told:    []Told{{From: reading, To: reading + look + 2*time.Second}, back(ends)}},
 	}
 }
 

@@ -104,7 +104,7 @@ func (t *Table[K, V, L]) end(s *Slot[K, V, L], e Ending, now int64) {
 		t.become(s, Finished)
 		return
 	case e.Kind > Done:
-		s.Due = steady.Add(now, e.After)
+		s.Due = steady.Add(now, min(e.After, far))
 		s.tried.newer = nil
 		if e.Kind != Blocked {
 			s.tried.attempts++

@@ -2,6 +2,7 @@ package slots
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/evictkit/evictkit/internal/due"
@@ -95,8 +96,8 @@ type wish[V any] struct {
 }
 
 // take takes what the entry asks for, if its policy says so; at is its due time.
-func (w *wish[V]) take(value V, at int64, named, exempt bool, policy Duplicate) {
-	if policy.keeps(w.due, at) {
+func (w *wish[V]) take(value V, now, at int64, named, exempt bool, policy Duplicate) {
+	if policy.keeps(w.due, at, now) {
 		return
 	}
 	w.value, w.exempt, w.valued = value, exempt, true
@@ -150,9 +151,13 @@ func (s *Slot[K, V, L]) replace(value V, due int64, named, exempt bool) {
 	}
 }
 
+// far is half of the longest Duration, 146 years. What was asked for longer ago than that is equally early, and no try puts
+// anything off for longer. So where a Copy's PutOff saturates, it is still clear which of two entries asked first.
+const far = math.MaxInt64 / 2
+
 // keeps reports whether the policy keeps an item that was asked for at one time when it is added again for another, due.
-func (d Duplicate) keeps(asked, due int64) bool {
-	return d == KeepFirst || d == KeepEarliest && due >= asked
+func (d Duplicate) keeps(asked, due, now int64) bool {
+	return d == KeepFirst || d == KeepEarliest && max(due, now-far) >= asked
 }
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }

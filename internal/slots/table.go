@@ -115,7 +115,7 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 			t.meanwhile(s, e, now, at)
 		}
 	case Waiting:
-		if !e.OnDuplicate.keeps(s.Asked(), at) {
+		if !e.OnDuplicate.keeps(s.Asked(), at, now) {
 			t.owner.Unqueue(s)
 			s.replace(e.Value, at, !e.Due.IsZero() || e.OnDuplicate == KeepEarliest, e.Exempt)
 			t.queue(s)
@@ -128,12 +128,12 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 func (t *Table[K, V, L]) meanwhile(s *Slot[K, V, L], e *Entry[K, V], now, at int64) {
 	n, named := s.tried.newer, !e.Due.IsZero()
 	if n != nil {
-		n.fresh.take(e.Value, at, named, e.Exempt, e.OnDuplicate)
+		n.fresh.take(e.Value, now, at, named, e.Exempt, e.OnDuplicate)
 	} else {
 		n = &newer[V]{fresh: wish[V]{value: e.Value, exempt: e.Exempt, due: at}, again: wish[V]{due: s.tried.asked}, added: now, seq: t.next()}
 		s.tried.newer = n
 	}
-	n.again.take(e.Value, at, named, e.Exempt, e.OnDuplicate)
+	n.again.take(e.Value, now, at, named, e.Exempt, e.OnDuplicate)
 }
 
 // next numbers what is taken in.

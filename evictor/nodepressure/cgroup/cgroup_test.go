@@ -81,6 +81,9 @@ func TestSignals(t *testing.T) {
 		{"NoProcessesAllowed", files{"cgroup/pids.current": "2", "cgroup/pids.max": "0"}, map[nodepressure.Signal]nodepressure.Sample{
 			nodepressure.MemoryAvailable: {Available: 1500 * 1024, Capacity: machine}, nodepressure.PIDAvailable: {Available: -2, Capacity: 0},
 		}},
+		{"AllocatableWithoutALimit", files{"cgroup/kubepods.slice/memory.max": "max"}.uses("kubepods.slice", 600_000, 100_000), map[nodepressure.Signal]nodepressure.Sample{
+			nodepressure.MemoryAvailable: {Available: 1500 * 1024, Capacity: machine},
+		}},
 		{"Allocatable", files{"cgroup/kubepods.slice/memory.max": "2000000"}.uses("kubepods.slice", 600_000, 100_000), map[nodepressure.Signal]nodepressure.Sample{
 			nodepressure.MemoryAvailable: {Available: 1500 * 1024, Capacity: machine}, nodepressure.AllocatableMemoryAvailable: {Available: 1_500_000, Capacity: 2_000_000},
 		}},

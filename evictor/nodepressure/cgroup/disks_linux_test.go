@@ -37,6 +37,16 @@ func TestDisks(t *testing.T) {
 	require.Equal(t, nodepressure.SingleFs, layout)
 }
 
+// TestEachFileSystemIsMeasured: that of writable layers, too, if it is not that of the images.
+func TestEachFileSystemIsMeasured(t *testing.T) {
+	n := node(t, files{})
+	n.NodeFs, n.ImageFs, n.ContainerFs = n.Dir, "/proc", n.Dir
+	signals, err := n.Signals()
+	require.NoError(t, err)
+	require.Zero(t, signals[nodepressure.ImageFsAvailable].Capacity)
+	require.Equal(t, signals[nodepressure.NodeFsAvailable].Capacity, signals[nodepressure.ContainerFsAvailable].Capacity)
+}
+
 // A file system without inodes, such as /proc, has no sample of them.
 func TestFileSystemWithoutInodes(t *testing.T) {
 	n := node(t, files{})

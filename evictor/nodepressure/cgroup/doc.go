@@ -16,13 +16,38 @@
 //
 // # What is measured
 //
-// A Node measures memory as the kubelet does. Used is memory.current without the inactive_file of memory.stat, which
-// the kernel could drop at once. The capacity is memory.max, or the machine's memory if that is less or there is no
-// maximum. The root cgroup has no memory.current; there, anon plus file of its memory.stat take its place or, without a
-// memory.stat, /proc/meminfo. What the machine reserves as huge pages is not available. For process IDs, the limit of
-// the machine is the smaller of pid_max and threads-max, and its tasks are in /proc/loadavg; a cgroup below the root
-// also has pids.current and pids.max. The one with less left counts. A Node measures a file system if it names a
-// directory on it.
+// A kubelet, and so package summary, takes what the middle column says. A Node takes what the right one says.
+//
+//	signal                       a kubelet                              a Node
+//	memory.available             MemTotal - huge pages - used, of the   the same; below the root, memory.max
+//	                             root cgroup, at least 0; the huge      - used if memory.max is less than
+//	                             pages are those in its Node object     MemTotal - huge pages
+//	allocatableMemory.available  memory.max - used, of the cgroup of    the same
+//	                             all pods; no sample without a limit
+//	nodefs.available,            the file system of its root            that of NodeFs
+//	nodefs.inodesFree            directory
+//	imagefs.available,           the runtime's first file system of     that of ImageFs
+//	imagefs.inodesFree           images
+//	containerfs.available,       with CRI-O the runtime's first of      that of ContainerFs
+//	containerfs.inodesFree       writable layers, else imagefs
+//	pid.available                the smaller of pid_max and             the same; below the root, pids.max -
+//	                             threads-max - the tasks in loadavg     pids.current if that is less
+//
+// Used is memory.current without the inactive_file of memory.stat, which the kernel could drop at once. The root cgroup
+// has no memory.current; there, anon plus file of its memory.stat take its place or, without a memory.stat, a Node
+// takes /proc/meminfo. No cgroup counts huge pages as used, so allocatableMemory.available has them as available.
+//
+// What one of them does not see:
+//
+//   - memory.available: summary does not see the limit of a cgroup that the kubelet itself is in, nor huge pages that
+//     were reserved after it started.
+//   - allocatableMemory.available: cgroup sees no pods outside kubepods and kubepods.slice in Dir, where a kubelet with
+//     another root cgroup keeps them.
+//   - nodefs: cgroup sees only the file system of the directory you name, and does not know the kubelet's own.
+//   - imagefs: summary does not see a runtime's second file system of images, and cgroup does not know the runtime's.
+//   - containerfs: summary does not see a file system of writable layers alone, except with CRI-O.
+//   - pid.available: summary does not see the limit of a cgroup, and cgroup does not see the machine's tasks if Proc
+//     has no loadavg.
 //
 // Pods are the cgroups that a kubelet makes for them, under kubepods or kubepods.slice. If there is neither, every
 // cgroup right below the directory counts as a pod. A pod's memory request is its memory.min or, if that is 0 and the

@@ -26,6 +26,7 @@ func TestHugePagesAreNotAvailable(t *testing.T) {
 	}{
 		{"Root", files{"proc/meminfo": reserved, "cgroup/memory.stat": stat}, nodepressure.Sample{Available: gi, Capacity: 40 * gi}},
 		{"RootByMeminfo", files{"proc/meminfo": reserved}, nodepressure.Sample{Available: gi + gi/2, Capacity: 40 * gi}},
+		{"RootWithoutAnyLeft", files{"proc/meminfo": reserved, "cgroup/memory.stat": fmt.Sprintf("anon %d\nfile %d\ninactive_file 0\n", 40*gi, gi)}, nodepressure.Sample{Capacity: 41 * gi}},
 		{"NoneReserved", files{"proc/meminfo": meminfo("Hugetlb: 0 kB\n"), "cgroup/memory.stat": stat}, nodepressure.Sample{Available: 25 * gi, Capacity: 64 * gi}},
 		{"Group", files{"proc/meminfo": reserved, "cgroup/memory.max": "max"}.uses(".", int(30*gi), 0), nodepressure.Sample{Available: 10 * gi, Capacity: 40 * gi}},
 		{"SmallGroup", files{"proc/meminfo": reserved, "cgroup/memory.max": fmt.Sprint(32 * gi)}.uses(".", int(30*gi), 0), nodepressure.Sample{Available: 2 * gi, Capacity: 32 * gi}},
@@ -36,7 +37,12 @@ func TestHugePagesAreNotAvailable(t *testing.T) {
 			require.Equal(t, tc.want, got[nodepressure.MemoryAvailable])
 		})
 	}
-	_, err := node(t, files{"proc/meminfo": meminfo("Hugetlb: many kB\n")}).Signals()
+	// What all pods may use is what their limit says.
+	pods := files{"proc/meminfo": reserved, "cgroup/kubepods/memory.max": fmt.Sprint(60 * gi)}.uses("kubepods", int(30*gi), 0)
+	got, err := node(t, pods).Signals()
+	require.NoError(t, err)
+	require.Equal(t, nodepressure.Sample{Available: 30 * gi, Capacity: 60 * gi}, got[nodepressure.AllocatableMemoryAvailable])
+	_, err = node(t, files{"proc/meminfo": meminfo("Hugetlb: many kB\n")}).Signals()
 	require.ErrorContains(t, err, `meminfo: Hugetlb: "many" is not a number`)
 }
 

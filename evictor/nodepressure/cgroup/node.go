@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
@@ -73,8 +74,8 @@ func (n Node) Root() (bool, error) {
 	return false, err
 }
 
-// Signals measures the node: its memory, the memory of all pods together if a kubelet keeps them in a cgroup, process
-// IDs if they are counted, and file systems if NodeFs is set. The result has only what was measured. An error names the
+// Signals measures the node: its memory, the memory of all pods together if a kubelet keeps them in a cgroup with a
+// limit, process IDs if they are counted, and file systems if NodeFs is set. The result has only what was measured. An error names the
 // file or directory that could not be read.
 func (n Node) Signals() (map[nodepressure.Signal]nodepressure.Sample, error) {
 	memory, err := n.memory()
@@ -82,16 +83,8 @@ func (n Node) Signals() (map[nodepressure.Signal]nodepressure.Sample, error) {
 		return nil, err
 	}
 	signals := map[nodepressure.Signal]nodepressure.Sample{nodepressure.MemoryAvailable: memory}
-	if dir, ok := n.kubepods(); ok {
-		used, err := workingSet(dir)
-		if err != nil {
-			return nil, err
-		}
-		limit, err := optional(filepath.Join(dir, "memory.max"))
-		if err != nil {
-			return nil, err
-		}
-		signals[nodepressure.AllocatableMemoryAvailable] = of(used, limit, memory.Capacity)
+	if err := n.allocatable(signals); err != nil {
+		return nil, err
 	}
 	pids, counted, err := n.pids()
 	if err != nil {
@@ -111,8 +104,27 @@ func of(used, limit, capacity int64) nodepressure.Sample {
 	return nodepressure.Sample{Available: limit - used, Capacity: limit}
 }
 
+// allocatable adds the memory of all pods together. Like the kubelet it measures none without a limit, and takes the
+// limit as it is: huge pages are part of it.
+func (n Node) allocatable(signals map[nodepressure.Signal]nodepressure.Sample) error {
+	dir, ok := n.kubepods()
+	if !ok {
+		return nil
+	}
+	used, err := workingSet(dir)
+	if err != nil {
+		return err
+	}
+	limit, err := optional(filepath.Join(dir, "memory.max"))
+	if err != nil || limit == unlimited {
+		return err
+	}
+	signals[nodepressure.AllocatableMemoryAvailable] = nodepressure.MemorySample(limit-used, used, time.Time{})
+	return nil
+}
+
 func (n Node) memory() (nodepressure.Sample, error) {
-	total, err := n.ordinary()
+	total, huge, err := n.machine()
 	if err != nil {
 		return nodepressure.Sample{}, err
 	}
@@ -121,29 +133,29 @@ func (n Node) memory() (nodepressure.Sample, error) {
 		return nodepressure.Sample{}, err
 	}
 	if root {
-		used, err := n.rootWorkingSet(total)
-		return of(used, unlimited, total), err
+		used, err := n.rootWorkingSet(total - huge)
+		return nodepressure.MemorySample(max(total-huge-used, 0), used, time.Time{}), err
 	}
 	used, err := workingSet(n.Dir)
 	if err != nil {
 		return nodepressure.Sample{}, err
 	}
 	limit, err := number(filepath.Join(n.Dir, "memory.max"))
-	return of(used, limit, total), err
+	return of(used, limit, max(total-huge, 0)), err
 }
 
-// ordinary returns the machine's memory without what is reserved as huge pages. No cgroup counts huge pages as memory
-// used, whether or not anybody uses them, and ordinary memory cannot be taken from them.
-func (n Node) ordinary() (int64, error) {
-	total, err := entry(n.proc("meminfo"), "MemTotal")
+// machine returns the machine's memory, and how much of it is reserved as huge pages. No cgroup counts huge pages as
+// memory used, whether or not anybody uses them, and ordinary memory cannot be taken from them.
+func (n Node) machine() (total, huge int64, err error) {
+	total, err = entry(n.proc("meminfo"), "MemTotal")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	huge, err := entry(n.proc("meminfo"), "Hugetlb") // of all sizes
+	huge, err = entry(n.proc("meminfo"), "Hugetlb") // of all sizes
 	if errors.Is(err, errNoEntry) {
-		return total, nil // a kernel without huge pages
+		return total, 0, nil // a kernel without huge pages
 	}
-	return max(total-huge, 0), err
+	return total, huge, err
 }
 
 // rootWorkingSet is what the kubelet computes from the memory.stat of the root cgroup, which has no memory.current.

@@ -10,7 +10,8 @@
 //	stats, err := summary.Stats(body, pods) // pods: those bound to the node that have not ended
 //	decision := machine.Observe(stats)
 //
-// A signal that is missing in the summary is missing in the sample, and its thresholds are never met. With
+// The documentation of package cgroup says from where a kubelet takes each signal, and what it does not see. A signal
+// that is missing in the summary is missing in the sample, and its thresholds are never met. With
 // only_cpu_and_memory=true, file systems and process IDs are missing. Nor does a summary say which of its file systems
 // are the same: see nodepressure.Config.Layout.
 //

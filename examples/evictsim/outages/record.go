@@ -129,12 +129,9 @@ func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string,
 }
 
 // reports is the time between a node's status reports. Rare ones save time and change no outcome: leases tell the same, and a node
-// that is back reports at once. But a real kubelet reports within seconds, too, once the API is back and shows a wrong status.
+// that is back reports at once.
 func (r Record) reports() time.Duration {
-	switch {
-	case r.Alarm != nil:
-		return 20 * time.Second
-	case r.Half > 0:
+	if r.Half > 0 {
 		return day
 	}
 	return 5 * time.Minute

@@ -69,6 +69,7 @@ type Series struct {
 	Without     []int     `json:"without"`
 	Marked      []int     `json:"marked"` // not Ready by the controller
 	Pending     []int     `json:"pending"`
+	Held        []int     `json:"held"` // pods of StatefulSets that are not created yet
 	Terminating []int     `json:"terminating"`
 	Evicted     []int     `json:"evicted"`
 	Tainted     []int     `json:"tainted"`

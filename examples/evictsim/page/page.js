@@ -211,6 +211,7 @@ function pods(s) {
   counted($("pods"), s, {label: "Pods without a live node", height: 190, y: {incrs: whole}, unit: "", none: "Every pod had a live node and its endpoints all the time.", all: [
     {label: "without a live node", values: s.without, style: stroke("b", [], {area: true}), idle: "no pod was without a live node"},
     {label: "Pending", values: s.pending, style: stroke("a", [10, 4]), idle: "no pod was Pending"},
+    {label: "held until a lower ordinal is Ready", values: s.held, style: stroke("a", [2, 4]), peak: true},
     {label: "stuck terminating", values: s.terminating, style: stroke("c", [2, 4], {width: 2.5}), idle: "no pod was stuck terminating"},
     {label: "marked not Ready, so without endpoints", values: s.marked, style: stroke("ink", [12, 4, 2, 4]), idle: "no pod was marked not Ready", peak: true}]});
 }
@@ -394,11 +395,11 @@ $("who").onchange = e => tell(e.target.value.trim());
 
 // told are the figures: name, title, and whether fewer is better.
 const told = [["evicted", "pods evicted"], ["needlessEvictions", "needless: node back in 10m", true], ["lostEvictions", "overdue, never evicted", true], ["podHoursLost", "pod-hours lost", true], ["podHoursMissing", "pod-hours missing", true],
-  ["firstEvictionSeconds", "first eviction"], ["lastEvictionSeconds", "last eviction"], ["evictionDelayMedianSeconds", "median delay"], ["taintedNodes", "nodes tainted"], ["mostPending", "most Pending", true],
+  ["firstEvictionSeconds", "first eviction"], ["lastEvictionSeconds", "last eviction"], ["evictionDelayMedianSeconds", "median delay"], ["taintedNodes", "nodes tainted"], ["mostPending", "most Pending", true], ["mostHeld", "most held by a lower ordinal", true],
   ["mostTerminating", "most stuck terminating", true], ["workloadsBelowHalf", "workloads below half", true], ["longestBelowHalfSeconds", "longest below half", true], ["budgetsBroken", "budgets not kept", true],
   ["podsWithoutEndpoints", "pods without endpoints", true], ["longestWithoutEndpointsSeconds", "longest without", true], ["evictionsRefused", "refused by budgets"], ["drained", "pods drained"],
   ["drainsForced", "drains forced", true], ["drainsGivenUp", "drains given up", true], ["drainsUnfinished", "drains unfinished", true], ["rollsUnfinished", "rolls unfinished", true]];
-const rare = new Set(["evictionsRefused", "drained", "drainsForced", "drainsGivenUp", "drainsUnfinished", "rollsUnfinished"]); // shown only if there are any
+const rare = new Set(["mostHeld", "evictionsRefused", "drained", "drainsForced", "drainsGivenUp", "drainsUnfinished", "rollsUnfinished"]); // shown only if there are any
 const figure = (r, key) => !key.endsWith("Seconds") ? number(r.figures[key]) : r.figures.evicted || !key.includes("viction") ? span(r.figures[key]) : "none";
 const pairs = (dl, list) => dl.replaceChildren(...list.map(([title, value, id]) => { const d = make("div"); d.append(make("dt", title), make("dd", value, id ? {id} : {})); return d; }));
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -64,7 +65,12 @@ func cluster() (all []runtime.Object) {
 	for i := range 64 {
 		all = append(all, pod(i))
 	}
-	return append(all, volumes()...)
+	set := &appsv1.StatefulSet{ObjectMeta: described(metav1.ObjectMeta{Namespace: "default", Name: "owner-1"})}
+	set.Spec = appsv1.StatefulSetSpec{
+		Replicas: new(int32), PodManagementPolicy: appsv1.ParallelPodManagement, Ordinals: &appsv1.StatefulSetOrdinals{Start: 4},
+		Template: v1.PodTemplateSpec{Spec: v1.PodSpec{Hostname: secret}},
+	}
+	return append(append(all, set), volumes()...)
 }
 
 // volumes returns the volume of the pod with a claim, and the Jobs of the pods that have one.

@@ -1,5 +1,5 @@
 // Package snapshot writes a live cluster as a file that scenarios read (cluster.files): nodes, PodDisruptionBudgets,
-// PersistentVolumes, PersistentVolumeClaims, Jobs and pods, as one List in JSON, one object per line.
+// PersistentVolumes, PersistentVolumeClaims, Jobs, StatefulSets and pods, as one List in JSON, one object per line.
 //
 //	API server --> pages of a list --> fields that scenarios know (keep.go) --> one line an object
 //

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -90,6 +91,14 @@ func job(j *batchv1.Job) *batchv1.Job {
 		kept.Status.Conditions = append(kept.Status.Conditions, batchv1.JobCondition{Type: c.Type, Status: c.Status})
 	}
 	return kept
+}
+
+// set keeps what a StatefulSet says about its ordinals.
+func set(s *appsv1.StatefulSet) *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: meta(&s.ObjectMeta),
+		Spec: appsv1.StatefulSetSpec{PodManagementPolicy: s.Spec.PodManagementPolicy, Ordinals: s.Spec.Ordinals},
+	}
 }
 
 func pod(p *v1.Pod) *v1.Pod {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -23,14 +24,14 @@ import (
 var ClusterRole string
 
 // Count is how many objects were written.
-type Count struct{ Nodes, Budgets, Volumes, Claims, Jobs, Pods int }
+type Count struct{ Nodes, Budgets, Volumes, Claims, Jobs, Sets, Pods int }
 
 // PageSize is how many objects are listed at once.
 const PageSize = 500
 
-// Write lists the cluster's nodes, PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims, Jobs and pods, in this
-// order, and writes what scenarios read of them. The cluster may change between the lists: Write also writes a pod
-// on a node that was added meanwhile, and readers count it as bound to no node.
+// Write lists the cluster's nodes, PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims, Jobs, StatefulSets and
+// pods, in this order, and writes what scenarios read of them. The cluster may change between the lists: Write also writes
+// a pod on a node that was added meanwhile, and readers count it as bound to no node.
 func Write(ctx context.Context, client kubernetes.Interface, w io.Writer) (count Count, err error) {
 	f := file{w: bufio.NewWriter(w)}
 	f.text(`{"apiVersion":"v1","kind":"List","items":[`)
@@ -54,6 +55,9 @@ func Write(ctx context.Context, client kubernetes.Interface, w io.Writer) (count
 		},
 		func() error {
 			return pages(ctx, "jobs", client.BatchV1().Jobs("").List, func(l *batchv1.JobList) { objects(&f, l.Items, job, &count.Jobs) })
+		},
+		func() error {
+			return pages(ctx, "statefulsets", client.AppsV1().StatefulSets("").List, func(l *appsv1.StatefulSetList) { objects(&f, l.Items, set, &count.Sets) })
 		},
 		func() error {
 			return pages(ctx, "pods", core.Pods("").List, func(l *v1.PodList) { objects(&f, l.Items, pod, &count.Pods) })

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -119,6 +120,8 @@ func TestASnapshotIsTheCluster(t *testing.T) {
 			count.Claims++
 		case *batchv1.Job:
 			count.Jobs++
+		case *appsv1.StatefulSet:
+			count.Sets++
 		}
 		direct.Objects = append(direct.Objects, o)
 	}
@@ -157,12 +160,15 @@ type budgetSpec struct {
 // sameObjects compares what any scenario could depend on.
 func sameObjects(t *testing.T, all []runtime.Object, text io.Reader) {
 	pods, nodes, budgets := map[string]*v1.Pod{}, map[string]*v1.Node{}, map[string]budgetSpec{}
+	sets := map[string]appsv1.StatefulSetSpec{}
 	require.NoError(t, objects.Stream(text, "f", func(o runtime.Object) error {
 		switch o := o.(type) {
 		case *v1.Pod:
 			pods[o.Name] = o
 		case *v1.Node:
 			nodes[o.Name] = o
+		case *appsv1.StatefulSet:
+			sets[o.Name] = o.Spec
 		case *policyv1beta1.PodDisruptionBudget:
 			budgets[o.Name] = budgetSpec{o.Spec.MinAvailable, o.Spec.MaxUnavailable, o.Spec.Selector, fmt.Sprint(ptr.Deref(o.Spec.UnhealthyPodEvictionPolicy, ""))}
 		}
@@ -179,6 +185,8 @@ func sameObjects(t *testing.T, all []runtime.Object, text io.Reader) {
 			equal(o.Labels, got.Labels, o.Name)
 			equal(o.Spec.Taints, got.Spec.Taints, o.Name)
 			equal(o.CreationTimestamp, got.CreationTimestamp, o.Name)
+		case *appsv1.StatefulSet:
+			require.Equal(t, appsv1.StatefulSetSpec{PodManagementPolicy: o.Spec.PodManagementPolicy, Ordinals: o.Spec.Ordinals}, sets[o.Name])
 		case *policyv1.PodDisruptionBudget:
 			require.Equal(t, budgetSpec{o.Spec.MinAvailable, o.Spec.MaxUnavailable, o.Spec.Selector, fmt.Sprint(ptr.Deref(o.Spec.UnhealthyPodEvictionPolicy, ""))}, budgets[o.Name])
 		case *v1.Pod:
@@ -232,7 +240,7 @@ func TestTheClusterRoleIsWhatASnapshotNeeds(t *testing.T) {
 }
 
 func TestWhatCannotBeListedIsNamed(t *testing.T) {
-	for _, resource := range []string{"nodes", "poddisruptionbudgets", "persistentvolumes", "persistentvolumeclaims", "jobs", "pods"} {
+	for _, resource := range []string{"nodes", "poddisruptionbudgets", "persistentvolumes", "persistentvolumeclaims", "jobs", "statefulsets", "pods"} {
 		client := fake.NewClientset()
 		refused := apierrors.NewForbidden(v1.Resource(resource), "", errors.New("not you"))
 		client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, refused })

@@ -23,16 +23,21 @@ events:
 until: 12m
 `
 
+// build builds the program that plays upstream's controllers.
+func build(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "oracle")
+	out, err := exec.Command("go", "build", "-o", program, "../oracle").CombinedOutput()
+	require.NoError(t, err, string(out))
+	return program
+}
+
 // Upstream's controllers play what ours play, with pods that come back, and their report agrees with their timeline.
 // Every difference has a reason.
 func TestUpstreamPlaysAndReports(t *testing.T) {
-	dir := t.TempDir()
-	oracle := filepath.Join(dir, "oracle")
+	dir, oracle := t.TempDir(), build(t)
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer stop()
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", oracle, "../oracle").CombinedOutput()
-	require.NoError(t, err, string(out))
-
 	path, report := filepath.Join(dir, "scenario.yaml"), filepath.Join(dir, "report.json")
 	require.NoError(t, os.WriteFile(path, []byte(lost+"reschedule: {after: 10s}\n"), 0o600))
 	timeline, err := exec.CommandContext(ctx, oracle, "-report", report, path).Output()

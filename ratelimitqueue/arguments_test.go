@@ -1,0 +1,112 @@
+package ratelimitqueue
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+// What is no rate is an error everywhere, and changes nothing.
+func TestWhatIsNoRate(t *testing.T) {
+	q, g := queue(t, Config{Rate: 1}), group(t, GroupConfig[string, string]{Config: Config{Rate: 1}})
+	l, err := NewLimiter(Config{Rate: 1})
+	require.NoError(t, err)
+	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, -math.SmallestNonzeroFloat64, -math.MaxFloat64} {
+		_, err := New[string, int](Config{Rate: rate})
+		require.Error(t, err, rate)
+		_, err = NewGroup[string, string, int](GroupConfig[string, string]{Config: Config{Rate: rate}})
+		require.Error(t, err, rate)
+		_, err = NewGroup[string, string, int](GroupConfig[string, string]{MaxRate: rate})
+		require.Error(t, err, rate)
+		_, err = NewLimiter(Config{Rate: rate})
+		require.Error(t, err, rate)
+		for _, set := range []func(float64) error{q.SetRate, l.SetRate, func(rate float64) error { return g.SetRate("d", rate) }} {
+			require.Error(t, set(rate), rate)
+		}
+		require.Equal(t, 1.0, q.Rate())
+		require.Equal(t, 1.0, l.Rate())
+		_, made := g.Domain("d")
+		require.False(t, made)
+	}
+}
+
+// Every other rate and burst means what its page says: the burst goes at once, and then one in 1/rate seconds.
+func TestRatesAtTheirEnds(t *testing.T) {
+	const years = 365 * 24 * time.Hour
+	for _, test := range []struct {
+		rate  float64
+		burst int
+		first int           // of 100, at once
+		wait  time.Duration // for the next; 0: never
+	}{
+		{rate: 0},
+		{rate: math.SmallestNonzeroFloat64, first: 1},
+		{rate: 1 / (201 * years).Seconds(), first: 1}, // as far away as never
+		{rate: 1 / (199 * years).Seconds(), first: 1, wait: 199 * years},
+		{rate: 1, burst: 3, first: 3, wait: time.Second},
+		{rate: 1, burst: math.MaxInt, first: 100},
+		{rate: 1e8, first: 1, wait: 10},
+		{rate: 1e10, first: 10, wait: 1}, // ten in a nanosecond
+		{rate: math.Nextafter(Unlimited, 0), first: 100},
+		{rate: Unlimited, first: 100},
+		{rate: Unlimited, burst: math.MaxInt, first: 100},
+	} {
+		g := group(t, GroupConfig[string, string]{Config: Config{Rate: test.rate, Burst: test.burst}})
+		for key := range 100 {
+			g.Add("d", string(rune('A'+key)), 0)
+		}
+		require.Len(t, g.takes(), test.first, "%+v", test)
+		next, ok := g.Next()
+		require.Equal(t, test.wait > 0, ok, "%+v", test)
+		if ok {
+			require.WithinRange(t, next, epoch.Add(test.wait-test.wait/1e9), epoch.Add(test.wait+test.wait/1e9), "%+v", test)
+			g.clk.SetTime(next)
+			require.NotEmpty(t, g.takes(), "%+v", test)
+		}
+		require.NoError(t, g.SetRate("d", 2)) // from any rate to any other
+		require.NoError(t, g.SetRate("d", test.rate))
+		require.NoError(t, g.SetRate("d", 0))
+		require.Empty(t, g.takes(), "%+v", test)
+		require.NoError(t, g.SetRate("d", 2))
+		g.step(time.Second / 2)
+		require.Len(t, g.takes(), min(1, 100-test.first), "%+v", test)
+	}
+}
+
+// A change of rate keeps the tokens of the largest bucket.
+func TestTheLargestBurst(t *testing.T) {
+	q := queue(t, Config{Rate: 1, Burst: math.MaxInt})
+	require.NoError(t, q.SetRate(2))
+	q.Add("a", 0)
+	q.Add("b", 0)
+	require.Len(t, q.takes(), 2)
+}
+
+// Limits of a group at their ends: the least number means no limit, the largest one is one.
+func TestLimitsOfAGroupAtTheirEnds(t *testing.T) {
+	for _, n := range []int{math.MinInt, -1, 0, math.MaxInt} {
+		_, err := NewGroup[string, string, int](GroupConfig[string, string]{MaxInFlight: n, Config: Config{Burst: n}})
+		require.Equal(t, n < 0, err != nil, n)
+		g := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited}})
+		g.SetMaxInFlight(n)
+		g.Add("d", "a", 0)
+		require.Len(t, g.takes(), map[bool]int{false: 1}[n == 0], n)
+	}
+}
+
+// A Limiter at such rates waits no longer than its context or the next change.
+func TestALimiterAtTheEnds(t *testing.T) {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	for _, rate := range []float64{0, math.SmallestNonzeroFloat64, 1e-9, Unlimited} {
+		l, err := NewLimiter(Config{Rate: rate, Burst: math.MaxInt, Clock: testingclock.NewFakeClock(epoch)})
+		require.NoError(t, err)
+		require.ErrorIs(t, l.Wait(ended), context.Canceled)
+		require.NoError(t, l.SetRate(Unlimited))
+		require.NoError(t, l.Wait(context.Background()))
+	}
+}

@@ -1,0 +1,102 @@
+package zone
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// Each number of a policy is refused or has its meaning at its ends: never NaN, infinity or a negative rate as a ruling.
+func TestParametersAtTheirEnds(t *testing.T) {
+	const least, most, denormal = math.MinInt64, math.MaxInt64, math.SmallestNonzeroFloat64
+	set := func(change func(*DisruptionPolicy)) DisruptionPolicy {
+		p := DefaultPolicy()
+		change(&p)
+		return p
+	}
+	rates := func(rate float64) []DisruptionPolicy {
+		return []DisruptionPolicy{
+			set(func(p *DisruptionPolicy) { p.EvictionRate = rate }),
+			set(func(p *DisruptionPolicy) { p.SecondaryEvictionRate = rate }),
+			set(func(p *DisruptionPolicy) { p.FullDisruptionRate = &rate }),
+		}
+	}
+	threshold := func(share float64) []DisruptionPolicy {
+		return []DisruptionPolicy{set(func(p *DisruptionPolicy) { p.UnhealthyThreshold = share })}
+	}
+	sizes := func(n int) []DisruptionPolicy {
+		return []DisruptionPolicy{set(func(p *DisruptionPolicy) { p.LargeZoneThreshold = n }), set(func(p *DisruptionPolicy) { p.MaxMarked = n })}
+	}
+	after := func(d time.Duration) []DisruptionPolicy {
+		return []DisruptionPolicy{set(func(p *DisruptionPolicy) { p.MaxMarked, p.MarkAllAfter = 1, d })}
+	}
+	for _, test := range []struct {
+		policies []DisruptionPolicy
+		refused  bool
+	}{
+		{rates(math.NaN()), true},
+		{rates(math.Inf(1)), true},
+		{rates(math.Inf(-1)), true},
+		{rates(-denormal), true},
+		{rates(0), false},
+		{rates(math.Copysign(0, -1)), false},
+		{rates(denormal), false},
+		{rates(math.MaxFloat64), false},
+		{threshold(math.NaN()), true},
+		{threshold(math.Inf(1)), true},
+		{threshold(math.Inf(-1)), true},
+		{threshold(0), true},
+		{threshold(math.Nextafter(1, 2)), true},
+		{threshold(1), false},
+		{threshold(denormal), false}, // three bad members suffice in a zone of any size
+		{sizes(least), true},
+		{sizes(0), false},
+		{sizes(most), false},
+		{after(least), true},
+		{after(0), false}, // the limit does not end
+		{after(most), false},
+	} {
+		for _, p := range test.policies {
+			tracker, err := New[string](Config[Key]{Policy: p, Clock: clocktesting.NewFakePassiveClock(epoch)})
+			require.Equal(t, test.refused, err != nil, "%+v", p)
+			if err != nil {
+				continue
+			}
+			for down := range 10 {
+				setAll(tracker, zoneA, 9, down)
+				tracker.Set("other", zoneB, Member{Ready: down%2 == 0})
+				for _, change := range tracker.Evaluate() {
+					require.True(t, validRate(change.Rate), "%+v: %+v", p, change)
+				}
+			}
+		}
+	}
+	partial := Situation{Counts: Counts{9, 8}, State: PartialDisruption, StateFor: math.MaxInt64}
+	require.Equal(t, 1, after(0)[0].Decide(partial).MaxMarked)
+	require.Zero(t, after(most)[0].Decide(partial).MaxMarked, "that long has passed")
+	partial.StateFor = 0
+	require.Equal(t, time.Duration(most), after(most)[0].Decide(partial).AskAfter)
+}
+
+// What a policy rules counts as documented at its ends, and a time that never comes wakes nobody.
+func TestRulingsAtTheirEnds(t *testing.T) {
+	for _, far := range []time.Duration{math.MinInt64, 0, 1, math.MaxInt64} {
+		tracker, err := New[string](Config[Key]{Clock: clocktesting.NewFakePassiveClock(epoch), Policy: PolicyFunc(func(Situation) Ruling {
+			return Ruling{State: Normal, Rate: math.MaxFloat64, Pending: Pending(255), MaxMarked: math.MinInt, AskAfter: far}
+		})})
+		require.NoError(t, err)
+		tracker.Set("n", zoneA, good)
+		require.Equal(t, []Change[Key]{
+			{Zone: zoneA, From: Initial, To: Normal, Rate: math.MaxFloat64, Pending: Wait, MaxMarked: -1, Counts: Counts{Total: 1}},
+		}, tracker.Evaluate())
+		next, ok := tracker.Next()
+		require.Equal(t, far == 1, ok, far)
+		if ok {
+			require.Equal(t, epoch.Add(1), next)
+		}
+		require.NotPanics(t, func() { tracker.EvaluateAt(time.Unix(int64(far), 0)) })
+	}
+}

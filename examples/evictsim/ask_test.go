@@ -149,7 +149,7 @@ func TestExpectationsAreAnExitCode(t *testing.T) {
 	}
 	_, _, err = simulate(t, "--scenario", scenarioFile(t, text+"- {figure: evictions, atMost: 0}\n"))
 	require.Equal(t, 64, exitCode(err))
-	require.ErrorContains(t, err, `expect 2: figure "evictions" is not one of`)
+	require.ErrorContains(t, err, `expect 2: figure: "evictions" is not one of`)
 }
 
 func TestScenarioFromStandardInput(t *testing.T) {

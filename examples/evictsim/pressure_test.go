@@ -160,7 +160,7 @@ func TestLive(t *testing.T) {
 	})
 	story := out.String()
 	require.Empty(t, errs.String())
-	require.Contains(t, story, "          0s  memory.available 900 MiB of 1000 MiB, allocatableMemory.available 900 MiB of 1000 MiB, pid.available 32,673 of 32,768; 1 pod\n")
+	require.Contains(t, story, "          0s  memory.available 900 MiB of 1000 MiB, pid.available 32,673 of 32,768; 1 pod\n")
 	require.Contains(t, story, "         20s  MemoryPressure begins: memory.available < 100Mi, 52428800 available\n")
 	require.Contains(t, story, "         20s  evict cgroup/podcart with 1s to end: memory.available < 100Mi since 20s\n")
 	require.Equal(t, 1, strings.Count(story, "evict "), "from then on it is taken for gone")

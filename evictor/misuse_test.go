@@ -59,7 +59,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 	}{
 		{"a zero Config", evictor.Config{}.Validate, "[nodeMonitorGracePeriod: Invalid value: \"0s\": must be greater than 0, nodeStartupGracePeriod: " +
 			"Invalid value: \"0s\": must be greater than 0, unhealthyZoneThreshold: Invalid value: 0: must lie in (0,1], podEvictionTimeout: Invalid value: \"0s\": must be greater than 0, " +
-			"nodeWorkers: Invalid value: 0: must be greater than 0, podWorkers: Invalid value: 0: must be greater than 0, retryInitial: Invalid value: \"0s\": must be greater than 0, gateInterval: Invalid value: \"0s\""},
+			"nodeWorkers: Invalid value: 0: must be greater than 0, retryInitial: Invalid value: \"0s\": must be greater than 0, gateInterval: Invalid value: \"0s\": must be greater than 0, podWorkers: Invalid value: 0"},
 		{"50 for 50 seconds", set(func(c *evictor.Config) { c.Nodes.NodeMonitorGracePeriod = 50 }),
 			`nodeMonitorGracePeriod: Invalid value: "50ns": must exceed nodeMonitorPeriod`},
 		{"a startup grace period within a monitor period", set(func(c *evictor.Config) { c.Nodes.NodeStartupGracePeriod = time.Second }),
@@ -85,7 +85,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		{"a bad Config, no clients and a bad option", func() error {
 			c := evictor.DefaultConfig()
 			c.Nodes.NodeWorkers = 0
-			return misuse.Said(newTested(c, evictor.Clients{Nodes: b, Pods: b, PodWriter: b}, evictor.Options{Observer: (*diary)(nil)}))
+			return misuse.Said(evictor.New(c, evictor.Clients{Nodes: b, Pods: b, PodWriter: b}, evictor.Options{Observer: (*diary)(nil)}))
 		}, "evictor: [nodeWorkers: Invalid value: 0: must be greater than 0, clients.nodeWriter: Required value: clientgo.Cluster has all clients, " +
 			`options.observer: Invalid value: "*evictor_test.diary(nil)": must not be nil within an interface; leave it out]`},
 		{"nil pointers as clients", func() error {

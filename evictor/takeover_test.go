@@ -158,7 +158,7 @@ func TestWhoBeginsToWatchWaitsAGrace(t *testing.T) {
 		}
 		want := map[string]int{"never": 60, "unknown": 40, "unready": 41, "well0": 42, "comes": 74}
 		if cfg.Nodes.NodeMonitorPeriod > 0 { // at the pass after that
-			want = map[string]int{"never": 65, "unknown": 45, "unready": 46, "well0": 47, "comes": 75}
+			want = map[string]int{"never": 65, "unknown": 45, "unready": 46, "well0": 47, "comes": 80}
 		}
 		require.Equal(t, want, tainted) // unready waits for the next token
 		delete(want, "unready")

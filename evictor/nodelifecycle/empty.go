@@ -222,5 +222,5 @@ func (c *Controller) removed(ref cluster.PodRef, attempts int, err error) timedw
 	if spends {
 		return timedworker.Forget() // the node's next turn tries it again
 	}
-	return c.around.TryAgain(err, attempts, c.backoff())
+	return c.around.TryAgain(ref, err, attempts, c.backoff())
 }

@@ -231,7 +231,7 @@ func (w *writing) wrote(err error) timedworker.Result {
 		backoff.Max = min(backoff.Max, 2*time.Second)
 		return timedworker.Blocked(max(1, backoff.Delay(n.conflicts, nil)))
 	}
-	return w.around.TryAgain(err, w.attempts, w.backoff())
+	return w.around.TryAgain(n, err, w.attempts, w.backoff())
 }
 
 // maxConflicts is how often a write may meet a conflict before the node loses its turn.

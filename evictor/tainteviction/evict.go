@@ -110,5 +110,5 @@ func (c *Controller) tried(p *pod, why Decision, attempts int, err error) timedw
 		return timedworker.Forget()
 	}
 	c.decide(Decision{Kind: WriteFailed, Pod: p.ref, Toleration: -1, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", p.ref.PodKey, err)})
-	return c.around.TryAgain(err, attempts, c.backoff())
+	return c.around.TryAgain(p, err, attempts, c.backoff())
 }

@@ -18,23 +18,24 @@ import (
 type Outage struct {
 	mu   sync.Mutex
 	down bool
-	next time.Time // when some failed call is tried again
+	who  any // the failed work that is tried next, at that time
+	next time.Time
 }
 
 // probeAfter is how long at most nobody tries to find out.
 const probeAfter = 5 * time.Second
 
 // failed returns after how long a failed call is tried again, whose own backoff says so much.
-func (o *Outage) failed(now time.Time, backoff time.Duration) time.Duration {
+func (o *Outage) failed(who any, now time.Time, backoff time.Duration) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.down = true
-	others := o.next.After(now) && !o.next.After(now.Add(probeAfter))
+	others := o.who != who && o.next.After(now) && !o.next.After(now.Add(probeAfter))
 	if !others {
 		backoff = min(backoff, probeAfter)
 	}
 	if at := now.Add(backoff); !others || at.Before(o.next) {
-		o.next = at
+		o.who, o.next = who, at
 	}
 	return backoff
 }
@@ -44,7 +45,7 @@ func (o *Outage) answered() (ended bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	ended = o.down
-	o.down, o.next = false, time.Time{}
+	o.down, o.who, o.next = false, nil, time.Time{}
 	return ended
 }
 
@@ -58,12 +59,12 @@ func (e *Environment) Answered(err error) {
 	}
 }
 
-// TryAgain has failed work wait for its backoff or, to find out whether an API server is back, for a few seconds at most.
-func (e *Environment) TryAgain(err error, attempts int, backoff timedworker.Backoff) timedworker.Result {
+// TryAgain has failed work, of which who is a name, wait for its backoff or, to find out whether an API server is back, for a few seconds at most.
+func (e *Environment) TryAgain(who any, err error, attempts int, backoff timedworker.Backoff) timedworker.Result {
 	if !Failing(err) {
 		return timedworker.Retry(nil)
 	}
-	after := e.Outage.failed(e.Now(), backoff.Delay(attempts+1, nil))
+	after := e.Outage.failed(who, e.Now(), backoff.Delay(attempts+1, nil))
 	if backoff.Jitter != nil {
 		after = backoff.Jitter(after)
 	}
@@ -74,7 +75,7 @@ func (e *Environment) TryAgain(err error, attempts int, backoff timedworker.Back
 func RetryNow[K comparable, V any](set *timedworker.Set[K, V], now time.Time) {
 	for _, item := range set.Snapshot().Items {
 		if item.Attempts > 0 {
-			set.ScheduleEntry(timedworker.Entry[K, V]{Key: item.Key, Identity: item.Identity, Value: item.Value, Due: now, OnDuplicate: timedworker.KeepEarliest})
+			set.ScheduleEntry(timedworker.Entry[K, V]{Key: item.Key, Identity: item.Identity, Value: item.Value, Due: now})
 		}
 	}
 }

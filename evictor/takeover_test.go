@@ -163,6 +163,9 @@ func TestWhoBeginsToWatchWaitsAGrace(t *testing.T) {
 		require.Equal(t, want, tainted) // unready waits for the next token
 		delete(want, "unready")
 		delete(want, "well0")
+		if cfg.Nodes.NodeMonitorPeriod > 0 {
+			want["comes"] = 75 // and it is tainted once it was watched for a grace
+		}
 		require.Equal(t, want, conditions)
 	}
 }

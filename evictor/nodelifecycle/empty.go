@@ -23,7 +23,7 @@ import (
 // empty begins that.
 func (e *engine) empty(n *node) {
 	for pod := range e.podsOn(n.name) {
-		e.emptyPod(n, pod)
+		e.emptyPod(n, pod, true)
 	}
 	reason := ""
 	if len(n.leaving) == 0 {
@@ -32,8 +32,9 @@ func (e *engine) empty(n *node) {
 	e.noteEmptied(n, reason)
 }
 
-// emptyPod has one pod deleted: when the node has its turn or, if the pod comes later, at once.
-func (e *engine) emptyPod(n *node, pod *v1.Pod) {
+// emptyPod has one pod deleted: when the node has its turn, which tries again what failed, or, if the pod comes later, at
+// once.
+func (e *engine) emptyPod(n *node, pod *v1.Pod, turn bool) {
 	switch why := spared(pod); {
 	case !n.sees(pod) || pod.DeletionTimestamp != nil || e.around.Evicted.Was(pod):
 	case why != "" && !n.pods[pod.UID].spared:
@@ -46,7 +47,7 @@ func (e *engine) emptyPod(n *node, pod *v1.Pod) {
 			n.leaving = make(map[cluster.PodKey]parted)
 		}
 		was, again := n.leaving[cluster.KeyOf(pod)], timedworker.KeepFirst
-		if was.uid != pod.UID || was.tried >= failed {
+		if was.uid != pod.UID || turn && was.tried >= failed {
 			was, again = parted{uid: pod.UID, why: was.why}, timedworker.Replace
 		}
 		n.leaving[cluster.KeyOf(pod)] = was

@@ -51,7 +51,7 @@ func (e *engine) syncPod(key cluster.PodKey) {
 		e.markPod(n, pod)
 	}
 	if s := e.standing(n); !e.cfg.TaintBasedEviction && (n.turn != nil && s == harmable || n.emptied && s == served) {
-		e.emptyPod(n, pod)
+		e.emptyPod(n, pod, false)
 	}
 }
 

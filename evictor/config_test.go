@@ -25,12 +25,3 @@ func TestUnsyncedStoreDecidesNothing(t *testing.T) {
 type unsynced struct{ evictor.NodeStore }
 
 func (unsynced) Synced() bool { return false }
-
-// kinds counts the decisions by kind.
-func (d *diary) kinds() map[kind]int {
-	count := map[kind]int{}
-	for _, decision := range d.all {
-		count[decision.Kind]++
-	}
-	return count
-}

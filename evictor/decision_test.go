@@ -134,13 +134,6 @@ func newTested(config evictor.Config, clients evictor.Clients, options evictor.O
 	return e, err
 }
 
-// fast is a config in which no rate delays anything.
-func fast() evictor.Config {
-	cfg := config()
-	cfg.Nodes.NodeEvictionRate, cfg.Nodes.SecondaryNodeEvictionRate, cfg.Nodes.LargeClusterSizeThreshold = 1000, 1000, 0
-	return cfg
-}
-
 func tainted(c *evictortest.Cluster, zone string, n int) (nodes []string) {
 	for i := range n {
 		if name := fmt.Sprintf("%s-%d", zone, i); c.HasNoExecute(name) {

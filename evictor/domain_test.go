@@ -67,10 +67,7 @@ func TestNodeChangesZoneWhileItWaits(t *testing.T) {
 	require.Equal(t, []string{"50.000"}, times(says(c, "NoExecute", "a-2")))
 }
 
-var (
-	drain          = v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}
-	toleratesDrain = v1.Toleration{Key: "drain", Operator: v1.TolerationOpExists}
-)
+var drain = v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}
 
 // A permission for one domain stops all harm there, including evictions by foreign taints, and nothing elsewhere.
 // Recovery goes on.

@@ -230,14 +230,6 @@ func (m *livesMind) isSilent(known *livesNode) bool {
 	return known.reported && m.silence(known) >= m.grace() || !known.reported && age >= m.world.config.Nodes.NodeStartupGracePeriod
 }
 
-// mayBeSilent says whether it is, if slots that moved are taken into account, and that another replica may have written
-// Unknown where nothing was reported.
-func (m *livesMind) mayBeSilent(known *livesNode) bool {
-	ready, _ := livesReady(known.object)
-	moved := m.moved && m.silence(known) >= m.grace()-m.world.config.Nodes.NodeMonitorPeriod
-	return moved || ready == v1.ConditionUnknown && m.silence(known) >= m.grace()
-}
-
 // early says whether the node had failed when this process began to watch, less than a grace ago.
 func (m *livesMind) early(known *livesNode) bool {
 	return known.good.IsZero() && !known.first.After(m.came) && m.world.now.Sub(m.came) < m.grace()

@@ -172,7 +172,7 @@ func (r *recorded) isAlertedOf(t *testing.T) {
 		maps.Copy(fired, firing)
 	}
 	require.Equal(t, []string{
-		"EvictkitAllZonesDown", "EvictkitBlind", "EvictkitEvictionsLate", "EvictkitLiftsStuck", "EvictkitNobodyLeads", "EvictkitNodesWait", "EvictkitWritesFail", "EvictkitZoneDisrupted",
+		"EvictkitAllZonesDown", "EvictkitBlind", "EvictkitEvictionsLate", "EvictkitNobodyLeads", "EvictkitNodesWait", "EvictkitWritesFail", "EvictkitZoneDisrupted",
 	}, slices.Sorted(maps.Keys(fired)))
 	require.Empty(t, firing)
 }

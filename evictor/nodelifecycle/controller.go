@@ -104,11 +104,6 @@ func (c *Controller) build() error {
 	return cmp.Or(errs[:]...)
 }
 
-// backoff is that of failed writes.
-func (e *engine) backoff() timedworker.Backoff {
-	return timedworker.Backoff{Initial: e.cfg.RetryInitial, Max: e.cfg.RetryMax, Factor: 2, Jitter: e.opts.Jitter}
-}
-
 // guarded is a policy that stops a zone while it panics.
 type guarded struct {
 	zone.Policy

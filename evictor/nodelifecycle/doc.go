@@ -29,5 +29,5 @@
 //	remove       empty.go     a worker, without TaintBasedEviction: pods of a node that has its turn are deleted
 //
 // Files call only downwards in this order: controller, half, pass, sync, hand, gates, verdicts, follow, write, empty,
-// mark, plan, turns, look, node, engine.
+// mark, silent, plan, turns, look, node, engine.
 package nodelifecycle

@@ -66,6 +66,11 @@ func (e *engine) decide(d Decision) {
 	}
 }
 
+// backoff is that of failed writes.
+func (e *engine) backoff() timedworker.Backoff {
+	return timedworker.Backoff{Initial: e.cfg.RetryInitial, Max: e.cfg.RetryMax, Factor: 2, Jitter: e.opts.Jitter}
+}
+
 func (e *engine) guard(key any, call func() error) error {
 	return e.around.Guard(key, call)
 }

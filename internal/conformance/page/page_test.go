@@ -386,7 +386,7 @@ func TestPageOfARoll(t *testing.T) {
 	require.NotContains(t, value[string](t, ctx, `document.querySelector("main").innerText`), "all the time, and no pod")
 	require.NotContains(t, value[string](t, ctx, `document.getElementById("nodes").innerText`), "live all the time")
 	require.Equal(t, "1", value[string](t, ctx, `document.getElementById("figure-rollsUnfinished").textContent`))
-	require.Contains(t, value[string](t, ctx, `document.getElementById("notes").innerText`), "Warning: event 1 (at 1m0s): the roll has replaced")
+	require.Contains(t, value[string](t, ctx, `document.querySelector("main").innerText`), "The roll has replaced 2 of 3 nodes")
 	require.Empty(t, messages(), "the console is silent")
 }
 

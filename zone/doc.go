@@ -17,9 +17,9 @@
 // A Tracker knows members by key (the name of a node, a machine or a cluster), each in one failure domain. Set and
 // Remove adjust counts. Evaluate asks the Policy and returns what changed since the last call: the State of a domain,
 // its rate, what happens to its pending evictions (Pending), or for how many silent members the pods may be marked not
-// ready at once (MaxMarked). Package evictor heeds states and rates only. A domain appears with its first member and disappears with its last. NewTracker is for
-// Kubernetes zones; New is for any other kind of domain, such as node pools, racks or clusters, each of which may have
-// its own policy. Evaluate returns each change once, so only one part of a program should evaluate and act; others look
+// ready at once (MaxMarked). Package evictor heeds states and rates only. A domain appears with its first member and
+// disappears with its last. NewTracker is for Kubernetes zones; New is for any other kind of domain, such as node
+// pools, racks or clusters, each of which may have its own policy. Evaluate returns each change once, so only one part of a program should evaluate and act; others look
 // at Zones.
 //
 // DisruptionPolicy does what kube-controller-manager does, with the same parameters and defaults (DefaultPolicy). The

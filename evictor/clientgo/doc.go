@@ -20,7 +20,7 @@
 // # What is watched, and what is kept
 //
 // A Cluster watches nodes, pods, the leases in kube-node-lease and, with Options.DaemonSets, DaemonSets. For the half
-// TaintEviction (Options.Half) it watches no leases. The half Lifecycle needs pods too, because it marks them not Ready.
+// TaintEviction (Options.Half) it watches no leases. The half Lifecycle needs pods too: it marks them not Ready.
 //
 // Its informers keep little of each object: Keep lists all of it, and names what the program needs beside that. They
 // always keep labels. Pods share one copy of equal labels, annotations, owners or tolerations. With the informer's
@@ -99,8 +99,8 @@
 //
 // If none of the leases that are needed can be read, the controllers are told that they cannot see the cluster. The
 // Cluster sends fewer than 200 such requests a second, apart from the limit of writes, and none for a node with
-// heartbeats. From 100 silent nodes on, one consistent list of kube-node-lease, in pages, answers for all. An account that
-// may not get and list leases there can have no node found silent, which Health reports.
+// heartbeats. From 100 silent nodes on, one consistent list of kube-node-lease, in pages, answers for all. An account
+// that may not get and list leases there can have no node found silent, which Health reports.
 //
 // # Leadership
 //

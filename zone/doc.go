@@ -19,8 +19,8 @@
 // its rate, what happens to its pending evictions (Pending), or for how many silent members the pods may be marked not
 // ready at once (MaxMarked). Package evictor heeds states and rates only. A domain appears with its first member and
 // disappears with its last. NewTracker is for Kubernetes zones; New is for any other kind of domain, such as node
-// pools, racks or clusters, each of which may have its own policy. Evaluate returns each change once, so only one part of a program should evaluate and act; others look
-// at Zones.
+// pools, racks or clusters, each of which may have its own policy. Evaluate returns each change once, so only one part
+// of a program should evaluate and act; others look at Zones.
 //
 // DisruptionPolicy does what kube-controller-manager does, with the same parameters and defaults (DefaultPolicy). The
 // first line that applies decides:

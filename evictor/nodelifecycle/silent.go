@@ -26,7 +26,7 @@ func (c *Controller) Silent() (nodes []string, next time.Time) {
 	}
 	for name, n := range c.nodes {
 		v, ok := c.monitor.Verdict(name)
-		if !ok || c.blind || n.unread == nil && (v.Expired || v.LastBeat.Equal(n.answered)) {
+		if !ok || c.blind || n.unread == nil && v.Expired {
 			continue
 		}
 		ends := v.LastBeat.Add(v.Grace)
@@ -59,9 +59,6 @@ func (c *Controller) LeaseRead(node string, renewTime time.Time, resourceVersion
 	n := c.nodes[node]
 	if n == nil {
 		return
-	}
-	if v, known := c.monitor.Verdict(node); known && err == nil {
-		n.answered = v.LastBeat
 	}
 	if n.unread = err; err == nil && n.failed() { // it waited for this
 		c.attention[node] = n

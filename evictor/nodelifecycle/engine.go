@@ -24,7 +24,6 @@ type engine struct {
 	now     time.Time
 	started bool
 	begun   time.Time // when all heartbeat clocks last started
-	awaited string    // what is missing before anything is decided, as last reported
 	blind   bool      // the evictor cannot see the cluster: verdicts are frozen
 
 	monitor *health.Monitor

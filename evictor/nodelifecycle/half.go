@@ -36,10 +36,7 @@ func (h half) Await(missing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tick()
-	if (missing == "") != (h.awaited == "") {
-		h.decide(Decision{Kind: Awaiting, Reason: missing})
-	}
-	h.awaited = missing
+	h.decide(Decision{Kind: Awaiting, Reason: missing})
 }
 
 // Plan notes what has changed, makes a monitor pass if one is due, and hands out turns. It schedules writes and makes none.
@@ -57,12 +54,6 @@ func (h half) read(nodes []string, pods []cluster.PodKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tick()
-	if !h.started {
-		nodes = nil
-		for node := range h.clients.Nodes.Nodes {
-			nodes = append(nodes, node.Name)
-		}
-	}
 	for _, name := range nodes {
 		h.syncNode(name)
 	}

@@ -21,7 +21,10 @@ func (c *Controller) Silent() (nodes []string, next time.Time) {
 	c.tick()
 	var soon environment.Soonest
 	pass, _ := c.monitor.NextAt(c.now)
-	if c.cfg.NodeMonitorPeriod > 0 {
+	if period := c.cfg.NodeMonitorPeriod; period > 0 {
+		if !pass.After(c.now) { // for that one they were asked about before
+			pass = c.now.Add(period)
+		}
 		soon.Or(pass, true)
 	}
 	for name, n := range c.nodes {

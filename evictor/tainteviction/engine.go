@@ -28,7 +28,6 @@ type engine struct {
 
 	now     time.Time
 	started bool
-	awaited string
 
 	armed *timedworker.Set[cluster.PodKey, *pod]
 	nodes map[string]*node

@@ -28,10 +28,7 @@ func (h half) Await(missing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tick()
-	if (missing == "") != (h.awaited == "") {
-		h.decide(Decision{Kind: Awaiting, Reason: missing})
-	}
-	h.awaited = missing
+	h.decide(Decision{Kind: Awaiting, Reason: missing})
 }
 
 // Plan notes what has changed.
@@ -39,12 +36,6 @@ func (h half) Plan(_ context.Context, nodes []string, pods []cluster.PodKey) (ch
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tick()
-	if !h.started {
-		nodes = nil
-		for node := range h.clients.Nodes.Nodes {
-			nodes = append(nodes, node.Name)
-		}
-	}
 	for _, name := range nodes {
 		h.syncNode(name)
 	}

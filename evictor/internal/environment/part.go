@@ -9,7 +9,7 @@ import (
 
 // Part is a half of an evictor.
 type Part interface {
-	// Await reports what is missing before anything is decided; empty means nothing.
+	// Await reports that something is missing before anything is decided or, empty, that nothing is any more.
 	Await(missing string)
 	// Plan reads what has changed, and decides. It makes no write. It returns the nodes about which the parts after it
 	// have to think again.

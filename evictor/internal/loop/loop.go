@@ -22,7 +22,9 @@ type Loop struct {
 	Interval time.Duration  // between questions about a store that is not complete
 	Turns    int            // under Run
 
-	active atomic.Bool
+	active  atomic.Bool
+	begun   bool   // every node was planned once
+	awaited string // what was missing, as last reported
 }
 
 // ErrRunning is the error of Step and Run while another Step or Run of the same Loop is active.
@@ -69,12 +71,16 @@ func (l *Loop) begin(ctx context.Context) error {
 
 // plan has the parts decide. It returns false, and nothing is decided, if the store is not complete or nobody feeds us.
 func (l *Loop) plan(ctx context.Context) bool {
-	missing := l.missing()
-	l.Around.Parts[0].Await(missing)
-	if missing != "" {
+	if l.awaits() {
 		return false
 	}
 	nodes, pods := l.Around.Inbox.Take()
+	if !l.begun { // as if every node had just changed
+		nodes = nil
+		for node := range l.Nodes.Nodes {
+			nodes = append(nodes, node.Name)
+		}
+	}
 	planned := false
 	defer l.Around.Out.Deliver() // before anything follows from it
 	defer func() {
@@ -86,8 +92,18 @@ func (l *Loop) plan(ctx context.Context) bool {
 	for _, part := range l.Around.Parts {
 		nodes = append(nodes, part.Plan(ctx, nodes, pods)...)
 	}
-	planned = true
+	planned, l.begun = true, true
 	return true
+}
+
+// awaits says whether something is missing before anything is decided, and reports it when that begins or ends.
+func (l *Loop) awaits() bool {
+	missing := l.missing()
+	if (missing == "") != (l.awaited == "") {
+		l.Around.Parts[0].Await(missing)
+	}
+	l.awaited = missing
+	return missing != ""
 }
 
 func (l *Loop) putBack(nodes []string, pods []cluster.PodKey) {

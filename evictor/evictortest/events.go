@@ -158,9 +158,8 @@ func (c *Cluster) SetAPIDown(down bool) {
 }
 
 // FailWrites calls fault for every write from now on. The first argument is "conditions", "taints" or "labels", with a
-// node's name, or "evict" or "podStatus", with a pod's namespace/name. Before the first of several pods that go
-// together is evicted, it is "checkEviction", with a pod's namespace/name. If fault returns an error, for example one
-// from k8s.io/apimachinery/pkg/api/errors, the write fails with it. Several functions are called in turn; nil removes
+// node's name, or "evict" or "podStatus", with a pod's namespace/name. If fault returns an error, for example one from
+// k8s.io/apimachinery/pkg/api/errors, the write fails with it. Several functions are called in turn; nil removes
 // them all.
 func (c *Cluster) FailWrites(fault func(write, object string) error) {
 	c.mu.Lock()

@@ -266,12 +266,12 @@ func (w *livesWorld) hold(name string, held bool) {
 func (w *livesWorld) pause(domain, reason string, paused bool) {
 	w.shut(domain, reason, paused)
 	for _, p := range w.processes {
+		p.mind.kick() // a pause kicks when it changes
 		w.call(func() { p.pause(domain, reason, paused) })
 	}
 }
 
 func (p *livesProcess) pause(domain, reason string, paused bool) {
-	p.mind.kick() // a pause kicks when it changes
 	switch {
 	case domain != livesAll:
 		p.evictor.Kick() // the breaker has another answer now

@@ -74,16 +74,16 @@ func observe(tell func(decision)) evictor.Observer {
 }
 
 // mayWrite, mayHarm, mayHarmIn and mayEvict are Gates that ask about one act.
-func mayWrite(may func() error) evictor.Gate { return gate.Leader(may) }
+func mayWrite(may func() error) gate.Gate { return gate.Leader(may) }
 
-func mayHarm(may func() error) evictor.Gate {
+func mayHarm(may func() error) gate.Gate {
 	return gate.Breaker(func(zone.Key) error { return may() })
 }
 
-func mayHarmIn(may func(zone.Key) error) evictor.Gate { return gate.Breaker(may) }
+func mayHarmIn(may func(zone.Key) error) gate.Gate { return gate.Breaker(may) }
 
-func mayEvict(may func(ctx context.Context, pod *v1.Pod, why taints.Deadline) error) evictor.Gate {
-	return gate.Func(func(ctx context.Context, act evictor.Act) error {
+func mayEvict(may func(ctx context.Context, pod *v1.Pod, why taints.Deadline) error) gate.Gate {
+	return gate.Func(func(ctx context.Context, act gate.Act) error {
 		if act.Do != gate.Evict {
 			return nil
 		}

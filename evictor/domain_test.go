@@ -231,7 +231,7 @@ func TestGatesMayCallTheEvictor(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4), evictortest.PodsPerNode(1))
 	var e *tested
 	asked := map[zone.Key]int{}
-	e = start(c, config(), evictor.Options{Gate: gate.Func(func(_ context.Context, act evictor.Act) error {
+	e = start(c, config(), evictor.Options{Gate: gate.Func(func(_ context.Context, act gate.Act) error {
 		if e != nil {
 			e.Nodes().Waiting()
 			e.Nodes().Node("a-0")

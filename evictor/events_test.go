@@ -16,6 +16,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -31,7 +32,7 @@ func TestLooking(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, zone.Key{Region: "r", Zone: "a"}, first.Zone)
 	second, _ := e.Nodes().Node("a-1")
-	require.True(t, second.Waiting)
+	require.False(t, second.Queued.IsZero())
 	require.Equal(t, v1.ConditionUnknown, second.Verdict.Ready)
 	require.Equal(t, []zone.Status[zone.Key]{{Zone: first.Zone, State: zone.Normal, Rate: 0.1, Counts: zone.Counts{Total: 3, Bad: 2}}}, e.Nodes().Zones())
 	require.False(t, e.Nodes().AllZonesDown())
@@ -58,18 +59,25 @@ func TestWaiting(t *testing.T) {
 	require.Equal(t, 9, passes-before, "one every five seconds")
 	at := func(s int) time.Time { return evictortest.Epoch.Add(time.Duration(s) * time.Second) }
 	zoneA := zone.Key{Zone: "a"}
-	require.Equal(t, []evictor.Waiting{
-		{Node: "a-1", Zone: zoneA, Since: at(45), Turn: at(55)},
-		{Node: "a-2", Zone: zoneA, Since: at(45), Turn: at(65)},
-		{Node: "a-3", Zone: zoneA, Since: at(45), Turn: at(75)},
-	}, e.Nodes().Waiting())
+	type turn struct {
+		node         string
+		zone         zone.Key
+		queued, turn time.Time
+	}
+	waiting := func() (turns []turn) {
+		for _, w := range e.Nodes().Waiting() {
+			turns = append(turns, turn{w.Verdict.Node, w.Zone, w.Queued, w.Turn})
+		}
+		return turns
+	}
+	require.Equal(t, []turn{{"a-1", zoneA, at(45), at(55)}, {"a-2", zoneA, at(45), at(65)}, {"a-3", zoneA, at(45), at(75)}}, waiting())
 	c.Advance(20 * time.Second)
-	require.Equal(t, []evictor.Waiting{{Node: "a-3", Zone: zoneA, Since: at(45), Turn: at(75)}}, e.Nodes().Waiting())
+	require.Equal(t, []turn{{"a-3", zoneA, at(45), at(75)}}, waiting())
 	e.Pause("audit")
 	c.Advance(6 * time.Minute)
-	require.Equal(t, []evictor.Waiting{{Node: "a-3", Zone: zoneA, Since: at(45)}}, e.Nodes().Waiting()[:1], "nothing moves while it is paused")
+	require.Equal(t, []turn{{"a-3", zoneA, at(45), time.Time{}}}, waiting()[:1], "nothing moves while it is paused")
 	pending := e.Pods().Evictions()
-	first := pending[slices.IndexFunc(pending, func(p evictor.Eviction) bool { return p.Pod.Name == "a-0-p0" })]
+	first := pending[slices.IndexFunc(pending, func(p tainteviction.Eviction) bool { return p.Pod.Name == "a-0-p0" })]
 	require.Contains(t, explain.Pod(first.Why).String(), "pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (tolerations[1]), due 00:05:45")
 	require.Equal(t, at(345), first.Why.Deadline)
 	require.True(t, first.Due.After(at(427)), "it is asked again when it may go")

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/evictor/internal/loop"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
@@ -34,20 +35,11 @@ func DefaultConfig() Config {
 // Validate reports every fault at once, as an aggregate of field errors, or nil.
 func (c Config) Validate() error { return together(c.Nodes.Validate(), c.Pods.Validate()) }
 
-// Clients are how the evictor sees and changes the cluster. Source may be nil; then the program feeds the evictor.
-type Clients struct {
-	Nodes      NodeStore
-	Pods       PodStore
-	NodeWriter NodeWriter
-	PodWriter  PodWriter
-	Source     Source
-}
-
 // Observer receives the decisions of both halves, in order and with nothing locked. It must not block; it may feed the
 // evictor.
 type Observer interface {
-	nodelifecycle.Observer
-	tainteviction.Observer
+	ObserveNode(d NodeDecision)
+	ObservePod(d PodDecision)
 }
 
 // Observers are several, told one after the other.
@@ -93,7 +85,7 @@ func (f funcs) ObservePod(d PodDecision) {
 type Options struct {
 	Clock    clock.PassiveClock
 	Observer Observer
-	Gate     Gate
+	Gate     gate.Gate
 	Policy   zone.Policy
 	Domain   func(node *v1.Node) zone.Key
 	Excluded func(node *v1.Node) bool
@@ -123,7 +115,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	}
 	ofPods := tainteviction.Options{Clock: around, Jitter: opts.Jitter, OnPanic: opts.OnPanic}
 	if opts.Observer != nil {
-		ofNodes.Observer, ofPods.Observer = opts.Observer, opts.Observer
+		ofNodes.Observer, ofPods.Observer = opts.Observer.ObserveNode, opts.Observer.ObservePod
 	}
 	e := &Evictor{}
 	var err error

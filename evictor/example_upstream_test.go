@@ -149,7 +149,7 @@ func Example_zones() {
 		fmt.Println(z.Zone, z.State, z.Counts.Bad, "of", z.Counts.Total, "rate", z.Rate)
 	}
 	for _, w := range e.Nodes().Waiting() {
-		fmt.Println(w.Node, "waits since", w.Since.Sub(evictortest.Epoch))
+		fmt.Println(w.Verdict.Node, "waits since", w.Queued.Sub(evictortest.Epoch))
 	}
 	// Output:
 	// :a PartialDisruption 3 of 4 rate 0

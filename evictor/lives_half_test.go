@@ -47,13 +47,13 @@ func newLivesEvictor(p *livesProcess) (e livesEvictor, err error) {
 	case livesLifecycle:
 		var nodes *nodelifecycle.Controller
 		nodes, err = nodelifecycle.New(config.Nodes, nodelifecycle.Clients{Nodes: p, Pods: p, NodeWriter: p, PodWriter: p}, nodelifecycle.Options{
-			Clock: o.Clock, Observer: o.Observer, Gate: o.Gate, Policy: o.Policy, Domain: o.Domain, Excluded: o.Excluded, Hold: o.Hold, Prefer: o.Prefer, OnPanic: o.OnPanic,
+			Clock: o.Clock, Observer: o.Observer.ObserveNode, Gate: o.Gate, Policy: o.Policy, Domain: o.Domain, Excluded: o.Excluded, Hold: o.Hold, Prefer: o.Prefer, OnPanic: o.OnPanic,
 		})
 		e = livesNodes{nodes}
 	case livesTaintEviction:
 		var pods *tainteviction.Controller
 		pods, err = tainteviction.New(config.Pods, tainteviction.Clients{Nodes: p, Pods: p, Evicter: p}, tainteviction.Options{
-			Clock: o.Clock, Observer: o.Observer, Gate: o.Gate, Domain: o.Domain, OnPanic: o.OnPanic,
+			Clock: o.Clock, Observer: o.Observer.ObservePod, Gate: o.Gate, Domain: o.Domain, OnPanic: o.OnPanic,
 		})
 		e = livesPods{pods}
 	default:
@@ -67,7 +67,7 @@ func newLivesEvictor(p *livesProcess) (e livesEvictor, err error) {
 	p.paused.Changed = e.Kick
 	p.reader = nil
 	if judge, ok := e.(leases.Judge); ok && p.world.plan.Confirms {
-		p.reader = &leases.Reader{Judge: livesReads{judge}, Read: p.readLease, Clock: o.Clock, AtOnce: 1}
+		p.reader = &leases.Reader{Judge: livesReads{judge}, Read: p.readLease, Clock: o.Clock}
 	}
 	return e, nil
 }

@@ -455,7 +455,7 @@ func TestPauseWhileTheProgramIsAsked(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 3))
 		var e *tested
 		paused := false
-		answer := func(_ context.Context, act evictor.Act) error {
+		answer := func(_ context.Context, act gate.Act) error {
 			object, _ := c.Clients().Nodes.Node("a-0") // its conditions are written right before its taints
 			unknown := func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionUnknown }
 			if act.Do == asked && !paused && slices.ContainsFunc(object.Status.Conditions, unknown) {

@@ -146,7 +146,7 @@ func TestZoneThatFlipsInTheMiddleOfAPass(t *testing.T) {
 
 func waiting(e *tested) (nodes []string) {
 	for _, w := range e.Nodes().Waiting() {
-		nodes = append(nodes, fmt.Sprintf("%s in %s", w.Node, w.Zone))
+		nodes = append(nodes, fmt.Sprintf("%s in %s", w.Verdict.Node, w.Zone))
 	}
 	return nodes
 }

@@ -72,7 +72,7 @@ func (l *life) check() {
 		if c.HasNoExecute(name) {
 			failed++
 		}
-		if st.Waiting {
+		if !st.Queued.IsZero() {
 			waiting++
 		}
 	}
@@ -115,21 +115,21 @@ func (l *life) checkNode(name string, m *machine, stopped bool) {
 	switch {
 	case m.held:
 		require.Empty(t, own, name)
-		require.False(t, st.Waiting, name)
+		require.Zero(t, st.Queued, name)
 	case !m.failed && !m.notReady:
 		require.Empty(t, own, name)
-		require.False(t, st.Waiting, name)
+		require.Zero(t, st.Queued, name)
 		require.Equal(t, m.cordoned, len(node.Spec.Taints) == 1, name)
 		require.Zero(t, evictions, name)
 	case l.e.Nodes().AllZonesDown():
 		require.True(t, own[v1.TaintEffectNoSchedule], name)
 		require.False(t, own[v1.TaintEffectNoExecute], name)
-		require.False(t, st.Waiting, name)
+		require.Zero(t, st.Queued, name)
 	default:
 		require.True(t, own[v1.TaintEffectNoSchedule], name)
 		require.True(t, done || stopped, "%s %v", name, st)
-		require.True(t, done || st.Waiting || stopped && evictions > 0, name) // what a pause made overdue waits for the rate too
-		require.False(t, own[v1.TaintEffectNoExecute] && st.Waiting, name)
+		require.True(t, done || !st.Queued.IsZero() || stopped && evictions > 0, name) // what a pause made overdue waits for the rate too
+		require.False(t, own[v1.TaintEffectNoExecute] && !st.Queued.IsZero(), name)
 	}
 }
 

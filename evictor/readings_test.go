@@ -50,7 +50,7 @@ func TestReadingsOfTheClock(t *testing.T) {
 				options := evictor.Options{
 					Clock: read,
 					// Permissions cost no readings of their own, refused or granted.
-					Gate: gate.Func(func(context.Context, evictor.Act) error { return nil }),
+					Gate: gate.Func(func(context.Context, gate.Act) error { return nil }),
 					Observer: evictor.Observers{&told, evictor.Observe(func(d evictor.NodeDecision) {
 						if d.Kind == nodelifecycle.Passed {
 							passes++

@@ -31,7 +31,7 @@ func TestTakeOverGoesOnAtThePace(t *testing.T) {
 			r.run(time.Second)
 		}
 		for _, w := range r.members[1].Nodes().Waiting() {
-			require.False(t, c.HasNoExecute(w.Node), "%s waits though it is tainted", w.Node)
+			require.False(t, c.HasNoExecute(w.Verdict.Node), "%s waits though it is tainted", w.Verdict.Node)
 		}
 		require.Len(t, r.members[1].Nodes().Waiting(), 10)
 		r.takeOver()

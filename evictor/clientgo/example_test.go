@@ -50,7 +50,7 @@ func ExampleCluster_TaintEviction() {
 		fmt.Println(err)
 		return
 	}
-	pods, err := tainteviction.New(tainteviction.DefaultConfig(), cluster.TaintEviction(), tainteviction.Options{Observer: cluster.Events()})
+	pods, err := tainteviction.New(tainteviction.DefaultConfig(), cluster.TaintEviction(), tainteviction.Options{Observer: cluster.Events().ObservePod})
 	fmt.Println(pods.Evictions(), err)
 	// Output: [] <nil>
 }

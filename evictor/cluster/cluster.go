@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // PodKey is a pod's namespace and name. Another pod may have the same key later.
@@ -83,4 +84,5 @@ type Own struct {
 	Wait    time.Duration // nothing leaves before; 0 for at once
 	Stale   bool          // the store does not show the node as it was: that holds back evictions by any taint
 	Overdue bool          // pods that fell due while harm was refused wait for the node's turn
+	Domain  zone.Key      // in which the node counts
 }

@@ -21,7 +21,7 @@ func (c *Cluster) Feed(to evictor.Target) {
 	}
 	c.feeds = append(c.feeds, to)
 	if judge, ok := to.(leases.Judge); ok {
-		c.readers = append(c.readers, &leases.Reader{Judge: judge, Read: c.readLease, Clock: c.clock, AtOnce: 1})
+		c.readers = append(c.readers, &leases.Reader{Judge: judge, Read: c.readLease, Clock: c.clock})
 	}
 }
 

@@ -35,30 +35,27 @@ func (j *judge) SetObserverHealth(err error) { j.health = append(j.health, err) 
 // A node whose lease cannot be read waits; if none can, three times in a row, the judge cannot see until one can.
 func TestWhatCannotBeRead(t *testing.T) {
 	down, broken := errors.New("down"), map[string]bool{"a": true}
-	for _, atOnce := range []int{0, 1} {
-		j := &judge{silent: []string{"a", "b"}, read: map[string]error{}}
-		r := leases.Reader{Judge: j, Clock: testingclock.NewFakePassiveClock(time.Unix(0, 0)), AtOnce: atOnce, Read: func(_ context.Context, node string) (leases.Lease, error) {
-			if broken[node] {
-				return leases.Lease{}, down
-			}
-			return leases.Lease{RenewTime: time.Unix(1, 0)}, nil
-		}}
-		next := r.Once(context.Background())
-		require.Equal(t, time.Unix(0, 0).Add(500*time.Millisecond), next)
-		require.Equal(t, map[string]error{"a": down, "b": nil}, j.read)
-		require.Empty(t, j.health)
-		broken["b"] = true
-		for range 3 {
-			r.Once(context.Background())
+	j := &judge{silent: []string{"a", "b"}, read: map[string]error{}}
+	r := leases.Reader{Judge: j, Clock: testingclock.NewFakePassiveClock(time.Unix(0, 0)), Read: func(_ context.Context, node string) (leases.Lease, error) {
+		if broken[node] {
+			return leases.Lease{}, down
 		}
-		require.Equal(t, []error{down}, j.health)
-		broken["b"] = false
+		return leases.Lease{RenewTime: time.Unix(1, 0)}, nil
+	}}
+	next := r.Once(context.Background())
+	require.Equal(t, time.Unix(0, 0).Add(500*time.Millisecond), next)
+	require.Equal(t, map[string]error{"a": down, "b": nil}, j.read)
+	require.Empty(t, j.health)
+	broken["b"] = true
+	for range 3 {
 		r.Once(context.Background())
-		require.Equal(t, []error{down, nil}, j.health)
-		r.Once(context.Background())
-		require.Len(t, j.health, 2, "it is told once")
-		broken = map[string]bool{"a": true}
 	}
+	require.Equal(t, []error{down}, j.health)
+	broken["b"] = false
+	r.Once(context.Background())
+	require.Equal(t, []error{down, nil}, j.health)
+	r.Once(context.Background())
+	require.Len(t, j.health, 2, "it is told once")
 }
 
 // From 100 nodes on one list is read.

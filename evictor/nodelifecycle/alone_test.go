@@ -17,7 +17,7 @@ func TestAlone(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
 	told, clients := map[nodelifecycle.Kind]int{}, c.Clients()
 	e, err := nodelifecycle.New(nodelifecycle.DefaultConfig(), nodelifecycle.Clients{Nodes: clients.Nodes, Pods: clients.Pods, NodeWriter: clients.NodeWriter, PodWriter: clients.PodWriter, Source: clients.Source}, nodelifecycle.Options{
-		Clock: c.Clock(), Observer: nodelifecycle.ObserverFunc(func(d nodelifecycle.Decision) { told[d.Kind]++ }),
+		Clock: c.Clock(), Observer: func(d nodelifecycle.Decision) { told[d.Kind]++ },
 	})
 	require.NoError(t, err)
 	c.Drive(func(ctx context.Context) (time.Time, error) { return e.Step(ctx) })

@@ -43,7 +43,7 @@ type Clients struct {
 // Hold and Prefer are called with locks held: they must be fast, and must not call the controller.
 type Options struct {
 	Clock    clock.PassiveClock // the real one if nil; Run needs a clock.Clock
-	Observer Observer
+	Observer func(Decision)     // receives every decision, in order and with nothing locked; it must not block
 	Gate     gate.Gate
 	// Policy replaces the zone policy that Config describes.
 	Policy zone.Policy

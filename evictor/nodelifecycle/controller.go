@@ -198,7 +198,6 @@ func faults(clients Clients, opts Options) (errs field.ErrorList) {
 	errs = append(errs, absent.Missing(at.Child("podWriter"), clients.PodWriter)...)
 	errs = append(errs, absent.Faults(at.Child("source"), clients.Source)...)
 	errs = append(errs, absent.Faults(in.Child("clock"), opts.Clock)...)
-	errs = append(errs, absent.Faults(in.Child("observer"), opts.Observer)...)
 	errs = append(errs, absent.Faults(in.Child("gate"), opts.Gate)...)
 	return append(errs, absent.Faults(in.Child("policy"), opts.Policy)...)
 }

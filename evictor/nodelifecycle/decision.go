@@ -81,14 +81,3 @@ type Decision struct {
 	Reason string // a short stable text
 	Err    error  // what failed, or why something is refused
 }
-
-// Observer receives every decision, in order and with nothing locked. It must not block.
-type Observer interface {
-	ObserveNode(d Decision)
-}
-
-// ObserverFunc is a function that is an Observer.
-type ObserverFunc func(Decision)
-
-// ObserveNode calls the function.
-func (f ObserverFunc) ObserveNode(d Decision) { f(d) }

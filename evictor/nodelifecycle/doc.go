@@ -4,7 +4,7 @@
 //
 //	nodes, err := nodelifecycle.New(nodelifecycle.DefaultConfig(), clients, nodelifecycle.Options{
 //		Gate: gate.Leader(leads), // asked before each write
-//		Observer: nodelifecycle.ObserverFunc(func(d nodelifecycle.Decision) { … }),
+//		Observer: func(d nodelifecycle.Decision) { … },
 //	})
 //	if err != nil {
 //		return err // names every fault of the configuration and the clients

@@ -61,7 +61,7 @@ func (e *engine) tick() { e.now = e.around.Now() }
 func (e *engine) decide(d Decision) {
 	if e.opts.Observer != nil {
 		d.Time = e.around.Shown(e.now)
-		e.around.Out.Add(func() { e.opts.Observer.ObserveNode(d) })
+		e.around.Out.Add(func() { e.opts.Observer(d) })
 	}
 }
 

@@ -77,7 +77,7 @@ func Example() {
 		}
 	}
 	status, _ := controller.Node("a")
-	fmt.Println("waits:", status.Waiting)
+	fmt.Println("waits:", !status.Queued.IsZero())
 	// Output:
 	// a Ready Unknown
 	// a has node.kubernetes.io/unreachable:NoSchedule

@@ -14,15 +14,26 @@ import (
 type NodeStatus struct {
 	Verdict  health.Verdict // the last one, but its LastBeat is as of now
 	Zone     zone.Key
-	Held     string // why it is held; empty if it is not
-	HeldBack error  // why it may not be harmed now
-	Waiting  bool   // for its turn
+	Held     string    // why it is held; empty if it is not
+	HeldBack error     // why it may not be harmed now
+	Queued   time.Time // since when it waits for its turn; zero if it does not
+	Turn     time.Time // when that comes if nothing changes; zero if the zone has stopped
 }
 
 // Node returns the status of a node, or false before its first verdict.
 func (c *Controller) Node(name string) (NodeStatus, bool) {
+	if _, st, _ := c.turns.Get(turnKey{name, false}); st.State == ratelimitqueue.Waiting {
+		waiting := c.Waiting()
+		if i := slices.IndexFunc(waiting, func(s NodeStatus) bool { return s.Verdict.Node == name }); i >= 0 {
+			return waiting[i], true
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.status(name)
+}
+
+func (c *Controller) status(name string) (NodeStatus, bool) {
 	n := c.nodes[name]
 	if n == nil || !n.judged() {
 		return NodeStatus{}, false
@@ -31,28 +42,23 @@ func (c *Controller) Node(name string) (NodeStatus, bool) {
 	if now, ok := c.monitor.Verdict(name); ok {
 		status.Verdict.LastBeat = now.LastBeat
 	}
-	_, st, _ := c.turns.Get(turnKey{name, false})
-	status.Waiting = st.State == ratelimitqueue.Waiting
 	return status, true
 }
 
-// Waiting is a failed node that waits for its turn, or to release its overdue pods.
-type Waiting struct {
-	Node  string
-	Zone  zone.Key
-	Since time.Time
-	Turn  time.Time // when it comes if nothing changes; zero if the zone has stopped
-}
-
-// Waiting returns the waiting nodes zone by zone, in the order of their turns.
-func (c *Controller) Waiting() (waiting []Waiting) {
-	now := c.around.Now()
+// Waiting returns the nodes that wait for their turns, or to release pods that became overdue while harm was refused, zone
+// by zone, in the order of their turns.
+func (c *Controller) Waiting() (waiting []NodeStatus) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, key := range c.turns.Waiting() {
 		domain, st, _ := c.turns.Get(key)
-		waiting = append(waiting, Waiting{Node: key.node, Zone: domain, Since: st.Added})
+		if status, ok := c.status(key.node); ok {
+			status.Zone, status.Queued = domain, st.Added
+			waiting = append(waiting, status)
+		}
 	}
-	slices.SortStableFunc(waiting, func(a, b Waiting) int { return a.Zone.Compare(b.Zone) })
-	first := 0
+	slices.SortStableFunc(waiting, func(a, b NodeStatus) int { return a.Zone.Compare(b.Zone) })
+	now, first := c.around.Now(), 0
 	for i := range waiting {
 		if waiting[i].Zone != waiting[first].Zone {
 			first = i

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // Own says whether evictions by our own taints are wanted on a node, as the store shows it now. Package tainteviction asks.
@@ -16,7 +15,7 @@ func (c *Controller) Own(name string) (own cluster.Own) {
 	if n == nil {
 		return cluster.Own{Wanted: !c.cfg.TaintBasedEviction, Why: standings[unjudged], Wait: c.cfg.GateInterval}
 	}
-	own.Stale = c.current(n) == nil
+	own.Domain, own.Stale = n.domain, c.current(n) == nil
 	if !c.cfg.TaintBasedEviction { // then others have set them
 		own.Wanted = true
 		return own
@@ -43,16 +42,6 @@ func (c *Controller) Overdue(name string) {
 	if n := c.nodes[name]; n != nil {
 		n.overdue = true
 	}
-}
-
-// Domain returns the domain in which the node counts.
-func (c *Controller) Domain(name string) zone.Key {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if n := c.nodes[name]; n != nil {
-		return n.domain
-	}
-	return zone.Key{}
 }
 
 // Hold keeps a node from being tainted or emptied until Release; an existing taint is lifted.

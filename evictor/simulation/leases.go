@@ -96,6 +96,6 @@ type reader struct {
 
 func (w *World) addReader(to evictor.Target) {
 	if judge, ok := to.(leases.Judge); ok {
-		w.readers = append(w.readers, &reader{Reader: leases.Reader{Judge: judge, Read: w.ReadLease, Clock: w.Clock(), AtOnce: 1}})
+		w.readers = append(w.readers, &reader{Reader: leases.Reader{Judge: judge, Read: w.ReadLease, Clock: w.Clock()}})
 	}
 }

@@ -24,7 +24,7 @@ func TestAlone(t *testing.T) {
 	c.Taint("a-0", unreachable) // before it starts
 	told, pause, clients := map[tainteviction.Kind]int{}, &gate.Pause{}, c.Clients()
 	e, err := tainteviction.New(tainteviction.DefaultConfig(), tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Source: clients.Source}, tainteviction.Options{
-		Clock: c.Clock(), Gate: pause, Observer: tainteviction.ObserverFunc(func(d tainteviction.Decision) { told[d.Kind]++ }),
+		Clock: c.Clock(), Gate: pause, Observer: func(d tainteviction.Decision) { told[d.Kind]++ },
 	})
 	require.NoError(t, err)
 	pause.Changed = e.Kick

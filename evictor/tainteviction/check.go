@@ -55,7 +55,7 @@ func (c *Controller) check(p *pod) (found checked) {
 	why, wait, because := c.earliest(p, object, why, own)
 	p.why = why
 	if because == "" {
-		return checked{object: object, domain: c.domain(n), due: true}
+		return checked{object: object, domain: own.Domain, due: true}
 	}
 	if because == notSettled && p.delayed != because {
 		c.decide(c.decision(p, EvictionDelayed, because, nil))

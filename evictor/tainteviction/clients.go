@@ -18,8 +18,6 @@ type Verdicts interface {
 	Own(node string) cluster.Own
 	// Overdue says that pods of the node fell due by them while harm was refused: they must leave node by node.
 	Overdue(node string)
-	// Domain returns the node's failure domain.
-	Domain(node string) zone.Key
 }
 
 // Clients are how the controller sees and changes the cluster. Source and Verdicts may be nil.
@@ -34,7 +32,7 @@ type Clients struct {
 // Options are settings that the program chooses. The zero Options are valid.
 type Options struct {
 	Clock    clock.PassiveClock
-	Observer Observer
+	Observer func(Decision) // receives every decision, in order and with nothing locked; it must not block
 	Gate     gate.Gate
 	// Domain returns a node's failure domain without Verdicts; zone.KeyOf of its labels if nil. Called with a lock held.
 	Domain  func(node *v1.Node) zone.Key

@@ -129,6 +129,5 @@ func faults(clients Clients, opts Options) (errs field.ErrorList) {
 	errs = append(errs, absent.Missing(at.Child("evicter"), clients.Evicter)...)
 	errs = append(errs, absent.Faults(at.Child("source"), clients.Source)...)
 	errs = append(errs, absent.Faults(in.Child("clock"), opts.Clock)...)
-	errs = append(errs, absent.Faults(in.Child("observer"), opts.Observer)...)
 	return append(errs, absent.Faults(in.Child("gate"), opts.Gate)...)
 }

@@ -53,14 +53,3 @@ type Decision struct {
 	Reason string
 	Err    error
 }
-
-// Observer receives every decision, in order and with nothing locked. It must not block.
-type Observer interface {
-	ObservePod(d Decision)
-}
-
-// ObserverFunc is a function that is an Observer.
-type ObserverFunc func(Decision)
-
-// ObservePod calls the function.
-func (f ObserverFunc) ObservePod(d Decision) { f(d) }

@@ -69,7 +69,7 @@ func (e *engine) tick() { e.now = e.around.Now() }
 func (e *engine) decide(d Decision) {
 	if e.opts.Observer != nil {
 		d.Time = e.around.Shown(e.now)
-		e.around.Out.Add(func() { e.opts.Observer.ObservePod(d) })
+		e.around.Out.Add(func() { e.opts.Observer(d) })
 	}
 }
 
@@ -90,16 +90,9 @@ func (e *engine) backoff() timedworker.Backoff {
 // own asks about our own taints on a node. Without Verdicts they count like any.
 func (e *engine) own(n *node) cluster.Own {
 	if e.clients.Verdicts == nil {
-		return cluster.Own{Wanted: true}
+		return cluster.Own{Wanted: true, Domain: n.domain}
 	}
 	return e.clients.Verdicts.Own(n.name)
-}
-
-func (e *engine) domain(n *node) zone.Key {
-	if e.clients.Verdicts == nil {
-		return n.domain
-	}
-	return e.clients.Verdicts.Domain(n.name)
 }
 
 // deadline is when the pod has to leave; ours says whether our own taints count.

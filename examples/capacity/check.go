@@ -42,13 +42,13 @@ type promise struct {
 }
 
 // May is asked before each act, and answers for evictions.
-func (c *Check) May(_ context.Context, act evictor.Act) error {
+func (c *Check) May(_ context.Context, act gate.Act) error {
 	if act.Do != gate.Evict {
 		return nil
 	}
 	pod, now := act.Pod, c.clock.Now().UTC()
 	if act.Why.Taint != nil && act.Why.Taint.Key == "maintenance" && now.Hour() == 1 {
-		return &evictor.Refused{Reason: "the nightly batch runs", Again: now.Truncate(time.Hour).Add(time.Hour)}
+		return &gate.Refused{Reason: "the nightly batch runs", Again: now.Truncate(time.Hour).Add(time.Hour)}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *Check) May(_ context.Context, act evictor.Act) error {
 			return nil
 		}
 	}
-	return &evictor.Refused{Reason: "no room elsewhere"} // asked again after a second, two, …, a minute
+	return &gate.Refused{Reason: "no room elsewhere"} // asked again after a second, two, …, a minute
 }
 
 func usable(node *v1.Node) bool {

@@ -84,7 +84,7 @@ func TestRoomIsPromisedOnce(t *testing.T) {
 		return simulation.StepFunc(func(ctx context.Context) (time.Time, error) {
 			ask := func(name string) error {
 				pod, _ := w.Clients().Pods.Pod(evictor.PodKey{Namespace: "default", Name: name})
-				return check.May(ctx, evictor.Act{Do: gate.Evict, Pod: pod})
+				return check.May(ctx, gate.Act{Do: gate.Evict, Pod: pod})
 			}
 			require.NoError(t, ask("a1"))
 			require.NoError(t, ask("a1"))

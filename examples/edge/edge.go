@@ -52,7 +52,7 @@ const back = 2 * time.Minute
 
 // may forbids harm at a site unless one of its nodes has been Ready for a while. So the evictions of nodes that fell silent
 // before the last one wait too, and are cancelled when their nodes are back.
-func (s *Sites) may(_ context.Context, act evictor.Act) error {
+func (s *Sites) may(_ context.Context, act gate.Act) error {
 	now, may := s.Clock.Now(), act.Do != gate.Harm
 	s.Nodes.Nodes(func(node *v1.Node) bool {
 		c := ready(node)
@@ -62,7 +62,7 @@ func (s *Sites) may(_ context.Context, act evictor.Act) error {
 	if may {
 		return nil
 	}
-	return &evictor.Refused{Reason: "the site is cut off, or was a moment ago", Again: now.Add(10 * time.Second)}
+	return &gate.Refused{Reason: "the site is cut off, or was a moment ago", Again: now.Add(10 * time.Second)}
 }
 
 func ready(node *v1.Node) (ready v1.NodeCondition) {

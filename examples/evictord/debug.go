@@ -94,7 +94,7 @@ func (d *debugged) state(limit int) state {
 	if nodes := d.e.nodes; nodes != nil {
 		s.AllDown, s.Zones = nodes.AllZonesDown(), nodes.Zones()
 		for _, w := range first(nodes.Waiting(), limit, &s.Omitted) {
-			n := waitingNode{Node: w.Node, Zone: w.Zone.String(), Since: w.Since}
+			n := waitingNode{Node: w.Verdict.Node, Zone: w.Zone.String(), Since: w.Queued}
 			if !w.Turn.IsZero() {
 				n.Turn = &w.Turn
 			}

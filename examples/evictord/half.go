@@ -65,12 +65,12 @@ func newControllers(which clientgo.Half, config evictor.Config, clients evictor.
 	switch which {
 	case clientgo.Lifecycle:
 		c.nodes, err = nodelifecycle.New(config.Nodes, nodelifecycle.Clients(clients), nodelifecycle.Options{
-			Clock: options.Clock, Observer: options.Observer, Gate: options.Gate, Hold: options.Hold, Excluded: options.Excluded, Jitter: options.Jitter,
+			Clock: options.Clock, Observer: options.Observer.ObserveNode, Gate: options.Gate, Hold: options.Hold, Excluded: options.Excluded, Jitter: options.Jitter,
 		})
 		c.all = c.nodes
 	case clientgo.TaintEviction:
 		c.pods, err = tainteviction.New(config.Pods, tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Source: clients.Source}, tainteviction.Options{
-			Clock: options.Clock, Observer: options.Observer, Gate: options.Gate, Jitter: options.Jitter,
+			Clock: options.Clock, Observer: options.Observer.ObservePod, Gate: options.Gate, Jitter: options.Jitter,
 		})
 		c.all = c.pods
 	default:

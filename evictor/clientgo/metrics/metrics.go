@@ -151,7 +151,8 @@ func (m *Metrics) zoneOf(node string) string {
 	if nodes == nil {
 		return ""
 	}
-	return label(nodes.Domain(node))
+	status, _ := nodes.Node(node)
+	return label(status.Zone)
 }
 
 // label is upstream's key of a zone.
@@ -220,8 +221,8 @@ func (m *Metrics) collectNodes(nodes *nodelifecycle.Controller, gauge func(d *pr
 	}
 	waiting, since := nodes.Waiting(), m.clock.Now()
 	for i := range waiting {
-		if waiting[i].Since.Before(since) {
-			since = waiting[i].Since
+		if waiting[i].Queued.Before(since) {
+			since = waiting[i].Queued
 		}
 	}
 	gauge(depth, float64(len(waiting)), "nodes")

@@ -109,7 +109,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}
 	nodes, pods := cfg.Nodes, cfg.Pods
-	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: nodes.GateInterval, Most: nodes.RetryMax, Panicked: opts.OnPanic})
+	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: nodes.GateInterval, Panicked: opts.OnPanic})
 	ofNodes := nodelifecycle.Options{
 		Clock: around, Gate: opts.Gate, Policy: opts.Policy, Domain: opts.Domain, Excluded: opts.Excluded, Hold: opts.Hold, Prefer: opts.Prefer, Jitter: opts.Jitter, OnPanic: opts.OnPanic,
 	}
@@ -194,7 +194,8 @@ func (e *Evictor) SetObserverHealth(err error) {
 	e.pods.SetObserverHealth(err)
 }
 
-// Kick makes the evictor ask anew whatever was refused; call it when the answer of a Gate changes.
+// Kick makes the evictor ask anew whatever was refused, and try again what has failed; call it when the answer of a Gate
+// changes.
 func (e *Evictor) Kick() {
 	e.nodes.Kick()
 	e.pods.Kick()

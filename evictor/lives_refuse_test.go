@@ -47,6 +47,7 @@ func (w *livesWorld) refusal(pod types.UID, wall time.Time) error {
 type livesRefused struct {
 	permitted, asked, next time.Time // when it was last permitted, and last asked; before next it need not be asked
 	times                  int       // refusals in a row
+	direct                 bool      // it was asked because the node is emptied
 	reported               string    // the reason as observers know it
 }
 
@@ -61,6 +62,9 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why taints.Deadl
 	err := w.refusal(pod.UID, p.wall())
 	w.logf("  p%d %s: %v", p.slot, what, err)
 	m.of(ref, func(known *livesPod) {
+		if known.direct != (why.Taint == nil) { // each half asks its own question
+			known.livesRefused = livesRefused{permitted: known.permitted, reported: known.reported, direct: why.Taint == nil}
+		}
 		if w.now.Before(known.next) && m.kicked.Before(known.asked) {
 			m.wrong("asked again too soon", "%s, and not at %s", what, livesSince(known.next))
 		}
@@ -103,6 +107,9 @@ func (m *livesMind) reports(d decision) {
 		}
 	}
 	m.of(d.Pod, func(known *livesPod) {
+		if d.Kind == "EvictionCancelled" || d.Kind == "EvictionDelayed" && !strings.HasPrefix(d.Reason, "reason ") { // that ends a row
+			known.times, known.next = 0, time.Time{}
+		}
 		before := known.reported
 		if known.reported = ""; d.Kind != "EvictionDelayed" && d.Kind != "PodDelayed" || !strings.HasPrefix(d.Reason, "reason ") {
 			return

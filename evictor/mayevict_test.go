@@ -92,7 +92,7 @@ func TestMayEvictRefusesOnePod(t *testing.T) {
 // Without a time the delays grow from GateInterval to RetryMax, and what is said again is not reported again.
 func TestMayEvictIsAskedLessAndLess(t *testing.T) {
 	harmed(t, func(t *testing.T, cfg evictor.Config, begin func(*evictortest.Cluster, string)) {
-		cfg.Nodes.GateInterval, cfg.Nodes.RetryMax = time.Second, 8*time.Second
+		cfg.Nodes.GateInterval, cfg.Nodes.RetryMax, cfg.Pods.RetryMax = time.Second, 8*time.Second, 8*time.Second
 		for _, err := range []error{errors.New("no room"), &gate.Refused{Reason: "no room"}, &gate.Refused{Reason: "no room", Again: evictortest.Epoch}} {
 			c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
 			k := &keeper{clock: c.Clock(), pod: "a-0-p0", err: err}
@@ -229,7 +229,8 @@ func TestKickWhileMayEvictIsAsked(t *testing.T) {
 	require.Len(t, k.asked, 2)
 }
 
-// An eviction that is moved, or cancelled and armed anew, asks no sooner for that, but what is then reported includes the refusal.
+// An eviction that is moved asks no sooner for that. One that is cancelled
+// and armed anew is another question.
 func TestMayEvictIsNotAskedSoonerBecauseOfNews(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	k := &keeper{clock: c.Clock(), pod: "a-0-p0", err: &gate.Refused{Reason: "later", Again: evictortest.Epoch.Add(time.Hour)}}
@@ -237,10 +238,14 @@ func TestMayEvictIsNotAskedSoonerBecauseOfNews(t *testing.T) {
 	for range 3 {
 		c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
 		c.Advance(time.Minute)
+		c.Taint("a-0", v1.Taint{Key: "j", Effect: v1.TaintEffectNoExecute})
 		c.Untaint("a-0", "k", v1.TaintEffectNoExecute)
 		c.Advance(time.Minute)
+		c.Untaint("a-0", "j", v1.TaintEffectNoExecute)
+		c.Advance(time.Minute)
 	}
-	require.Len(t, k.asked, 1)
+	require.Len(t, k.asked, 3)
 	require.Len(t, toldOf(e, "default/a-0-p0", "EvictionCancelled"), 3)
+	require.Len(t, toldOf(e, "default/a-0-p0", "EvictionMoved"), 3)
 	require.Len(t, toldOf(e, "default/a-0-p0", held...), 3)
 }

@@ -693,33 +693,6 @@ func TestClientThatEndsItsGoroutineCostsOneTry(t *testing.T) {
 	}
 }
 
-// An eviction that failed is not forgotten while an observer is slow to be told of it: if the API server answers another
-// call meanwhile, it is tried again at once and not after its backoff.
-func TestAnswerWhileAFailureIsBeingTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := evictortest.New(t, evictortest.Zone("a", 12), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60)))
-		var slow, times atomic.Int64
-		_, pass := run(t, c, config(), evictor.Options{Observer: observe(func(d decision) {
-			if d.Kind == "WriteFailed" && d.Pod.Name == "a-0-p0" && slow.Load() > 0 {
-				times.Add(1)
-				<-time.After(7 * time.Second)
-			}
-		})})
-		c.Fail("a-0", "a-1")
-		pass(90)
-		c.SetAPIDown(true)
-		pass(400)
-		require.Empty(t, c.Evicted())
-		slow.Store(1)
-		for times.Load() == 0 {
-			pass(1)
-		}
-		c.SetAPIDown(false)
-		pass(8)
-		require.ElementsMatch(t, []string{"a-0-p0", "a-1-p0"}, c.Evicted())
-	})
-}
-
 // Exact mode acts on arrival, also for the lease of a node that was Unknown: nothing else wakes Run for it.
 func TestLeaseOfASilentNodeWakesRunInExactMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -736,32 +709,6 @@ func TestLeaseOfASilentNodeWakesRunInExactMode(t *testing.T) {
 		synctest.Wait()
 		st, _ = e.Nodes().Node("a-0")
 		require.Equal(t, v1.ConditionTrue, st.Verdict.Ready)
-	})
-}
-
-// While the API server fails, Run tries one write every five seconds also in exact mode, which has no passes that would
-// look at what is to be tried.
-func TestRunProbesAFailingAPIInExactMode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := evictortest.New(t, evictortest.Zone("a", 1))
-		cfg := config()
-		cfg.Nodes.NodeMonitorPeriod = 0
-		var mu sync.Mutex
-		var tries []time.Time
-		c.FailWrites(func(string, string) error {
-			mu.Lock()
-			defer mu.Unlock()
-			tries = append(tries, time.Now())
-			return apierrors.NewServiceUnavailable("down")
-		})
-		_, pass := run(t, c, cfg, evictor.Options{})
-		c.Fail("a-0")
-		pass(600)
-		longest := time.Duration(0)
-		for i := range tries[1:] {
-			longest = max(longest, tries[i+1].Sub(tries[i]))
-		}
-		require.Equal(t, 5*time.Second, longest)
 	})
 }
 
@@ -790,31 +737,5 @@ func TestEvictionThatHangsIsMovedOnce(t *testing.T) {
 		close(hang)
 		pass(1)
 		require.Equal(t, []string{"p"}, c.Evicted())
-	})
-}
-
-// While the store shows an older version of a node whose write is the probe of a failing API server, another is the
-// probe.
-func TestProbeOfANodeThatTheStoreDoesNotShowHoldsNoOtherUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := evictortest.New(t, evictortest.Zone("a", 6))
-		clients := c.Clients()
-		store := &behind{NodeStore: clients.Nodes}
-		clients.Nodes = store
-		older, _ := store.Node("a-0")
-		var tries atomic.Int64 // by every worker
-		_, pass := runWith(t, c, config(), clients, evictor.Options{})
-		c.FailWrites(func(write, object string) error {
-			tries.Add(1)
-			return apierrors.NewServiceUnavailable("down")
-		})
-		c.Cordon("a-0", true)
-		c.Cordon("a-1", true)
-		pass(300)
-		store.stuck.Store(older)
-		pass(10)
-		tries.Store(0)
-		pass(60)
-		require.Greater(t, tries.Load(), int64(5))
 	})
 }

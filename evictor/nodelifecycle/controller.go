@@ -37,7 +37,7 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 		return nil, fmt.Errorf("nodelifecycle: %w", err)
 	}
 	opts = opts.withDefaults()
-	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Most: cfg.RetryMax, Panicked: opts.OnPanic})
+	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Panicked: opts.OnPanic})
 	c := &Controller{mu: environment.Lock{Around: around}, engine: engine{
 		cfg: cfg, clients: clients, opts: opts, around: around,
 		nodes: make(map[string]*node), attention: make(map[string]*node), holds: make(map[string]string), closed: make(map[zone.Key]bool),
@@ -96,9 +96,9 @@ func (c *Controller) build() error {
 	c.zones, errs[1] = zone.New[string](zone.Config[zone.Key]{Policy: policy, Compare: zone.Key.Compare, Clock: c.around})
 	c.turns, errs[2] = ratelimitqueue.NewGroup[zone.Key, turnKey, struct{}](queues)
 	c.writes, errs[3] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result {
-		return c.write(ctx, w.Key, w.Attempts, false)
+		return c.write(ctx, w.Key, false)
 	}, work)
-	c.lifts, errs[4] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, w.Attempts, true) }, lifting)
+	c.lifts, errs[4] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, true) }, lifting)
 	c.marks, errs[5] = timedworker.New(c.mark, work)
 	c.deletes, errs[6] = timedworker.New(c.remove, work)
 	return cmp.Or(errs[:]...)
@@ -148,7 +148,7 @@ func (c *Controller) LeaseObserved(node string, renewTime time.Time, resourceVer
 }
 
 // SetObserverHealth says whether the evictor itself can see the cluster; err says why not. While it cannot, verdicts stay
-// as they are, and nothing is harmed.
+// as they are, and nothing is harmed. When it can again, what has failed is tried again at once.
 func (c *Controller) SetObserverHealth(err error) {
 	const reason = "observer"
 	if err != nil {
@@ -156,26 +156,34 @@ func (c *Controller) SetObserverHealth(err error) {
 	}
 	c.mu.Lock()
 	c.around.Permits.Blind(err)
-	if was := c.blind; err != nil && !was {
+	sees := c.blind && err == nil
+	if err != nil && !c.blind {
 		c.monitor.Freeze(reason)
-	} else if err == nil && was {
+	} else if sees {
 		c.tick()
 		c.monitor.ThawAt(reason, c.now)
 		c.restarted()
 	}
 	c.blind = err != nil
 	c.mu.Unlock()
-	c.reask(false)
+	c.reask(sees)
 }
 
-// Kick makes the controller ask anew whatever was refused. Call it when the answer of a Gate changes.
+// Kick makes the controller ask anew whatever was refused, and try again what has failed. Call it when the answer of a Gate
+// changes.
 func (c *Controller) Kick() { c.reask(true) }
 
-// reask believes no refusal any more; those of single pods only with pods.
-func (c *Controller) reask(pods bool) {
-	c.around.Permits.Reask(pods)
+// reask believes no refusal any more and, with failed, has everything tried now that has failed.
+func (c *Controller) reask(failed bool) {
+	c.around.Permits.Reask()
 	c.mu.Lock()
 	c.tick()
+	if failed {
+		environment.RetryNow(c.lifts, c.now)
+		environment.RetryNow(c.writes, c.now)
+		environment.RetryNow(c.marks, c.now)
+		environment.RetryNow(c.deletes, c.now)
+	}
 	for _, n := range c.nodes {
 		c.tryPods(n)
 	}

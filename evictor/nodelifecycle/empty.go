@@ -69,11 +69,11 @@ func spared(pod *v1.Pod) string {
 func (c *Controller) remove(ctx context.Context, w podWork) (result timedworker.Result) {
 	ref := w.Value
 	pod, domain, wait, due := c.removable(ref)
-	if due && c.around.Permits.Asks() {
+	if asked := c.around.Permits.Asked(); due && c.around.Permits.Asks() {
 		no := c.around.Permits.MayEvict(ctx, gate.Act{Do: gate.Evict, Node: ref.Node, Domain: domain, Pod: pod, Why: c.because()})
 		if no != nil {
 			defer c.around.Out.Deliver()
-			return c.delay(ref, no)
+			return c.delay(ref, no, asked)
 		}
 		_, _, wait, due = c.removable(ref) // that may have taken time
 	}
@@ -89,11 +89,10 @@ func (c *Controller) remove(ctx context.Context, w podWork) (result timedworker.
 	defer c.around.Evicted.End(ref.PodKey)
 	err := environment.ErrEnded // and stays so if the client ends the goroutine
 	defer func() {
-		result = c.removed(ref, w.Attempts, err)
+		result = c.removed(ref, err)
 		c.around.Out.Deliver()
 	}()
 	err = c.guard(ref.PodKey, func() error { return c.clients.PodWriter.Evict(ctx, ref, c.because()) })
-	c.around.Answered(err)
 	return result
 }
 
@@ -114,7 +113,9 @@ func (c *Controller) removable(ref cluster.PodRef) (pod *v1.Pod, domain zone.Key
 	pod, _ = c.clients.Pods.Pod(ref.PodKey)
 	object := c.current(n)
 	switch s := c.standing(n); {
-	case !s.wanted() || n.turn == nil && !n.emptied:
+	case s.wanted() && n.turn == nil && !n.emptied: // refused in a turn that is over: its backoff goes on
+		return nil, domain, c.cfg.GateInterval, false
+	case !s.wanted():
 		n.lapsed = n.emptied // what is left of its pods goes when it is wanted again
 		c.noteLeft(n, ref, nil)
 		return nil, domain, 0, false
@@ -168,7 +169,7 @@ func (e *engine) noteEmptied(n *node, reason string) {
 }
 
 // delay has the deletion of a pod wait. It is reported when the reason changes.
-func (c *Controller) delay(ref cluster.PodRef, no *environment.Refusal) timedworker.Result {
+func (c *Controller) delay(ref cluster.PodRef, no *gate.Refused, asked int) timedworker.Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tick()
@@ -177,8 +178,8 @@ func (c *Controller) delay(ref cluster.PodRef, no *environment.Refusal) timedwor
 		return timedworker.Forget()
 	}
 	how := n.leaving[ref.PodKey]
-	if how.why != no.Error() && !no.Known {
-		c.decide(Decision{Kind: PodDelayed, Node: ref.Node, Pod: ref, Reason: no.Reason, Err: no.Refused})
+	if how.why != no.Error() {
+		c.decide(Decision{Kind: PodDelayed, Node: ref.Node, Pod: ref, Reason: no.Reason, Err: no})
 	}
 	how.times, how.why = how.times+1, no.Error()
 	if closed := c.around.Permits.Last(gate.Harm, n.domain) != nil || c.around.Permits.Last(gate.Write, zone.Key{}) != nil; closed && n.turn != nil {
@@ -188,13 +189,13 @@ func (c *Controller) delay(ref cluster.PodRef, no *environment.Refusal) timedwor
 	}
 	how.tried = refused
 	c.noteLeft(n, ref, &how)
-	return timedworker.Blocked(c.around.AskAgain(no, how.times, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter}))
+	return timedworker.Blocked(c.around.AskAgain(no, how.times, asked, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter}))
 }
 
 // removed records the result of a call and says when to try again, if at all.
-func (c *Controller) removed(ref cluster.PodRef, attempts int, err error) timedworker.Result {
+func (c *Controller) removed(ref cluster.PodRef, err error) timedworker.Result {
 	if no := c.around.Refused(err); no != nil {
-		return c.delay(ref, no)
+		return c.delay(ref, no, c.around.Permits.Asked())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,5 +224,5 @@ func (c *Controller) removed(ref cluster.PodRef, attempts int, err error) timedw
 	if spends {
 		return timedworker.Forget() // the node's next turn tries it again
 	}
-	return c.around.TryAgain(ref, err, attempts, c.backoff())
+	return timedworker.Retry(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -24,7 +25,7 @@ func (c *Controller) ask(ctx context.Context) {
 	}
 	if no := c.around.Permits.Last(gate.Write, zone.Key{}); c.mute != (no != nil) {
 		c.mute = no != nil
-		c.decide(Decision{Kind: GateChanged, Reason: "writes", Err: no.Why()})
+		c.decide(Decision{Kind: GateChanged, Reason: "writes", Err: environment.Why(no)})
 		c.tryAll(nil)
 	}
 }
@@ -36,7 +37,7 @@ func (e *engine) noteHarm(domain zone.Key) {
 	if (no != nil) == e.closed[domain] {
 		return
 	}
-	e.decide(Decision{Kind: GateChanged, Zone: domain, Reason: "harm", Err: no.Why()})
+	e.decide(Decision{Kind: GateChanged, Zone: domain, Reason: "harm", Err: environment.Why(no)})
 	if no != nil {
 		e.closed[domain] = true
 		e.turns.PauseDomain(domain, refused)

@@ -14,17 +14,6 @@ type half struct{ *Controller }
 func (h half) Workers() []environment.Worker { return []environment.Worker{h.lifts, h.writes, h.marks} }
 func (h half) Evictions() environment.Worker { return h.deletes }
 
-// Retry tries everything now that has failed.
-func (h half) Retry() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.tick()
-	environment.RetryNow(h.lifts, h.now)
-	environment.RetryNow(h.writes, h.now)
-	environment.RetryNow(h.marks, h.now)
-	environment.RetryNow(h.deletes, h.now)
-}
-
 // Bound keeps turns from being out that no worker takes: if every worker hangs, no further node gets a turn.
 func (h half) Bound(turns int) {
 	h.mu.Lock()

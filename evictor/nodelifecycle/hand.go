@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/evictkit/evictkit/evictor/gate"
-	"github.com/evictkit/evictkit/evictor/internal/environment"
 )
 
 // hand takes the turns that have come, unless writes are refused, and schedules what follows.
@@ -14,7 +13,7 @@ func (c *Controller) hand(ctx context.Context) {
 		if !ok {
 			return
 		}
-		var no *environment.Refusal
+		var no *gate.Refused
 		if c.around.Permits.Asks() && !item.Key.release {
 			no = c.mayTurn(ctx, item.Key.node)
 		}
@@ -40,7 +39,7 @@ func (e *engine) turnDue() bool {
 	return some && !at.After(e.now)
 }
 
-func (c *Controller) mayTurn(ctx context.Context, name string) *environment.Refusal {
+func (c *Controller) mayTurn(ctx context.Context, name string) *gate.Refused {
 	c.mu.Lock()
 	n := c.nodes[name]
 	if n == nil || n.sent {
@@ -53,7 +52,7 @@ func (c *Controller) mayTurn(ctx context.Context, name string) *environment.Refu
 }
 
 // granted gives a node its turn, if it may still be harmed.
-func (c *Controller) granted(item turn, no *environment.Refusal) {
+func (c *Controller) granted(item turn, no *gate.Refused) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tick()
@@ -86,7 +85,7 @@ func (c *Controller) granted(item turn, no *environment.Refusal) {
 		item.Blocked(max(c.cfg.GateInterval, no.Again.Sub(c.around.Shown(c.now))))
 		if n.refused != no.Reason {
 			n.refused = no.Reason
-			c.decide(Decision{Kind: TurnRefused, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: no.Reason, Err: no.Refused})
+			c.decide(Decision{Kind: TurnRefused, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: no.Reason, Err: no})
 		}
 	default:
 		n.turn, n.refused = &item, ""

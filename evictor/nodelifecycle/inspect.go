@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/zone"
@@ -38,7 +39,7 @@ func (c *Controller) status(name string) (NodeStatus, bool) {
 	if n == nil || !n.judged() {
 		return NodeStatus{}, false
 	}
-	status := NodeStatus{Verdict: n.verdict, Zone: n.domain, Held: c.heldFor(n), HeldBack: c.around.Permits.Last(gate.Harm, n.domain).Why()}
+	status := NodeStatus{Verdict: n.verdict, Zone: n.domain, Held: c.heldFor(n), HeldBack: environment.Why(c.around.Permits.Last(gate.Harm, n.domain))}
 	if now, ok := c.monitor.Verdict(name); ok {
 		status.Verdict.LastBeat = now.LastBeat
 	}

@@ -65,7 +65,7 @@ func (c *Controller) mark(ctx context.Context, w podWork) (result timedworker.Re
 		c.mu.Lock()
 		c.tick()
 		if err != nil && !apierrors.IsNotFound(err) {
-			result = c.around.TryAgain(ref, err, w.Attempts, c.backoff())
+			result = timedworker.Retry(err)
 			c.decide(Decision{Kind: WriteFailed, Node: n.name, Reason: "marking pods not Ready", Err: fmt.Errorf("marking pods not Ready of node %s: pod %s: %w", n.name, ref.PodKey, err)})
 		} else if n.verdict.Ready == v1.ConditionUnknown {
 			is := n.pods[ref.UID]
@@ -79,7 +79,6 @@ func (c *Controller) mark(ctx context.Context, w podWork) (result timedworker.Re
 		c.around.Out.Deliver()
 	}()
 	err = c.guard(ref.PodKey, func() error { return c.clients.PodWriter.MarkNotReady(ctx, ref) })
-	c.around.Answered(err)
 	return result
 }
 

@@ -30,16 +30,15 @@ type writing struct {
 	n      *node
 	object *v1.Node
 	plan
-	in       *turn // the turn that it acts on, nil for none
-	tainted  bool  // the node has our taint now
-	attempts int
-	again    bool
+	in      *turn // the turn that it acts on, nil for none
+	tainted bool  // the node has our taint now
+	again   bool
 }
 
 // write is the work of writes and lifts. It reads the node, compares it with the verdict once more, and writes what
 // differs. Writes of one node never overlap.
-func (c *Controller) write(ctx context.Context, name string, attempts int, lift bool) (result timedworker.Result) {
-	w := &writing{Controller: c, ctx: ctx, attempts: attempts}
+func (c *Controller) write(ctx context.Context, name string, lift bool) (result timedworker.Result) {
+	w := &writing{Controller: c, ctx: ctx}
 	result, some := w.prepare(name, lift)
 	if !some {
 		return result
@@ -112,7 +111,6 @@ func (w *writing) step(name string, wanted func() bool, write func() error, done
 		return err
 	}
 	err := write()
-	w.around.Answered(err)
 	switch {
 	case apierrors.IsNotFound(err):
 		return errGone
@@ -231,7 +229,7 @@ func (w *writing) wrote(err error) timedworker.Result {
 		backoff.Max = min(backoff.Max, 2*time.Second)
 		return timedworker.Blocked(max(1, backoff.Delay(n.conflicts, nil)))
 	}
-	return w.around.TryAgain(n, err, w.attempts, w.backoff())
+	return timedworker.Retry(err)
 }
 
 // maxConflicts is how often a write may meet a conflict before the node loses its turn.

@@ -31,7 +31,7 @@ func (c *Controller) check(p *pod) (found checked) {
 	own, shown := c.look(n)
 	switch {
 	case !shown || p.newer(object):
-		p.delayed, p.refused, n.stale = "NotShown", 0, true // so that the node's next event begins a round
+		p.delayed, n.stale = "NotShown", true // so that the node's next event begins a round
 		found.wait = c.cfg.GateInterval
 		return found
 	case !p.ref.Shows(object) || object.DeletionTimestamp != nil || c.around.Evicted.Was(object):
@@ -58,10 +58,11 @@ func (c *Controller) check(p *pod) (found checked) {
 		return checked{object: object, domain: own.Domain, due: true}
 	}
 	if because == notSettled && p.delayed != because {
+		p.words = ""
 		c.decide(c.decision(p, EvictionDelayed, because, nil))
 	}
 	if because != "NotDue" {
-		p.delayed, p.refused = because, 0
+		p.delayed = because
 	}
 	return checked{wait: wait}
 }
@@ -94,6 +95,8 @@ func (e *engine) holdsBack(p *pod, why taints.Deadline, own cluster.Own) (wait t
 		return own.Wait, notSettled
 	case ours && p.overdue && own.Overdue:
 		return e.cfg.RetryMax, "Overdue"
+	case p.again.After(e.now):
+		return p.again.Sub(e.now), "NotDue"
 	}
 	return 0, ""
 }

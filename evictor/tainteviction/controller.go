@@ -36,7 +36,7 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	if opts.Domain == nil {
 		opts.Domain = func(node *v1.Node) zone.Key { return zone.KeyOf(node.Labels) }
 	}
-	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Most: cfg.RetryMax, Panicked: opts.OnPanic})
+	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Panicked: opts.OnPanic})
 	c := &Controller{mu: environment.Lock{Around: around}, engine: engine{
 		cfg: cfg, clients: clients, opts: opts, around: around,
 		matcher: taints.Matcher{NumericOperators: cfg.NumericTolerations},
@@ -75,24 +75,34 @@ func (c *Controller) PodChanged(key cluster.PodKey) { c.around.Inbox.Pod(key) }
 // LeaseObserved does nothing: leases say nothing about taints.
 func (c *Controller) LeaseObserved(string, time.Time, string) {}
 
-// SetObserverHealth says whether the evictor itself can see the cluster; while it cannot, it evicts nothing.
+// SetObserverHealth says whether the evictor itself can see the cluster; while it cannot, it evicts nothing. When it can
+// again, what has failed is tried again at once.
 func (c *Controller) SetObserverHealth(err error) {
 	c.around.Permits.Blind(err)
-	c.reask(false)
+	c.mu.Lock()
+	sees := c.blind && err == nil
+	c.blind = err != nil
+	c.mu.Unlock()
+	c.reask(sees)
 }
 
-// Kick makes the controller ask anew whatever was refused. Call it when the answer of a Gate changes.
+// Kick makes the controller ask anew whatever was refused, and try again what has failed. Call it when the answer of a Gate
+// changes.
 func (c *Controller) Kick() { c.reask(true) }
 
-func (c *Controller) reask(pods bool) {
-	c.around.Permits.Reask(pods)
+// reask believes no refusal of harm or writes any more and, with all, has all tried now that was refused or has failed.
+func (c *Controller) reask(all bool) {
+	c.around.Permits.Reask()
 	c.mu.Lock()
 	now := c.around.Now()
+	if all {
+		environment.RetryNow(c.armed, now)
+	}
 	for _, p := range c.pods {
-		if pods {
+		if all {
 			p.again = time.Time{}
 		}
-		if p.armed && (p.closed || p.refused > 0 && pods) {
+		if p.armed && (p.closed || p.refused > 0 && all) {
 			c.armed.Schedule(p.ref.PodKey, p, now)
 		}
 	}

@@ -1,6 +1,8 @@
 package tainteviction
 
 import (
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
@@ -24,16 +26,16 @@ func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
 		e.arm(p, why, EvictionArmed)
 	case !p.same(why, e.now):
 		e.arm(p, why, EvictionMoved)
-	case p.delayed != "" && (p.refused == 0 || p.closed): // the node's new state may permit it now
+	case p.waits(e.now): // the node's new state may permit it now
 		e.armed.Schedule(p.ref.PodKey, p, e.now)
 	}
 }
 
 func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
-	p.why, p.armed, p.delayed = why, true, ""
+	p.why, p.armed, p.delayed, p.words = why, true, "", ""
 	p.overdue = p.overdue && !why.At.After(e.now)
 	due := why.At
-	if p.again.After(due) && !p.closed {
+	if p.again.After(due) {
 		due = p.again
 	}
 	e.armed.ScheduleEntry(timedworker.Entry[cluster.PodKey, *pod]{Key: p.ref.PodKey, Identity: string(p.ref.UID), Value: p, Due: due})
@@ -49,6 +51,7 @@ func (e *engine) disarm(p *pod, reason string) {
 }
 
 func (e *engine) cancelled(p *pod, reason string) {
+	p.words, p.refused, p.again = "", 0, time.Time{} // if it is armed again, that is another question
 	e.decide(Decision{Kind: EvictionCancelled, Pod: p.ref, Toleration: -1, Reason: reason})
 }
 

@@ -28,6 +28,7 @@ type engine struct {
 
 	now     time.Time
 	started bool
+	blind   bool // the evictor cannot see the cluster
 
 	armed *timedworker.Set[cluster.PodKey, *pod]
 	nodes map[string]*node
@@ -55,9 +56,9 @@ type pod struct {
 	why     taints.Deadline // of its eviction
 	armed   bool            // it has to leave
 	delayed string          // what last held it back
-	words   string          // the same, in more words
+	words   string          // the refusal that was last reported, if nothing else was since
 	refused int             // how often in a row it was refused
-	again   time.Time       // until when that is believed, whatever else changes
+	again   time.Time       // until when that is believed, whatever else changes; zero if nothing may leave there
 	closed  bool            // nothing may leave there
 	overdue bool            // it became due by our own taint while harm was refused
 }

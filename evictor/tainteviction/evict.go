@@ -3,6 +3,7 @@ package tainteviction
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -20,11 +21,11 @@ type podWork = timedworker.Work[cluster.PodKey, *pod]
 func (c *Controller) evict(ctx context.Context, w podWork) (result timedworker.Result) {
 	p := w.Value
 	found := c.check(p)
-	if found.due && c.around.Permits.Asks() {
+	if asked := c.around.Permits.Asked(); found.due && c.around.Permits.Asks() {
 		no := c.around.Permits.MayEvict(ctx, gate.Act{Do: gate.Evict, Node: p.ref.Node, Domain: found.domain, Pod: found.object, Why: c.because(p)})
 		if no != nil {
 			defer c.around.Out.Deliver()
-			return c.refuse(p, no, c.around.Permits.Last(gate.Harm, found.domain) != nil || c.around.Permits.Last(gate.Write, zone.Key{}) != nil)
+			return c.refuse(p, no, asked, c.around.Permits.Last(gate.Harm, found.domain) != nil || c.around.Permits.Last(gate.Write, zone.Key{}) != nil)
 		}
 		found = c.check(p) // that may have taken time
 	}
@@ -42,11 +43,10 @@ func (c *Controller) evict(ctx context.Context, w podWork) (result timedworker.R
 	because, why := c.because(p), c.decided(p)
 	err := environment.ErrEnded // and stays so if the client ends the goroutine
 	defer func() {
-		result = c.tried(p, why, w.Attempts, err)
+		result = c.tried(p, why, err)
 		c.around.Out.Deliver()
 	}()
 	err = c.around.Guard(p.ref.PodKey, func() error { return c.clients.Evicter.Evict(ctx, p.ref, because) })
-	c.around.Answered(err)
 	return result
 }
 
@@ -70,12 +70,12 @@ func (c *Controller) decided(p *pod) Decision {
 // refuse has an eviction wait that is refused: until the time that the refusal names or, without one, for longer each time.
 // It is reported once, and again when its text changes. closed says that no pod may leave there now: those that wait for
 // that must not all leave at one instant afterwards.
-func (c *Controller) refuse(p *pod, no *environment.Refusal, closed bool) timedworker.Result {
+func (c *Controller) refuse(p *pod, no *gate.Refused, asked int, closed bool) timedworker.Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tick()
-	if (p.delayed != no.Reason || p.words != no.Error()) && !no.Known {
-		c.decide(c.decision(p, EvictionDelayed, no.Reason, no.Refused))
+	if p.words != no.Error() {
+		c.decide(c.decision(p, EvictionDelayed, no.Reason, no))
 	}
 	p.delayed, p.words = no.Reason, no.Error()
 	p.refused++
@@ -86,18 +86,20 @@ func (c *Controller) refuse(p *pod, no *environment.Refusal, closed bool) timedw
 			c.clients.Verdicts.Overdue(p.ref.Node)
 		}
 	}
-	wait := c.around.AskAgain(no, p.refused, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter})
-	p.again = c.now.Add(wait)
+	wait := c.around.AskAgain(no, p.refused, asked, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter})
+	if p.again = c.now.Add(wait); closed {
+		p.again = time.Time{}
+	}
 	return timedworker.Blocked(wait)
 }
 
 // tried records the result of a call and says when to try again, if at all.
-func (c *Controller) tried(p *pod, why Decision, attempts int, err error) timedworker.Result {
+func (c *Controller) tried(p *pod, why Decision, err error) timedworker.Result {
 	if no := c.around.Refused(err); no != nil {
 		c.mu.Lock()
 		p.words = "" // so that each is reported
 		c.mu.Unlock()
-		return c.refuse(p, no, false)
+		return c.refuse(p, no, c.around.Permits.Asked(), false)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,5 +112,5 @@ func (c *Controller) tried(p *pod, why Decision, attempts int, err error) timedw
 		return timedworker.Forget()
 	}
 	c.decide(Decision{Kind: WriteFailed, Pod: p.ref, Toleration: -1, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", p.ref.PodKey, err)})
-	return c.around.TryAgain(p, err, attempts, c.backoff())
+	return timedworker.Retry(err)
 }

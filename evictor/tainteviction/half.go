@@ -16,14 +16,6 @@ func (h half) Evictions() environment.Worker { return h.armed }
 func (h half) Bound(int)                     {}
 func (h half) Next() time.Time               { return time.Time{} }
 
-// Retry tries every eviction now that has failed.
-func (h half) Retry() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.tick()
-	environment.RetryNow(h.armed, h.now)
-}
-
 func (h half) Await(missing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

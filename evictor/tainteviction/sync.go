@@ -1,6 +1,8 @@
 package tainteviction
 
 import (
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
@@ -81,7 +83,7 @@ func (e *engine) forgetNode(n *node, replaced bool) {
 
 // round decides again about every pod on the node, if its NoExecute taints have changed or whether ours evict has.
 func (e *engine) round(n *node, own cluster.Own) {
-	if own.Wanted == n.ours && !n.stale && !n.waits() {
+	if own.Wanted == n.ours && !n.stale && !n.waits(e.now) {
 		return
 	}
 	n.ours, n.stale = own.Wanted, true // stale until the end, because the store may panic
@@ -101,13 +103,18 @@ func (e *engine) round(n *node, own cluster.Own) {
 }
 
 // waits says whether some of its pods wait for another state of the node.
-func (n *node) waits() bool {
+func (n *node) waits(now time.Time) bool {
 	for _, p := range n.pods {
-		if p.armed && p.delayed != "" && (p.refused == 0 || p.closed) {
+		if p.waits(now) {
 			return true
 		}
 	}
 	return false
+}
+
+// waits says whether the pod is due, and neither its own refusal nor its deadline holds it back.
+func (p *pod) waits(now time.Time) bool {
+	return p.armed && p.delayed != "" && !p.again.After(now)
 }
 
 // syncPod reads the pod again and decides what follows.

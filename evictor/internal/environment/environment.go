@@ -11,7 +11,6 @@ import (
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/inbox"
-	"github.com/evictkit/evictkit/timedworker"
 )
 
 // Environment is itself a clock, so that an evictor hands it to both halves as theirs.
@@ -21,7 +20,6 @@ type Environment struct {
 	Permits *Permits
 	Out     Outbox
 	Evicted Evicted
-	Outage  Outage
 	Parts   []Part // the first is asked first, and reports what is missing
 	Panicked
 
@@ -33,7 +31,6 @@ type Settings struct {
 	Clock    clock.PassiveClock // nil for the real one
 	Gate     gate.Gate          // nil for one that permits everything
 	Interval time.Duration      // for which a refusal is believed, if it names no time
-	Most     time.Duration      // the longest wait after refusals of one pod that name no time
 	Panicked Panicked
 }
 
@@ -43,8 +40,7 @@ func Of(s Settings) *Environment {
 		return joined
 	}
 	e := &Environment{Clock: steady(s.Clock), Inbox: inbox.New[cluster.PodKey](), Panicked: s.Panicked}
-	waits := timedworker.Backoff{Initial: s.Interval, Max: max(s.Interval, s.Most), Factor: 2}
 	e.Out.panicked = e.Panicked
-	e.Permits = &Permits{gate: s.Gate, clock: e.Clock, waits: waits, panicked: s.Panicked, changed: e.Inbox.Kick, refused: make(map[remembered]memory)}
+	e.Permits = &Permits{gate: s.Gate, clock: e.Clock, interval: s.Interval, panicked: s.Panicked, changed: e.Inbox.Kick, refused: make(map[remembered]memory)}
 	return e
 }

@@ -19,8 +19,6 @@ type Part interface {
 	Evictions() Worker
 	// Next is when Plan has something to do without any change; zero for never.
 	Next() time.Time
-	// Retry tries everything now that has failed: the API server answers again.
-	Retry()
 	// Bound bounds how many turns are out at once; 0 means no bound.
 	Bound(turns int)
 }

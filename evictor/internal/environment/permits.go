@@ -6,53 +6,41 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/evictkit/evictkit/evictor/gate"
-	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Permits is a Gate with a memory, so that a thousand pods ask once. It believes a refusal of Write or Harm for an
-// interval, and one of a single eviction until the time that it names or, without one, for longer each time.
+// Permits is a Gate that remembers a refusal of Write or Harm until the time that it names or for an interval, so that a
+// thousand pods ask once.
 type Permits struct {
 	gate     gate.Gate
 	clock    *Clock
-	waits    timedworker.Backoff
+	interval time.Duration
 	panicked Panicked
 	changed  func() // called with the lock held when writes or harm are refused or permitted again
 
 	mu      sync.Mutex
 	refused map[remembered]memory
-	swept   time.Time
-	asked   int // how often Reask was called
-	blind   *Refusal
-}
-
-// Refusal is an answer of a Gate that is not yes. Again is zero only for a turn.
-type Refusal struct {
-	*gate.Refused
-	Known bool // it was given before in the same words, and need not be reported again
-}
-
-// Why is the refusal as an error, nil if there is none.
-func (r *Refusal) Why() error {
-	if r == nil {
-		return nil
-	}
-	return r.Refused
+	asked   int
+	blind   *gate.Refused
 }
 
 type remembered struct {
 	do     gate.Do
-	domain zone.Key  // of Harm
-	pod    types.UID // of Evict
+	domain zone.Key // of Harm
 }
 
 type memory struct {
-	was   *Refusal
+	no    *gate.Refused
 	until time.Time // by the steady clock
-	times int
+}
+
+// Why is a refusal as an error, nil if there is none.
+func Why(no *gate.Refused) error {
+	if no == nil {
+		return nil
+	}
+	return no
 }
 
 // Asks says whether there is anything to ask.
@@ -64,7 +52,7 @@ func (p *Permits) Asks() bool {
 
 // MayEvict asks about all that an eviction needs: harm, a write, the eviction itself, and the first two once more, because
 // an answer about a single pod may be slow.
-func (p *Permits) MayEvict(ctx context.Context, act gate.Act) *Refusal {
+func (p *Permits) MayEvict(ctx context.Context, act gate.Act) *gate.Refused {
 	harm, write := gate.Act{Do: gate.Harm, Domain: act.Domain}, gate.Act{Do: gate.Write}
 	for _, act := range [...]gate.Act{harm, write, act, write, harm} {
 		if no := p.May(ctx, act); no != nil {
@@ -75,13 +63,10 @@ func (p *Permits) MayEvict(ctx context.Context, act gate.Act) *Refusal {
 }
 
 // May asks, unless a refusal is remembered.
-func (p *Permits) May(ctx context.Context, act gate.Act) *Refusal {
+func (p *Permits) May(ctx context.Context, act gate.Act) *gate.Refused {
 	key := remembered{do: act.Do}
-	switch act.Do {
-	case gate.Harm:
+	if act.Do == gate.Harm {
 		key.domain = act.Domain
-	case gate.Evict:
-		key.pod = act.Pod.UID
 	}
 	p.mu.Lock()
 	old, blind, asked := p.refused[key], p.blind, p.asked
@@ -91,58 +76,50 @@ func (p *Permits) May(ctx context.Context, act gate.Act) *Refusal {
 		return blind
 	case p.gate == nil:
 		return nil
-	case old.was != nil && p.clock.Now().Before(old.until):
-		return old.was
+	case old.no != nil && p.clock.Now().Before(old.until):
+		return old.no
 	}
 	err := p.panicked.Guard(act.Node, func() error { return p.gate.May(ctx, act) })
 	if errors.Is(err, errPanic) {
 		err = &gate.Refused{Reason: "Panic", Err: err}
 	}
-	switch no := because(err); {
-	case act.Do != gate.Turn:
-		return p.note(key, no, asked)
-	case no != nil:
-		return &Refusal{Refused: no}
+	no := because(err)
+	if act.Do == gate.Write || act.Do == gate.Harm {
+		p.note(key, no, asked)
 	}
-	return nil
+	return no
 }
 
-// note remembers an answer, nil for yes, and returns it with the time until which it is believed.
-func (p *Permits) note(key remembered, no *gate.Refused, asked int) *Refusal {
+// note remembers an answer, nil for yes.
+func (p *Permits) note(key remembered, no *gate.Refused, asked int) {
 	now := p.clock.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m := p.refused[key]
-	if (m.was == nil) != (no == nil) && key.do != gate.Evict {
+	if _, was := p.refused[key]; was != (no != nil) {
 		p.changed()
 	}
-	if delete(p.refused, key); no == nil {
-		return nil
+	if no == nil {
+		delete(p.refused, key)
+		return
 	}
-	if m.times++; key.do != gate.Evict {
-		m.times = 1
-	}
-	m.until = no.Again.Add(p.clock.Lead())
-	if !m.until.After(now) {
-		m.until = now.Add(p.waits.Delay(m.times, nil))
+	until := no.Again.Add(p.clock.Lead())
+	if !until.After(now) {
+		until = now.Add(p.interval)
 	}
 	if p.asked != asked { // the answer may be older than what Reask was called for
-		m.until = now
+		until = now
 	}
-	same := m.was != nil && m.was.Error() == no.Error()
-	m.was = &Refusal{&gate.Refused{Reason: no.Reason, Err: no.Err, Pace: no.Pace, Again: p.clock.Shown(m.until)}, same}
-	p.refused[key] = m
-	return m.was
+	p.refused[key] = memory{no, until}
 }
 
 // Last is the last answer about Write or about Harm in a domain, without a question.
-func (p *Permits) Last(do gate.Do, domain zone.Key) *Refusal {
+func (p *Permits) Last(do gate.Do, domain zone.Key) *gate.Refused {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if do == gate.Harm && p.blind != nil {
 		return p.blind
 	}
-	return p.refused[remembered{do: do, domain: domain}].was
+	return p.refused[remembered{do, domain}].no
 }
 
 // Blind refuses harm because the evictor cannot see the cluster, until it is called with nil.
@@ -150,67 +127,55 @@ func (p *Permits) Blind(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.blind = nil; err != nil {
-		p.blind = &Refusal{Refused: &gate.Refused{Reason: "Blind", Err: err}}
+		p.blind = &gate.Refused{Reason: "Blind", Err: err}
 	}
 }
 
-// Refresh asks again about Write and Harm where its time has come.
+// Refresh asks again where its time has come.
 func (p *Permits) Refresh(ctx context.Context) {
-	for _, key := range p.expired(p.clock.Now()) {
+	var old []remembered
+	now := p.clock.Now()
+	p.mu.Lock()
+	for key, m := range p.refused {
+		if p.asksAgain(key) && !now.Before(m.until) {
+			old = append(old, key)
+		}
+	}
+	p.mu.Unlock()
+	for _, key := range old {
 		_ = p.May(ctx, gate.Act{Do: key.do, Domain: key.domain})
 	}
 }
 
-// forgotten is for how many of the longest waits the refusal of a pod is kept about which nobody asks.
-const forgotten = 30
-
-// expired also forgets the refusals of pods about which nobody asks any more.
-func (p *Permits) expired(now time.Time) (old []remembered) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	sweep := now.Sub(p.swept) > p.waits.Max
-	for key, m := range p.refused {
-		switch {
-		case p.asksAgain(key) && !now.Before(m.until):
-			old = append(old, key)
-		case sweep && now.Sub(m.until) > forgotten*p.waits.Max:
-			delete(p.refused, key)
-		}
-	}
-	if sweep {
-		p.swept = now
-	}
-	return old
-}
-
 // asksAgain says whether Refresh asks about it.
-func (p *Permits) asksAgain(key remembered) bool {
-	return key.do == gate.Write || key.do == gate.Harm && p.blind == nil
-}
+func (p *Permits) asksAgain(key remembered) bool { return key.do == gate.Write || p.blind == nil }
 
 // Next is when Refresh has something to ask.
-func (p *Permits) Next() (next time.Time, some bool) {
+func (p *Permits) Next() (time.Time, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var soon Soonest
 	for key, m := range p.refused {
-		if p.asksAgain(key) && (!some || m.until.Before(next)) {
-			next, some = m.until, true
-		}
+		soon.Or(m.until, p.asksAgain(key))
 	}
-	return next, some
+	return soon.Time, !soon.IsZero()
 }
 
-// Reask believes no refusal of Write or Harm any more, and with pods none of single evictions.
-func (p *Permits) Reask(pods bool) {
+// Asked is how often Reask was called.
+func (p *Permits) Asked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
+}
+
+// Reask believes no refusal any more.
+func (p *Permits) Reask() {
 	now := p.clock.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked++
 	for key, m := range p.refused {
-		if key.do != gate.Evict || pods {
-			m.until = now
-			p.refused[key] = m
-		}
+		p.refused[key] = memory{m.no, now}
 	}
 }
 

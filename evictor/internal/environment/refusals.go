@@ -12,11 +12,11 @@ import (
 
 // Refused returns the refusal that a writer's error is, if it is one: a disruption budget's or an overloaded API server's,
 // too.
-func (e *Environment) Refused(err error) *Refusal {
+func (e *Environment) Refused(err error) *gate.Refused {
 	var no *gate.Refused
 	switch {
 	case errors.As(err, &no):
-		return &Refusal{Refused: no}
+		return no
 	case !apierrors.IsTooManyRequests(err):
 		return nil
 	case apierrors.HasStatusCause(err, "DisruptionBudget"): // policyv1.DisruptionBudgetCause
@@ -27,11 +27,15 @@ func (e *Environment) Refused(err error) *Refusal {
 	if seconds, asks := apierrors.SuggestsClientDelay(err); asks && seconds > 0 {
 		no.Again = e.Shown(e.Now().Add(time.Duration(seconds) * time.Second))
 	}
-	return &Refusal{Refused: no}
+	return no
 }
 
-// AskAgain is how long to wait until the time that a refusal names or, without one, for longer each time.
-func (e *Environment) AskAgain(no *Refusal, times int, backoff timedworker.Backoff) time.Duration {
+// AskAgain is how long to wait until the time that a refusal names or, without one, for longer each time. asked is what
+// Asked was before the question.
+func (e *Environment) AskAgain(no *gate.Refused, times, asked int, backoff timedworker.Backoff) time.Duration {
+	if asked != e.Permits.Asked() { // the answer may be older than what Reask was called for
+		return 0
+	}
 	if left := no.Again.Sub(e.Shown(e.Now())); left > 0 {
 		return max(left, backoff.Initial)
 	}

@@ -655,7 +655,7 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why taints
 		known.failed = err != nil
 		if known.later = w.now; apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
 			seconds, _ := apierrors.SuggestsClientDelay(err)
-			known.later = w.now.Add(time.Duration(seconds) * time.Second)
+			known.later, known.laterDirect = w.now.Add(time.Duration(seconds)*time.Second), why.Taint == nil
 		}
 	})
 	return err

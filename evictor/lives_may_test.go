@@ -152,7 +152,7 @@ func (m *livesMind) evicts(ref evictor.PodRef, why taints.Deadline) string {
 		{"row completed and mirror pods stay", livesSpared(pod.Pod)},
 		{"evicted without permission", !m.mayHarm(known)},
 		{"the other half evicts", half == livesLifecycle && why.Taint != nil},
-		{"row a disruption budget delays an eviction, for longer each time", m.world.now.Before(pod.later)},
+		{"row a disruption budget delays an eviction, for longer each time", m.world.now.Before(pod.later) && pod.laterDirect == (why.Taint == nil)},
 		{"unjustified eviction", !foreign && !own && !m.timedOut(known, pod)},
 		{"unjustified eviction: " + m.stays(known), !foreign && m.stays(known) != ""},
 		{"emptied in a zone that stands", !foreign && !own && m.stands(known.domain) && !known.emptied && !known.unsure && !m.comesLate(known, pod)},

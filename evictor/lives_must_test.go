@@ -48,7 +48,10 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 	case !m.downSince.IsZero():
 		since, why = livesLater(since, m.downSince), "down with all zones"
 	}
-	if since = livesLater(since, m.trouble); why != "" && len(own) > 0 && w.now.Sub(since) > wait {
+	if m.trouble.After(since) { // a lift that failed waits for its backoff
+		since, wait = m.trouble, wait+w.config.Nodes.RetryMax
+	}
+	if why != "" && len(own) > 0 && w.now.Sub(since) > wait {
 		m.wrong("not lifted", "%s is %s and carries %v for %v (last trouble: %s)", name, why, own, w.now.Sub(since), m.troubles)
 	}
 }

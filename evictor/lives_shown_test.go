@@ -55,6 +55,7 @@ type livesPod struct {
 	evicted, failed bool      // the API server said so; the last try to evict it
 	marked          time.Time // not Ready
 	later           time.Time // when a budget that refused an eviction wants to be asked again
+	laterDirect     bool      // by the half that empties nodes
 	livesRefused
 }
 

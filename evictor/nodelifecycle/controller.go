@@ -185,7 +185,7 @@ func (c *Controller) reask(failed bool) {
 		environment.RetryNow(c.deletes, c.now)
 	}
 	for _, n := range c.nodes {
-		c.tryPods(n)
+		c.tryPods(n, failed)
 	}
 	c.mu.Unlock()
 	c.around.Inbox.Kick()

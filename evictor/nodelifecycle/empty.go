@@ -124,6 +124,8 @@ func (c *Controller) removable(ref cluster.PodRef) (pod *v1.Pod, domain zone.Key
 		return nil, domain, 0, false
 	case !n.sees(pod):
 		return nil, domain, c.cfg.GateInterval, false
+	case n.leaving[ref.PodKey].again.After(c.now):
+		return nil, domain, n.leaving[ref.PodKey].again.Sub(c.now), false
 	case object == nil || s == reported || c.unclear(n) || !c.monitor.SettledAt(n.name, c.now):
 		return nil, domain, c.untilPass(n), false
 	}
@@ -187,9 +189,10 @@ func (c *Controller) delay(ref cluster.PodRef, no *gate.Refused, asked int) time
 		c.noteLeft(n, ref, &how)
 		return timedworker.Forget()
 	}
-	how.tried = refused
+	wait := c.around.AskAgain(no, how.times, asked, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter})
+	how.tried, how.again = refused, c.now.Add(wait)
 	c.noteLeft(n, ref, &how)
-	return timedworker.Blocked(c.around.AskAgain(no, how.times, asked, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter}))
+	return timedworker.Blocked(wait)
 }
 
 // removed records the result of a call and says when to try again, if at all.

@@ -2,6 +2,7 @@ package nodelifecycle
 
 import (
 	"context"
+	"time"
 
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
@@ -64,13 +65,17 @@ func (e *engine) tryNow(n *node) {
 	if n.failed() || n.tainted {
 		e.writes.Schedule(n.name, struct{}{}, e.now)
 	}
-	e.tryPods(n)
+	e.tryPods(n, false)
 	e.release(n)
 }
 
-// tryPods has the node's pods tried now that are being deleted.
-func (e *engine) tryPods(n *node) {
-	for key := range n.leaving {
+// tryPods has the node's pods tried now that are being deleted, also, with refused, those that were refused.
+func (e *engine) tryPods(n *node, refused bool) {
+	for key, how := range n.leaving {
+		if refused {
+			how.again = time.Time{}
+			n.leaving[key] = how
+		}
 		if st, scheduled := e.deletes.Get(key); scheduled {
 			e.deletes.Schedule(key, st.Value, e.now)
 		}

@@ -83,8 +83,9 @@ type emptying struct {
 type parted struct {
 	uid   types.UID
 	tried trial
-	why   string // what last held it back
-	times int    // how often it was refused
+	why   string    // what last held it back
+	times int       // how often it was refused
+	again time.Time // until when that is believed, whatever else changes
 }
 
 type trial uint8

@@ -89,7 +89,7 @@ func (e *engine) planWrites(n *node, object *v1.Node) plan {
 func (e *engine) execute(n *node, has bool) (taint v1.Taint, keep bool) {
 	switch s := e.standing(n); {
 	case !e.cfg.TaintBasedEviction:
-	case s == unjudged || s == noCondition:
+	case s == unjudged || s == noCondition || s == unanswered:
 		return taint, true
 	case s == settling && has, s.wanted() && (has || n.turn != nil):
 		taint, _ = taints.ForReady(n.verdict.Ready)

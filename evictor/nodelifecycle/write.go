@@ -171,6 +171,7 @@ func (w *writing) writeConditions() error {
 
 // writeTaints writes the change or, if it must do no harm now, what is left of it without that.
 func (w *writing) writeTaints() error {
+	// step asks about harm again, after it has asked about the write: each answer may take time
 	if len(w.plan.change.Add) > 0 && w.around.Permits.May(w.ctx, gate.Act{Do: gate.Harm, Domain: w.n.domain}) != nil {
 		w.withhold()
 	}

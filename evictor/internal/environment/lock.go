@@ -2,41 +2,13 @@ package environment
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
 )
 
-// ErrEnded is the result of a client that ended its goroutine.
-var ErrEnded = errors.New("panic: the client ended its goroutine")
-
-var (
-	errPanic  = errors.New("panic")
-	errCalled = errors.New("evictor: a function of Options called the evictor, which holds a lock while it waits for that function")
-)
-
-// Panicked is told of a panic of the user's code; it may be nil.
-type Panicked func(key, value any, stack []byte)
-
-func (p Panicked) tell(key, value any, stack []byte) {
-	defer func() { _ = recover() }() // it has nobody left to tell
-	if p != nil {
-		p(key, value, stack)
-	}
-}
-
-// Guard turns a panic of the user's code into an error. It is called with nothing locked.
-func (p Panicked) Guard(key any, call func() error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			p.tell(key, value, debug.Stack())
-			err = fmt.Errorf("%w: %v", errPanic, value)
-		}
-	}()
-	return call()
-}
+var errCalled = errors.New("evictor: a function of Options called the evictor, which holds a lock while it waits for that function")
 
 // Ask calls a function of the user's Options with a Lock held. It returns false if that panicked, of which the program is
 // told once nothing is locked.

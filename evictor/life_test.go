@@ -47,7 +47,7 @@ type life struct {
 	most     int    // failed nodes that were tainted at once
 	log      []string
 
-	pending atomic.Int32 // the zone.Pending that the policy, if it is ours, says of domains with bad nodes: it is asked with the evictor locked
+	stops atomic.Bool // what the policy, if it is ours, says of domains with bad nodes: it is asked with the evictor locked
 }
 
 func newLife(t *testing.T, seed int64) *life {
@@ -103,14 +103,14 @@ func (l *life) options() evictor.Options {
 	}))}
 }
 
-// decide is the configured policy, with the ruling about pending evictions.
+// decide is the configured policy, or stops a domain with bad nodes.
 func (l *life) decide(s zone.Situation) zone.Ruling {
 	ruling := zone.DisruptionPolicy{
 		EvictionRate: l.cfg.Nodes.NodeEvictionRate, SecondaryEvictionRate: l.cfg.Nodes.SecondaryNodeEvictionRate,
 		LargeZoneThreshold: l.cfg.Nodes.LargeClusterSizeThreshold, UnhealthyThreshold: l.cfg.Nodes.UnhealthyZoneThreshold,
 	}.Decide(s)
-	if ruling.AskAfter = 10 * time.Second; s.Counts.Bad > 0 {
-		ruling.Pending = zone.Pending(l.pending.Load())
+	if ruling.AskAfter = 10 * time.Second; s.Counts.Bad > 0 && l.stops.Load() {
+		ruling.Rate = 0
 	}
 	return ruling
 }
@@ -255,7 +255,7 @@ func (l *life) happen() {
 	case 21, 22:
 		l.refused = []string{"", "a", "b", "c"}[l.r.Intn(4)]
 	case 23:
-		l.pending.Store(l.r.Int31n(3))
+		l.stops.Store(l.r.Intn(3) == 0)
 	}
 }
 

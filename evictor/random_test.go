@@ -42,7 +42,7 @@ func (l *life) play(advance func(time.Duration), restart func()) {
 			}
 		}
 		locked(func() { l.faulty, l.lively, l.leader, l.refused = 0, 0, true, "" })
-		l.pending.Store(int32(zone.GoOn))
+		l.stops.Store(false)
 		l.e.Resume("maintenance")
 		l.e.SetObserverHealth(nil)
 		advance(time.Minute)

@@ -28,10 +28,7 @@ func TestParametersAtTheirEnds(t *testing.T) {
 		return []DisruptionPolicy{set(func(p *DisruptionPolicy) { p.UnhealthyThreshold = share })}
 	}
 	sizes := func(n int) []DisruptionPolicy {
-		return []DisruptionPolicy{set(func(p *DisruptionPolicy) { p.LargeZoneThreshold = n }), set(func(p *DisruptionPolicy) { p.MaxMarked = n })}
-	}
-	after := func(d time.Duration) []DisruptionPolicy {
-		return []DisruptionPolicy{set(func(p *DisruptionPolicy) { p.MaxMarked, p.MarkAllAfter = 1, d })}
+		return []DisruptionPolicy{set(func(p *DisruptionPolicy) { p.LargeZoneThreshold = n })}
 	}
 	for _, test := range []struct {
 		policies []DisruptionPolicy
@@ -55,9 +52,6 @@ func TestParametersAtTheirEnds(t *testing.T) {
 		{sizes(least), true},
 		{sizes(0), false},
 		{sizes(most), false},
-		{after(least), true},
-		{after(0), false}, // the limit does not end
-		{after(most), false},
 	} {
 		for _, p := range test.policies {
 			tracker, err := New[string](Config[Key]{Policy: p, Clock: clocktesting.NewFakePassiveClock(epoch)})
@@ -74,23 +68,18 @@ func TestParametersAtTheirEnds(t *testing.T) {
 			}
 		}
 	}
-	partial := Situation{Counts: Counts{9, 8}, State: PartialDisruption, StateFor: math.MaxInt64}
-	require.Equal(t, 1, after(0)[0].Decide(partial).MaxMarked)
-	require.Zero(t, after(most)[0].Decide(partial).MaxMarked, "that long has passed")
-	partial.StateFor = 0
-	require.Equal(t, time.Duration(most), after(most)[0].Decide(partial).AskAfter)
 }
 
 // What a policy rules counts as documented at its ends, and a time that never comes wakes nobody.
 func TestRulingsAtTheirEnds(t *testing.T) {
 	for _, far := range []time.Duration{math.MinInt64, 0, 1, math.MaxInt64} {
 		tracker, err := New[string](Config[Key]{Clock: clocktesting.NewFakePassiveClock(epoch), Policy: PolicyFunc(func(Situation) Ruling {
-			return Ruling{State: Normal, Rate: math.MaxFloat64, Pending: Pending(255), MaxMarked: math.MinInt, AskAfter: far}
+			return Ruling{State: Normal, Rate: math.MaxFloat64, AskAfter: far}
 		})})
 		require.NoError(t, err)
 		tracker.Set("n", zoneA, good)
 		require.Equal(t, []Change[Key]{
-			{Zone: zoneA, From: Initial, To: Normal, Rate: math.MaxFloat64, Pending: Wait, MaxMarked: -1, Counts: Counts{Total: 1}},
+			{Zone: zoneA, From: Initial, To: Normal, Rate: math.MaxFloat64, Counts: Counts{Total: 1}},
 		}, tracker.Evaluate())
 		next, ok := tracker.Next()
 		require.Equal(t, far == 1, ok, far)

@@ -36,31 +36,24 @@ func transitionTo(was, is bool) Transition {
 	return None
 }
 
-// Change is one domain whose State, rate, Pending or MaxMarked changed, or that is gone. When the cluster enters or
+// Change is one domain whose State or rate changed, or that is gone. When the cluster enters or
 // leaves the state in which every zone is down, every domain has a Change that says so in Cluster.
 type Change[D comparable] struct {
 	Zone D
-	// From is Initial for a domain that is evaluated for the first time. To equals From when only Rate, Pending or
-	// MaxMarked changed.
+	// From is Initial for a domain that is evaluated for the first time. To equals From when only Rate changed.
 	From, To State
 	// Rate is the rate from now on, in members a second; 0 stops. Before its first evaluation a domain has rate 0.
 	Rate float64
-	// Pending is what happens from now on to evictions that were decided before: Cancel while every domain is down,
-	// else what the policy says. Before its first evaluation a domain has GoOn.
-	Pending Pending
-	// MaxMarked is the policy's (Ruling.MaxMarked), but 0 while every domain is down and before the first evaluation.
-	MaxMarked int
 	// Counts are the counts that this evaluation decided on.
 	Counts  Counts
 	Cluster Transition
-	// Gone: the domain has no members left, not even excluded ones, and the tracker has forgotten it. To, Rate, Pending
-	// and MaxMarked are Initial, 0, GoOn and 0, as they would be if it came back.
+	// Gone: the domain has no members left, not even excluded ones, and the tracker has forgotten it. To and Rate are
+	// Initial and 0, as they would be if it came back.
 	Gone bool
 }
 
 func changeOf[D comparable](key D, before, after standing, counts Counts, cluster Transition, gone bool) Change[D] {
 	return Change[D]{
-		Zone: key, From: before.state, To: after.state, Rate: after.rate, Pending: after.pending, MaxMarked: after.maxMarked,
-		Counts: counts, Cluster: cluster, Gone: gone,
+		Zone: key, From: before.state, To: after.state, Rate: after.rate, Counts: counts, Cluster: cluster, Gone: gone,
 	}
 }

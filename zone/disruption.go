@@ -1,14 +1,9 @@
 package zone
 
-import (
-	"time"
+import "k8s.io/apimachinery/pkg/util/validation/field"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-)
-
-// DisruptionPolicy is kube-controller-manager's policy with its parameters. It looks only at the domain's own counts,
-// its Pending is always GoOn, and its AskAfter is 0 unless MarkAllAfter is set. The zero value is not valid because it has no threshold;
-// start from DefaultPolicy. It is a plain value and safe to share.
+// DisruptionPolicy is kube-controller-manager's policy with its parameters. It looks only at the domain's own counts.
+// The zero value is not valid because it has no threshold; start from DefaultPolicy. It is a plain value and safe to share.
 type DisruptionPolicy struct {
 	// EvictionRate applies in Normal, and in FullDisruption unless FullDisruptionRate is set. It is in members a
 	// second; 0 stops. kube-controller-manager's flag is --node-eviction-rate.
@@ -26,11 +21,6 @@ type DisruptionPolicy struct {
 	// FullDisruptionRate, if not nil, is the rate of a zone that is fully down while another zone is not.
 	// kube-controller-manager has no such parameter and evicts at EvictionRate.
 	FullDisruptionRate *float64 `json:"fullDisruptionRate,omitempty"`
-	// MaxMarked is Ruling.MaxMarked in PartialDisruption, so that a network partition does not take every endpoint out
-	// of service at once. 0 means no limit; kube-controller-manager has none. MarkAllAfter is how long a zone must have
-	// been in this state before the limit ends; 0 means that it does not. It needs MaxMarked.
-	MaxMarked    int           `json:"maxMarked,omitempty"`
-	MarkAllAfter time.Duration `json:"markAllAfter,omitempty"`
 }
 
 // DefaultPolicy returns kube-controller-manager's defaults: 0.1 members a second; 0.01 in partially disrupted zones of
@@ -39,8 +29,8 @@ func DefaultPolicy() DisruptionPolicy {
 	return DisruptionPolicy{EvictionRate: 0.1, SecondaryEvictionRate: 0.01, LargeZoneThreshold: 50, UnhealthyThreshold: 0.55}
 }
 
-// Validate reports every fault at once: a rate that is negative or not finite; a negative size, number or duration; a
-// MarkAllAfter without MaxMarked; a threshold outside (0,1].
+// Validate reports every fault at once: a rate that is negative or not finite; a negative size; a threshold outside
+// (0,1].
 func (p DisruptionPolicy) Validate() error {
 	var errs field.ErrorList
 	rate := func(name string, r float64) {
@@ -53,16 +43,8 @@ func (p DisruptionPolicy) Validate() error {
 	if p.FullDisruptionRate != nil {
 		rate("fullDisruptionRate", *p.FullDisruptionRate)
 	}
-	natural := func(name string, n int64) {
-		if n < 0 {
-			errs = append(errs, field.Invalid(field.NewPath(name), n, "must not be negative"))
-		}
-	}
-	natural("largeZoneThreshold", int64(p.LargeZoneThreshold))
-	natural("maxMarked", int64(p.MaxMarked))
-	natural("markAllAfter", int64(p.MarkAllAfter))
-	if p.MarkAllAfter > 0 && p.MaxMarked == 0 {
-		errs = append(errs, field.Invalid(field.NewPath("markAllAfter"), p.MarkAllAfter.String(), "has no effect without maxMarked"))
+	if p.LargeZoneThreshold < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("largeZoneThreshold"), p.LargeZoneThreshold, "must not be negative"))
 	}
 	if !(p.UnhealthyThreshold > 0 && p.UnhealthyThreshold <= 1) { // NaN too
 		errs = append(errs, field.Invalid(field.NewPath("unhealthyThreshold"), p.UnhealthyThreshold, "must lie in (0,1]"))
@@ -70,19 +52,12 @@ func (p DisruptionPolicy) Validate() error {
 	return errs.ToAggregate()
 }
 
-// Decide looks at the domain's Counts and, for MarkAllAfter, at the age of its state. The state is FullDisruption when
-// some members are bad and none is good, PartialDisruption when more than two are bad and they reach
-// UnhealthyThreshold, and otherwise Normal, also without any member. The rate follows from state and size. Pending
-// evictions go on.
+// Decide looks at the domain's Counts. The state is FullDisruption when some members are bad and none is good,
+// PartialDisruption when more than two are bad and they reach UnhealthyThreshold, and otherwise Normal, also without any
+// member. The rate follows from state and size.
 func (p DisruptionPolicy) Decide(s Situation) Ruling {
-	r := Ruling{State: p.state(s.Counts)}
-	r.Rate = p.rate(r.State, s.Counts.Total)
-	if length, _ := s.In(PartialDisruption); r.State == PartialDisruption && (p.MarkAllAfter == 0 || length < p.MarkAllAfter) {
-		if r.MaxMarked = p.MaxMarked; p.MaxMarked > 0 && p.MarkAllAfter > 0 {
-			r.AskAfter = p.MarkAllAfter - length
-		}
-	}
-	return r
+	state := p.state(s.Counts)
+	return Ruling{State: state, Rate: p.rate(state, s.Counts.Total)}
 }
 
 func (p *DisruptionPolicy) state(c Counts) State {

@@ -1,5 +1,4 @@
-// Package zone decides how fast a failure domain may be evicted, and what happens to its pending evictions, from how
-// many of its members are down.
+// Package zone decides how fast a failure domain may be evicted, from how many of its members are down.
 //
 //	zones, err := zone.NewTracker[string](zone.DefaultPolicy())
 //	zones.Set(node.Name, zone.KeyOf(node.Labels), zone.Member{Ready: ready}) // at each event
@@ -15,21 +14,19 @@
 // # Model
 //
 // A Tracker knows members by key (the name of a node, a machine or a cluster), each in one failure domain. Set and
-// Remove adjust counts. Evaluate asks the Policy and returns what changed since the last call: the State of a domain,
-// its rate, what happens to its pending evictions (Pending), or for how many silent members the pods may be marked not
-// ready at once (MaxMarked). Package evictor heeds states and rates only. A domain appears with its first member and
-// disappears with its last. NewTracker is for Kubernetes zones; New is for any other kind of domain, such as node
+// Remove adjust counts. Evaluate asks the Policy and returns what changed since the last call: the State of a domain
+// or its rate. A domain appears with its first member and disappears with its last. NewTracker is for Kubernetes zones; New is for any other kind of domain, such as node
 // pools, racks or clusters, each of which may have its own policy. Evaluate returns each change once, so only one part
 // of a program should evaluate and act; others look at Zones.
 //
 // DisruptionPolicy does what kube-controller-manager does, with the same parameters and defaults (DefaultPolicy). The
 // first line that applies decides:
 //
-//	members of the domain               state              rate (members a second)                  pending
-//	every domain that counts is down    FullDisruption     0, whatever the policy says              Cancel
-//	none ready, at least one not ready  FullDisruption     0.1, or FullDisruptionRate               GoOn
-//	over 2, at least 55 % not ready     PartialDisruption  0.01 when more than 50 count, else 0     GoOn
-//	otherwise, and with none that count Normal             0.1                                      GoOn
+//	members of the domain               state              rate (members a second)
+//	every domain that counts is down    FullDisruption     0, whatever the policy says
+//	none ready, at least one not ready  FullDisruption     0.1, or FullDisruptionRate
+//	over 2, at least 55 % not ready     PartialDisruption  0.01 when more than 50 count, else 0
+//	otherwise, and with none that count Normal             0.1
 //
 // A domain is Initial, at rate 0, until it is evaluated for the first time. Your own policy is one pure function from
 // a Situation to a Ruling; it can take the ruling of DisruptionPolicy and make it stricter.

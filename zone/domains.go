@@ -16,11 +16,8 @@ const never = math.MaxInt64
 
 // standing is what evaluations tell about a domain, as of the last one.
 type standing struct {
-	state   State
-	rate    float64
-	pending Pending
-
-	maxMarked int
+	state State
+	rate  float64
 }
 
 // start is the standing of a domain that was not evaluated yet.
@@ -71,7 +68,7 @@ func (d *domain[D]) stands(allDown bool) standing {
 	case !d.judged:
 		return start
 	case allDown:
-		return standing{state: d.ruled.state, pending: Cancel}
+		return standing{state: d.ruled.state}
 	}
 	return d.ruled
 }
@@ -86,7 +83,7 @@ type domains[D comparable] struct {
 	policyOf func(D) Policy
 	compare  func(a, b D) int
 	clock    clock.PassiveClock
-	// standard is the policy if it is a DisruptionPolicy without MaxMarked and the only one. It looks only at a domain's own counts, so
+	// standard is the policy if it is a DisruptionPolicy and the only one. It looks only at a domain's own counts, so
 	// it is asked only about domains whose counts changed, and it needs no clock.
 	standard *DisruptionPolicy
 
@@ -116,7 +113,7 @@ func (ds *domains[D]) init(config Config[D]) {
 	if ds.clock == nil {
 		ds.clock = clock.RealClock{}
 	}
-	if p, ok := config.Policy.(DisruptionPolicy); ok && config.PolicyOf == nil && p.MaxMarked == 0 {
+	if p, ok := config.Policy.(DisruptionPolicy); ok && config.PolicyOf == nil {
 		ds.standard = &p
 	}
 	ds.wake = never

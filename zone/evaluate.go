@@ -32,7 +32,7 @@ func (ds *domains[D]) take(r *reading) {
 	}
 }
 
-// Evaluate returns the domains whose State, rate, Pending or MaxMarked changed since the last call, in order; nil if there are
+// Evaluate returns the domains whose State or rate changed since the last call, in order; nil if there are
 // none. It returns at once if no Set or Remove could have changed a count, and no policy has to be asked again. When
 // the cluster enters or leaves the state in which every zone is down, it returns all domains. It returns each change
 // once, so only one caller should act on them. Concurrent calls are safe, but each gets only some of the changes.
@@ -328,7 +328,7 @@ func (d *domain[D]) adopt(now int64, noteBad bool) {
 	if bad := d.seen.Bad > 0; bad != d.bad && noteBad {
 		d.bad, d.badSince = bad, now
 	}
-	d.ruled = standing{d.next.State, d.next.Rate, d.next.Pending, d.next.MaxMarked}
+	d.ruled = standing{d.next.State, d.next.Rate}
 	d.askAt, d.weight, d.decided = d.nextAsk(now), d.nextWeight(), d.seen
 	d.judged = true
 }

@@ -62,12 +62,12 @@ func Example() {
 }
 
 // This policy makes the default one stricter: while more than a fifth of the whole cluster is down, it starts no new
-// evictions, and those decided before wait.
+// evictions.
 func ExamplePolicyFunc() {
 	pools, err := zone.New[int](zone.Config[string]{Policy: zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
 		ruling := zone.DefaultPolicy().Decide(s)
 		if s.Cluster.Bad*5 > s.Cluster.Total {
-			ruling.Rate, ruling.Pending = 0, zone.Wait
+			ruling.Rate = 0
 		}
 		return ruling
 	})})
@@ -80,10 +80,10 @@ func ExamplePolicyFunc() {
 	fmt.Println(pools.Evaluate()[0].Rate)
 	pools.Set(9, "spot", zone.Member{})
 	change := pools.Evaluate()[0]
-	fmt.Println(change.Rate, change.Pending)
+	fmt.Println(change.Rate)
 	// Output:
 	// 0.1
-	// 0 Wait
+	// 0
 }
 
 // Each domain can have its own policy: here, the number of bad machines that a health check allows. After an edit of
@@ -95,7 +95,7 @@ func ExampleConfig() {
 		PolicyOf: func(check string) zone.Policy {
 			return zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
 				if s.Counts.Bad > maxUnhealthy[check] {
-					return zone.Ruling{State: zone.PartialDisruption, Pending: zone.Cancel}
+					return zone.Ruling{State: zone.PartialDisruption}
 				}
 				return zone.Ruling{State: zone.Normal, Rate: 1}
 			})
@@ -112,7 +112,7 @@ func ExampleConfig() {
 	checks.Set("g-2", "gpus", zone.Member{Ready: true})
 	tell := func() {
 		for _, c := range checks.Evaluate() {
-			fmt.Println(c.Zone, c.To, c.Rate, c.Pending)
+			fmt.Println(c.Zone, c.To, c.Rate)
 		}
 	}
 	tell()
@@ -120,9 +120,9 @@ func ExampleConfig() {
 	checks.Reconsider()
 	tell()
 	// Output:
-	// gpus PartialDisruption 0 Cancel
-	// workers Normal 1 GoOn
-	// gpus Normal 1 GoOn
+	// gpus PartialDisruption 0
+	// workers Normal 1
+	// gpus Normal 1
 }
 
 // After a disruption, this policy waits until the domain has been quiet for ten minutes. Time alone changes the ruling,

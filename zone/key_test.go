@@ -24,25 +24,12 @@ func TestNames(t *testing.T) {
 		require.NoError(t, back.UnmarshalText(text))
 		require.Equal(t, state, back)
 	}
-	for pending, name := range map[Pending]string{GoOn: "GoOn", Wait: "Wait", Cancel: "Cancel"} {
-		require.Equal(t, name, pending.String())
-		text, err := pending.MarshalText()
-		require.NoError(t, err)
-		back := Pending(9)
-		require.NoError(t, back.UnmarshalText(text))
-		require.Equal(t, pending, back)
-	}
-	require.Equal(t, Cancel, max(GoOn, Cancel, Wait), "the strictest")
 	for transition, name := range map[Transition]string{None: "None", Entered: "Entered", Left: "Left"} {
 		require.Equal(t, name, transition.String())
 	}
 }
 
 func TestInvalidNamesChangeNothing(t *testing.T) {
-	require.Equal(t, "Pending(3)", Pending(3).String())
-	pending := Wait
-	require.Error(t, pending.UnmarshalText([]byte("wait")))
-	require.Equal(t, Wait, pending)
 	require.Equal(t, "State(0)", State(0).String())
 	require.Equal(t, "State(5)", State(5).String())
 	require.Equal(t, "Transition(3)", Transition(3).String())

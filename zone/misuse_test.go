@@ -2,7 +2,6 @@ package zone
 
 import (
 	"testing"
-	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -43,11 +42,6 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		{"several faults at once", func() error {
 			return misuse.Said(NewTracker[string](DisruptionPolicy{EvictionRate: -1, UnhealthyThreshold: 55}))
 		}, "[evictionRate: Invalid value: -1: must be a finite number of at least 0, unhealthyThreshold: Invalid value: 55: must lie in (0,1]]"},
-		{"a time without what it is for", func() error {
-			p := DefaultPolicy()
-			p.MarkAllAfter = time.Minute
-			return p.Validate()
-		}, `markAllAfter: Invalid value: "1m0s": has no effect without maxMarked`},
 		{"a policy of one domain that does not start from DefaultPolicy",
 			evaluated(func(string) Policy { return DisruptionPolicy{EvictionRate: 1} }),
 			"panic: zone: PolicyOf(pool): unhealthyThreshold: Invalid value: 0"},
@@ -61,10 +55,6 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			"panic: zone: the zero Tracker was used"},
 		{"a zero Tracker, asked when", misuse.Panic(func() { new(Tracker[string, Key]).Next() }),
 			"panic: zone: the zero Tracker was used"},
-		{"a Pending that is none", func() error { return misuse.Said(Pending(3).MarshalText()) },
-			"zone: Pending(3) is not a valid Pending"},
-		{"a Pending in lower case", func() error { return new(Pending).UnmarshalText([]byte("wait")) },
-			`zone: unknown Pending "wait", want one of [GoOn Wait Cancel]`},
 		{"a State that was never set", func() error { return misuse.Said(State(0).MarshalText()) },
 			"zone: State(0) is not a state"},
 		{"an empty State", func() error { return new(State).UnmarshalText(nil) },

@@ -33,8 +33,6 @@ type judged struct {
 	evaluated     bool
 	state, before State
 	rate          float64
-	pending       Pending
-	maxMarked     int
 	counts        Counts
 	since         time.Duration
 	badSince      time.Duration // -1 when none is
@@ -102,9 +100,9 @@ func (m *model) keys() []Key {
 // told is the standing of a zone and the counts it is based on, given whether every zone is down.
 func (z *judged) told(allDown bool) (standing, Counts) {
 	if z.evaluated && allDown {
-		return standing{z.state, 0, Cancel, 0}, z.counts
+		return standing{z.state, 0}, z.counts
 	}
-	return standing{z.state, z.rate, z.pending, z.maxMarked}, z.counts
+	return standing{z.state, z.rate}, z.counts
 }
 
 func (m *model) evaluate(now time.Time) (changes []Change[Key]) {
@@ -145,8 +143,7 @@ func (m *model) evaluate(now time.Time) (changes []Change[Key]) {
 }
 
 func expected(k Key, before, after standing, counts Counts, transition Transition, gone bool) Change[Key] {
-	return Change[Key]{Zone: k, From: before.state, To: after.state, Rate: after.rate, Pending: after.pending, MaxMarked: after.maxMarked,
-		Counts: counts, Cluster: transition, Gone: gone}
+	return Change[Key]{Zone: k, From: before.state, To: after.state, Rate: after.rate, Counts: counts, Cluster: transition, Gone: gone}
 }
 
 func (m *model) judge(k Key, cluster Counts, at time.Duration) {
@@ -173,7 +170,7 @@ func (m *model) judge(k Key, cluster Counts, at time.Duration) {
 	if r.AskAfter > 0 {
 		z.ask = at + r.AskAfter
 	}
-	z.evaluated, z.state, z.rate, z.pending, z.maxMarked, z.counts = true, r.State, r.Rate, r.Pending, r.MaxMarked, s.Counts
+	z.evaluated, z.state, z.rate, z.counts = true, r.State, r.Rate, s.Counts
 }
 
 // next is when the policy wants to be asked again, as the clock shows it.
@@ -196,7 +193,7 @@ func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time
 	for _, k := range m.keys() {
 		counts, _ := m.count(&k)
 		is, _ := m.zones[k].told(m.allDown)
-		want = append(want, Status[Key]{Zone: k, State: is.state, Rate: is.rate, Pending: is.pending, MaxMarked: is.maxMarked, Counts: counts})
+		want = append(want, Status[Key]{Zone: k, State: is.state, Rate: is.rate, Counts: counts})
 		sum.Total += counts.Total
 		sum.Bad += counts.Bad
 	}

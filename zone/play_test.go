@@ -23,13 +23,13 @@ func small() DisruptionPolicy {
 func cautious(s Situation) Ruling {
 	r := small().Decide(s)
 	if 2*s.Cluster.Bad > s.Cluster.Total {
-		r.Rate, r.Pending = 0, Wait
+		r.Rate = 0
 	}
 	return r
 }
 
 // patient leaves a partial disruption only when fewer than two members are bad, waits ten seconds after a disruption,
-// and cancels where some member has been bad for a minute. Its rulings depend on state and time.
+// and stops where some member has been bad for a minute. Its rulings depend on state and time.
 func patient(s Situation) Ruling {
 	const calm, long = 10 * time.Second, time.Minute
 	r := small().Decide(s)
@@ -38,29 +38,22 @@ func patient(s Situation) Ruling {
 	}
 	quiet, storm := s.In(r.State)
 	if r.State == Normal && storm > Normal && quiet < calm {
-		r.Rate, r.Pending, r.AskAfter = 0, Wait, calm-quiet
+		r.Rate, r.AskAfter = 0, calm-quiet
 	}
 	switch left := long - s.BadFor; {
 	case s.Counts.Bad == 0:
 	case left <= 0:
-		r.Pending = Cancel
+		r.Rate = 0
 	case r.AskAfter == 0 || left < r.AskAfter:
 		r.AskAfter = left
 	}
 	return r
 }
 
-// sparing lets dependents go one by one for a while.
-func sparing() DisruptionPolicy {
-	p := small()
-	p.MaxMarked, p.MarkAllAfter = 2, 20*time.Second
-	return p
-}
-
 var policies = []struct {
 	name   string
 	policy Policy
-}{{"small", small()}, {"cautious", PolicyFunc(cautious)}, {"patient", PolicyFunc(patient)}, {"sparing", sparing()}}
+}{{"small", small()}, {"cautious", PolicyFunc(cautious)}, {"patient", PolicyFunc(patient)}}
 
 // life is a tracker on its own clock, and its model.
 type life struct {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -50,32 +49,6 @@ func TestRateOfState(t *testing.T) {
 	}
 }
 
-// In a partial disruption only so many members' dependents go, until it has lasted for long.
-func TestMaxMarked(t *testing.T) {
-	p := sparing()
-	partial, full := Counts{5, 4}, Counts{4, 4}
-	for name, row := range map[string]struct {
-		situation Situation
-		most      int
-		ask       time.Duration
-	}{
-		"it begins":      {Situation{Counts: partial, State: Normal, StateFor: time.Hour}, 2, 20 * time.Second},
-		"it goes on":     {Situation{Counts: partial, State: PartialDisruption, StateFor: 15 * time.Second}, 2, 5 * time.Second},
-		"it is old":      {Situation{Counts: partial, State: PartialDisruption, StateFor: 20 * time.Second}, 0, 0},
-		"all are down":   {Situation{Counts: full, State: PartialDisruption}, 0, 0},
-		"few are down":   {Situation{Counts: Counts{5, 2}, State: PartialDisruption}, 0, 0},
-		"without an end": {Situation{Counts: Counts{3000, 3000 - 1}, State: PartialDisruption, StateFor: time.Hour}, 2, 0},
-	} {
-		policy := p
-		if name == "without an end" {
-			policy.MarkAllAfter = 0
-		}
-		ruling := policy.Decide(row.situation)
-		require.Equal(t, []any{row.most, row.ask}, []any{ruling.MaxMarked, ruling.AskAfter}, name)
-	}
-	require.Equal(t, -1, Ruling{State: Normal, MaxMarked: -7}.valid().MaxMarked)
-}
-
 func TestDefaultPolicyIsUpstreams(t *testing.T) {
 	p := DefaultPolicy()
 	require.NoError(t, p.Validate())
@@ -84,11 +57,11 @@ func TestDefaultPolicyIsUpstreams(t *testing.T) {
 
 func TestValidateReturnsEveryFault(t *testing.T) {
 	negative := -0.5
-	p := DisruptionPolicy{EvictionRate: math.NaN(), SecondaryEvictionRate: math.Inf(1), LargeZoneThreshold: -1, UnhealthyThreshold: math.NaN(), FullDisruptionRate: &negative, MaxMarked: -1, MarkAllAfter: -1}
+	p := DisruptionPolicy{EvictionRate: math.NaN(), SecondaryEvictionRate: math.Inf(1), LargeZoneThreshold: -1, UnhealthyThreshold: math.NaN(), FullDisruptionRate: &negative}
 	var faults utilerrors.Aggregate
 	require.True(t, errors.As(p.Validate(), &faults))
-	require.Len(t, faults.Errors(), 7)
-	for _, name := range []string{"evictionRate", "secondaryEvictionRate", "fullDisruptionRate", "largeZoneThreshold", "unhealthyThreshold", "maxMarked", "markAllAfter"} {
+	require.Len(t, faults.Errors(), 5)
+	for _, name := range []string{"evictionRate", "secondaryEvictionRate", "fullDisruptionRate", "largeZoneThreshold", "unhealthyThreshold"} {
 		require.ErrorContains(t, faults, name)
 	}
 	for _, threshold := range []float64{0, -0.1, 1.0001, math.Inf(1), math.Inf(-1)} {

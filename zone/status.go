@@ -2,23 +2,19 @@ package zone
 
 import "slices"
 
-// Status is a copy of what is known about a domain: State, Rate, Pending and MaxMarked as of the last Evaluate, Counts as of now.
+// Status is a copy of what is known about a domain: State and Rate as of the last Evaluate, Counts as of now.
 // It encodes to JSON if D does.
 type Status[D comparable] struct {
 	Zone  D     `json:"zone"`
 	State State `json:"state"`
 	// Rate is in members a second; 0 stops. It is 0 for a domain that was not evaluated yet.
-	Rate float64 `json:"rate"`
-	// Pending is Cancel while every domain is down. It is GoOn for a domain that was not evaluated yet.
-	Pending Pending `json:"pending"`
-	// MaxMarked is Change.MaxMarked.
-	MaxMarked int    `json:"maxMarked,omitempty"`
-	Counts    Counts `json:"counts"`
+	Rate   float64 `json:"rate"`
+	Counts Counts  `json:"counts"`
 }
 
 func (ds *domains[D]) statusLocked(d *domain[D]) Status[D] {
 	s := d.stands(ds.allDown)
-	return Status[D]{Zone: d.key, State: s.state, Rate: s.rate, Pending: s.pending, MaxMarked: s.maxMarked, Counts: d.counts}
+	return Status[D]{Zone: d.key, State: s.state, Rate: s.rate, Counts: d.counts}
 }
 
 // AllDown reports whether, as of the last Evaluate, every domain with counted members is fully disrupted and there is

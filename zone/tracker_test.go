@@ -218,9 +218,9 @@ func TestAllDown(t *testing.T) {
 	require.Len(t, tracker.Evaluate(), 1)
 	setAll(tracker, zoneB, 2, 2)
 	require.Equal(t, []Change[Key]{
-		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
-		{Zone: zoneB, From: Normal, To: FullDisruption, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
-		{Zone: zoneC, From: Normal, To: Normal, Pending: Cancel, Cluster: Entered},
+		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Counts: Counts{2, 2}, Cluster: Entered},
+		{Zone: zoneB, From: Normal, To: FullDisruption, Counts: Counts{2, 2}, Cluster: Entered},
+		{Zone: zoneC, From: Normal, To: Normal, Cluster: Entered},
 	}, tracker.Evaluate(), "every zone, even one without a vote")
 	require.True(t, tracker.AllDown())
 	tracker.Set("a-2", zoneA, bad)

@@ -22,7 +22,7 @@ func swapped(
 	work *timedworker.Set[string, int], bounds *budget.Budget[string, string], e *evictor.Evictor,
 ) {
 	zones.Set(name, "eu-1a", zone.Member{})                                           // want `cannot use "eu-1a"`
-	_ = zone.Ruling{State: zone.GoOn}                                                 // want `cannot use zone.GoOn`
+	_ = zone.Ruling{State: zone.Entered}                                              // want `cannot use zone.Entered`
 	monitor.ObserveRenewal(now, name)                                                 // want `cannot use now`
 	monitor.Forget(uid, name)                                                         // want `cannot use uid`
 	_ = queue.SetRate(10 * time.Second)                                               // want `cannot use 10 * time.Second`

@@ -35,6 +35,7 @@ type subject struct {
 	seen   map[string]metav1.Time
 	// The passes at which a report and a renewal are noted, and the pass at which the lease counts as renewed again.
 	reported, renewed, again map[string]time.Duration
+	forged                   map[string]time.Time // the renewTime with which it did
 }
 
 // start makes the subject. Another one has run before if it is a restart.
@@ -49,7 +50,7 @@ func (c compat) start(w *simulation.World, options evictor.Options, restart bool
 	}
 	s := &subject{
 		Evictor: e, compat: c, world: w, lose: restart && c.loseTaints, period: config.Nodes.NodeMonitorPeriod, origin: w.Clock().Since(epoch),
-		seen: map[string]metav1.Time{}, reported: map[string]time.Duration{}, renewed: map[string]time.Duration{}, again: map[string]time.Duration{},
+		seen: map[string]metav1.Time{}, reported: map[string]time.Duration{}, renewed: map[string]time.Duration{}, again: map[string]time.Duration{}, forged: map[string]time.Time{},
 	}
 	return s, feed(s)
 }
@@ -121,6 +122,14 @@ func (s *subject) LeaseObserved(name string, at time.Time, version string) {
 	s.Evictor.LeaseObserved(name, at, version)
 }
 
+// LeaseRead: a lease that counted as renewed is no news.
+func (s *subject) LeaseRead(name string, at time.Time, version string, err error) {
+	if !at.After(s.forged[name]) {
+		at = time.Time{}
+	}
+	s.Evictor.LeaseRead(name, at, version, err)
+}
+
 // Step first makes leases that upstream forgot count as renewed. A lease that was renewed in the same pass as the
 // report is not forgotten.
 func (s *subject) Step(ctx context.Context) (time.Time, error) {
@@ -135,7 +144,8 @@ func (s *subject) Step(ctx context.Context) (time.Time, error) {
 	for name, at := range s.again {
 		if at <= now {
 			delete(s.again, name)
-			s.Evictor.LeaseObserved(name, s.world.Clock().Now(), "")
+			s.forged[name] = s.world.Clock().Now()
+			s.Evictor.LeaseObserved(name, s.forged[name], "")
 		}
 	}
 	for name, at := range s.reported {

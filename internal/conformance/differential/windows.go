@@ -79,15 +79,20 @@ func (e *explainer) openWindows() {
 	}
 }
 
-// starts: what has failed before a process starts is watched for a grace there, and acted on at once by upstream. So is a
-// node that has never reported, until our first verdict about it.
+// starts: what has failed before a process starts, or says so within a grace after that or after it was added, is watched
+// for a grace there, and acted on at once by upstream. So is a node that has never reported, until our first verdict
+// about it.
 func (e *explainer) starts() {
 	for _, at := range append([]time.Duration{0}, e.restarts...) {
 		for node, zone := range e.zoneOf {
 			if e.failing(node, at+slack) || at > 0 && e.verdict(node, at) != v1.ConditionTrue {
 				e.open(zone, at, StartGrace)
 			}
+			e.failsSoon(node, at)
 		}
+	}
+	for _, added := range e.added {
+		e.failsSoon(added.name, added.at)
 	}
 	for _, n := range e.Case.Nodes {
 		if mute := len(n.Status.Conditions) > 0 && !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady }); !mute {
@@ -103,6 +108,15 @@ func (e *explainer) starts() {
 			if l.Node == n.Name && l.T <= until && slices.Contains([]timeline.Kind{timeline.KindCondition, timeline.KindTaint, timeline.KindPodNotReady}, l.Kind) {
 				e.explain(i, StartGrace)
 			}
+		}
+	}
+}
+
+// failsSoon: a node that reports that it is not Ready is not acted on before it was watched for a grace.
+func (e *explainer) failsSoon(node string, watched time.Duration) {
+	for _, m := range e.health[node] {
+		if m.failing && !m.silent && m.at > watched && m.at <= watched+e.settings.NodeMonitorGracePeriod+2*e.settings.NodeMonitorPeriod {
+			e.open(e.zoneOf[node], m.at, StartGrace)
 		}
 	}
 }

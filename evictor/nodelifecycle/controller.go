@@ -26,7 +26,6 @@ const liftWorkers = 2
 // Most callers want [Controller.Run] first, or [Controller.Step] in tests, and [Controller.Node] to look into it. All
 // methods but Step and Run may be called from any goroutine.
 type Controller struct {
-	mu environment.Lock // guards engine; never held during a write, nor while the Gate is asked
 	engine
 	loop loop.Loop
 }
@@ -38,7 +37,8 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	}
 	opts = opts.withDefaults()
 	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Panicked: opts.OnPanic})
-	c := &Controller{mu: environment.Lock{Around: around}, engine: engine{
+	c := &Controller{engine: engine{
+		mu:  environment.Lock{Around: around},
 		cfg: cfg, clients: clients, opts: opts, around: around,
 		nodes: make(map[string]*node), attention: make(map[string]*node), holds: make(map[string]string), closed: make(map[zone.Key]bool),
 	}}
@@ -160,8 +160,7 @@ func (c *Controller) SetObserverHealth(err error) {
 	if err != nil && !c.blind {
 		c.monitor.Freeze(reason)
 	} else if sees {
-		c.tick()
-		c.monitor.ThawAt(reason, c.now)
+		c.monitor.ThawAt(reason, c.mu.Now)
 		c.restarted()
 	}
 	c.blind = err != nil
@@ -177,12 +176,11 @@ func (c *Controller) Kick() { c.reask(true) }
 func (c *Controller) reask(failed bool) {
 	c.around.Permits.Reask()
 	c.mu.Lock()
-	c.tick()
 	if failed {
-		environment.RetryNow(c.lifts, c.now)
-		environment.RetryNow(c.writes, c.now)
-		environment.RetryNow(c.marks, c.now)
-		environment.RetryNow(c.deletes, c.now)
+		environment.RetryNow(c.lifts, c.mu.Now)
+		environment.RetryNow(c.writes, c.mu.Now)
+		environment.RetryNow(c.marks, c.mu.Now)
+		environment.RetryNow(c.deletes, c.mu.Now)
 	}
 	for _, n := range c.nodes {
 		c.tryPods(n, failed)

@@ -52,7 +52,7 @@ func (e *engine) emptyPod(n *node, pod *v1.Pod, turn bool) {
 		}
 		n.leaving[cluster.KeyOf(pod)] = was
 		e.deletes.ScheduleEntry(timedworker.Entry[cluster.PodKey, cluster.PodRef]{
-			Key: cluster.KeyOf(pod), Identity: string(pod.UID), Value: cluster.RefOf(pod), Due: e.now, OnDuplicate: again,
+			Key: cluster.KeyOf(pod), Identity: string(pod.UID), Value: cluster.RefOf(pod), Due: e.mu.Now, OnDuplicate: again,
 		})
 	}
 }
@@ -105,7 +105,6 @@ func (c *Controller) because() taints.Deadline {
 func (c *Controller) removable(ref cluster.PodRef) (pod *v1.Pod, domain zone.Key, wait time.Duration, due bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	n := c.nodes[ref.Node]
 	if n == nil {
 		return nil, domain, 0, false
@@ -124,9 +123,9 @@ func (c *Controller) removable(ref cluster.PodRef) (pod *v1.Pod, domain zone.Key
 		return nil, domain, 0, false
 	case !n.sees(pod):
 		return nil, domain, c.cfg.GateInterval, false
-	case n.leaving[ref.PodKey].again.After(c.now):
-		return nil, domain, n.leaving[ref.PodKey].again.Sub(c.now), false
-	case object == nil || s == reported || c.unclear(n) || !c.monitor.SettledAt(n.name, c.now):
+	case n.leaving[ref.PodKey].again.After(c.mu.Now):
+		return nil, domain, n.leaving[ref.PodKey].again.Sub(c.mu.Now), false
+	case object == nil || s == reported || c.unclear(n) || !c.monitor.SettledAt(n.name, c.mu.Now):
 		return nil, domain, c.untilPass(n), false
 	}
 	return pod, n.domain, 0, true
@@ -174,7 +173,6 @@ func (e *engine) noteEmptied(n *node, reason string) {
 func (c *Controller) delay(ref cluster.PodRef, no *gate.Refused, asked int) timedworker.Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	n := c.nodes[ref.Node]
 	if n == nil {
 		return timedworker.Forget()
@@ -190,7 +188,7 @@ func (c *Controller) delay(ref cluster.PodRef, no *gate.Refused, asked int) time
 		return timedworker.Forget()
 	}
 	wait := c.around.AskAgain(no, how.times, asked, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter})
-	how.tried, how.again = refused, c.now.Add(wait)
+	how.tried, how.again = refused, c.mu.Now.Add(wait)
 	c.noteLeft(n, ref, &how)
 	return timedworker.Blocked(wait)
 }
@@ -202,7 +200,6 @@ func (c *Controller) removed(ref cluster.PodRef, err error) timedworker.Result {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	n := c.nodes[ref.Node]
 	switch {
 	case err == nil || apierrors.IsNotFound(err):

@@ -16,12 +16,12 @@ import (
 // engine is everything that the controller's lock guards. Its methods are called with the lock held, the controller's
 // without.
 type engine struct {
+	mu      environment.Lock // never held during a write, nor while the Gate is asked
 	cfg     Config
 	clients Clients
 	opts    Options
 	around  *environment.Environment
 
-	now     time.Time
 	started bool
 	begun   time.Time // when all heartbeat clocks last started
 	blind   bool      // the evictor cannot see the cluster: verdicts are frozen
@@ -54,13 +54,10 @@ type turnKey struct {
 
 type turn = ratelimitqueue.Item[turnKey, struct{}]
 
-// tick reads the clock.
-func (e *engine) tick() { e.now = e.around.Now() }
-
 // decide records a decision for the next deliver.
 func (e *engine) decide(d Decision) {
 	if e.opts.Observer != nil {
-		d.Time = e.around.Shown(e.now)
+		d.Time = e.around.Shown(e.mu.Now)
 		e.around.Out.Add(func() { e.opts.Observer(d) })
 	}
 }

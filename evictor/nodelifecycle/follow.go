@@ -29,10 +29,10 @@ func (e *engine) follows(n *node, object *v1.Node) {
 	}
 	p := e.planWrites(n, object)
 	if p.lift {
-		schedule(e.lifts, n, e.now)
+		schedule(e.lifts, n, e.mu.Now)
 	}
 	if rest := p.part(false); !rest.nothing() || p.held {
-		schedule(e.writes, n, e.now)
+		schedule(e.writes, n, e.mu.Now)
 	}
 }
 

@@ -20,7 +20,6 @@ func (c *Controller) ask(ctx context.Context) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	for _, st := range c.zones.Zones() {
 		c.noteHarm(st.Zone)
 	}
@@ -60,10 +59,10 @@ func (e *engine) tryAll(domain *zone.Key) {
 
 func (e *engine) tryNow(n *node) {
 	if _, scheduled := e.lifts.Get(n.name); scheduled {
-		e.lifts.Schedule(n.name, struct{}{}, e.now)
+		e.lifts.Schedule(n.name, struct{}{}, e.mu.Now)
 	}
 	if n.failed() || n.tainted {
-		e.writes.Schedule(n.name, struct{}{}, e.now)
+		e.writes.Schedule(n.name, struct{}{}, e.mu.Now)
 	}
 	e.tryPods(n, false)
 	e.release(n)
@@ -77,7 +76,7 @@ func (e *engine) tryPods(n *node, refused bool) {
 			n.leaving[key] = how
 		}
 		if st, scheduled := e.deletes.Get(key); scheduled {
-			e.deletes.Schedule(key, st.Value, e.now)
+			e.deletes.Schedule(key, st.Value, e.mu.Now)
 		}
 	}
 }

@@ -24,7 +24,6 @@ func (h half) Bound(turns int) {
 func (h half) Await(missing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tick()
 	h.decide(Decision{Kind: Awaiting, Reason: missing})
 }
 
@@ -42,7 +41,6 @@ func (h half) Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) (
 func (h half) read(nodes []string, pods []cluster.PodKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tick()
 	for _, name := range nodes {
 		h.syncNode(name)
 	}
@@ -54,10 +52,10 @@ func (h half) read(nodes []string, pods []cluster.PodKey) {
 			h.monitor.ObserveLease(name, lease.RenewTime, lease.ResourceVersion)
 		}
 	}
-	exact := h.cfg.NodeMonitorPeriod == 0 && (len(h.attention) > 0 || h.left || environment.Due(h.zones.NextAt, h.now))
-	if exact || environment.Due(h.monitor.NextAt, h.now) || !h.started {
+	exact := h.cfg.NodeMonitorPeriod == 0 && (len(h.attention) > 0 || h.left || environment.Due(h.zones.NextAt, h.mu.Now))
+	if exact || environment.Due(h.monitor.NextAt, h.mu.Now) || !h.started {
 		h.pass()
-		h.decide(Decision{Kind: Passed, Took: max(0, h.around.Since(h.now))})
+		h.decide(Decision{Kind: Passed, Took: max(0, h.around.Since(h.mu.Now))})
 	}
 	h.started = true
 }
@@ -66,14 +64,13 @@ func (h half) read(nodes []string, pods []cluster.PodKey) {
 func (h half) Next() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tick()
 	var soon environment.Soonest
 	if !h.mute && h.free() {
 		soon.Or(h.turns.Next())
 	}
-	soon.Or(h.monitor.NextAt(h.now))
+	soon.Or(h.monitor.NextAt(h.mu.Now))
 	if h.cfg.NodeMonitorPeriod == 0 {
-		soon.Or(h.zones.NextAt(h.now))
+		soon.Or(h.zones.NextAt(h.mu.Now))
 		soon.Or(h.attendAt())
 	}
 	return soon.Time

@@ -24,7 +24,6 @@ func (c *Controller) hand(ctx context.Context) {
 // take takes a turn that has come.
 func (c *Controller) take(ctx context.Context) (item turn, ok bool) {
 	c.mu.Lock()
-	c.tick()
 	ok = c.free() && c.turnDue()
 	c.mu.Unlock()
 	if !ok || c.around.Permits.May(ctx, gate.Act{Do: gate.Write}) != nil {
@@ -36,7 +35,7 @@ func (c *Controller) take(ctx context.Context) (item turn, ok bool) {
 
 func (e *engine) turnDue() bool {
 	at, some := e.turns.Next()
-	return some && !at.After(e.now)
+	return some && !at.After(e.mu.Now)
 }
 
 func (c *Controller) mayTurn(ctx context.Context, name string) *gate.Refused {
@@ -55,7 +54,6 @@ func (c *Controller) mayTurn(ctx context.Context, name string) *gate.Refused {
 func (c *Controller) granted(item turn, no *gate.Refused) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	n, looked := c.nodes[item.Key.node], false
 	if n == nil {
 		item.Forget()
@@ -82,7 +80,7 @@ func (c *Controller) granted(item turn, no *gate.Refused) {
 		c.attention[n.name] = n
 		c.decide(Decision{Kind: NodeDequeued, Node: n.name, Zone: n.domain, Reason: c.why(n)})
 	case no != nil:
-		item.Blocked(max(c.cfg.GateInterval, no.Again.Sub(c.around.Shown(c.now))))
+		item.Blocked(max(c.cfg.GateInterval, no.Again.Sub(c.around.Shown(c.mu.Now))))
 		if n.refused != no.Reason {
 			n.refused = no.Reason
 			c.decide(Decision{Kind: TurnRefused, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: no.Reason, Err: no})
@@ -91,7 +89,7 @@ func (c *Controller) granted(item turn, no *gate.Refused) {
 		n.turn, n.refused = &item, ""
 		c.turnsOut++
 		if c.cfg.TaintBasedEviction {
-			c.writes.Schedule(n.name, struct{}{}, c.now)
+			c.writes.Schedule(n.name, struct{}{}, c.mu.Now)
 			return
 		}
 		begun := false

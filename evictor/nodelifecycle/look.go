@@ -22,9 +22,9 @@ func (e *engine) look(name string) (object *v1.Node, gone bool) {
 	case n == nil:
 		return object, false
 	case n.uid != object.UID:
-		return object, !e.monitor.ObserveNodeAt(object, e.now).Stale
+		return object, !e.monitor.ObserveNodeAt(object, e.mu.Now).Stale
 	}
-	seen := e.monitor.ObserveNodeAt(object, e.now)
+	seen := e.monitor.ObserveNodeAt(object, e.mu.Now)
 	if seen.Stale {
 		return nil, false
 	}
@@ -70,7 +70,7 @@ func (e *engine) note(n *node, object *v1.Node, heartbeat bool) {
 	if n.tainted = slices.ContainsFunc(object.Spec.Taints, e.own); n.tainted {
 		n.unseen = time.Time{}
 	}
-	n.taints, _ = n.taints.Observe(object, e.started, taints.OwnNoExecute, e.now, e.around.Lead())
+	n.taints, _ = n.taints.Observe(object, e.started, taints.OwnNoExecute, e.mu.Now, e.around.Lead())
 }
 
 // facts asks the user's functions about a node. While one of them panics, the node is held.

@@ -39,7 +39,7 @@ func (e *engine) marksNow(n *node) bool {
 func (e *engine) markPod(n *node, pod *v1.Pod) {
 	if n.sees(pod) && pod.DeletionTimestamp == nil && !n.pods[pod.UID].marked && isReady(pod) {
 		e.marks.ScheduleEntry(timedworker.Entry[cluster.PodKey, cluster.PodRef]{
-			Key: cluster.KeyOf(pod), Identity: string(pod.UID), Value: cluster.RefOf(pod), Due: e.now, OnDuplicate: timedworker.KeepFirst,
+			Key: cluster.KeyOf(pod), Identity: string(pod.UID), Value: cluster.RefOf(pod), Due: e.mu.Now, OnDuplicate: timedworker.KeepFirst,
 		})
 	}
 }
@@ -63,7 +63,6 @@ func (c *Controller) mark(ctx context.Context, w podWork) (result timedworker.Re
 	err := environment.ErrEnded
 	defer func() {
 		c.mu.Lock()
-		c.tick()
 		if err != nil && !apierrors.IsNotFound(err) {
 			result = timedworker.Retry(err)
 			c.decide(Decision{Kind: WriteFailed, Node: n.name, Reason: "marking pods not Ready", Err: fmt.Errorf("marking pods not Ready of node %s: pod %s: %w", n.name, ref.PodKey, err)})
@@ -86,7 +85,6 @@ func (c *Controller) mark(ctx context.Context, w podWork) (result timedworker.Re
 func (c *Controller) markable(ref cluster.PodRef) *node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	n := c.nodes[ref.Node]
 	if n == nil {
 		return nil

@@ -147,7 +147,7 @@ func (e *engine) standing(n *node) standing {
 
 // settled says whether the node was watched for one whole grace period, as its verdict needs it, whoever wrote what its
 // object says. A node that renews its lease is not settled.
-func (e *engine) settled(n *node) bool { return e.monitor.SettledAt(n.name, e.now) }
+func (e *engine) settled(n *node) bool { return e.monitor.SettledAt(n.name, e.mu.Now) }
 
 func (e *engine) why(n *node) string {
 	if s := e.standing(n); s != heldBack {
@@ -161,7 +161,7 @@ func (n *node) judged() bool             { return n.verdict.Node != "" }
 func (n *node) failed() bool             { return n.judged() && n.verdict.Ready != v1.ConditionTrue }
 
 // carries says whether the node counts as acted on: tainted or emptied.
-func (e *engine) carries(n *node) bool { return n.tainted || n.emptied || e.now.Before(n.unseen) }
+func (e *engine) carries(n *node) bool { return n.tainted || n.emptied || e.mu.Now.Before(n.unseen) }
 
 // reported says whether the kubelet has reported Ready since the verdict.
 func (n *node) reported() bool {
@@ -177,12 +177,12 @@ func (e *engine) unclear(n *node) bool {
 
 // untilPass is how long it takes until that is clearer.
 func (e *engine) untilPass(n *node) time.Duration {
-	at, _ := e.monitor.NextAt(e.now)
-	if settled, settles := e.monitor.Settles(n.name); settles && e.cfg.NodeMonitorPeriod == 0 && settled.After(e.now) && (at.IsZero() || settled.Before(at)) {
+	at, _ := e.monitor.NextAt(e.mu.Now)
+	if settled, settles := e.monitor.Settles(n.name); settles && e.cfg.NodeMonitorPeriod == 0 && settled.After(e.mu.Now) && (at.IsZero() || settled.Before(at)) {
 		at = settled
 	}
-	if !at.After(e.now) {
+	if !at.After(e.mu.Now) {
 		return e.cfg.GateInterval
 	}
-	return at.Sub(e.now)
+	return at.Sub(e.mu.Now)
 }

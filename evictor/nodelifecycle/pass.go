@@ -14,10 +14,10 @@ import (
 // pass is one monitor pass: verdicts, then zones and rates, then what follows for the nodes that need attention.
 func (e *engine) pass() {
 	if !e.started {
-		e.begun = e.now
+		e.begun = e.mu.Now
 	}
 	blind := e.monitor.Blind()
-	verdicts := e.monitor.PassAt(e.now)
+	verdicts := e.monitor.PassAt(e.mu.Now)
 	if e.monitor.Blind() != blind {
 		e.restarted()
 	}
@@ -73,7 +73,7 @@ func (e *engine) judge(n *node, v health.Verdict) {
 	if from != v.Ready {
 		d := Decision{Kind: NodeVerdict, Node: n.name, NodeUID: n.uid, Zone: n.domain, From: from, To: v.Ready, Grace: v.Grace}
 		if silent {
-			d.Silence = e.now.Sub(v.LastBeat)
+			d.Silence = e.mu.Now.Sub(v.LastBeat)
 		}
 		e.decide(d)
 	}
@@ -83,7 +83,7 @@ func (e *engine) judge(n *node, v health.Verdict) {
 // evaluateZones sets the zones' rates, and enters or leaves the state in which every zone is down.
 func (e *engine) evaluateZones() {
 	transition := zone.None
-	for _, c := range e.zones.EvaluateAt(e.now) {
+	for _, c := range e.zones.EvaluateAt(e.mu.Now) {
 		transition = c.Cluster
 		if c.Gone {
 			e.turns.ForgetDomain(c.Zone)
@@ -109,14 +109,14 @@ func (e *engine) evaluateZones() {
 		}
 	case zone.Left:
 		e.decide(Decision{Kind: AllZonesDownEnded})
-		e.monitor.RestartAt(e.now)
+		e.monitor.RestartAt(e.mu.Now)
 		e.restarted()
 	}
 }
 
 // restarted makes every failed node wait one more grace period before it is harmed and its pods are marked.
 func (e *engine) restarted() {
-	e.begun = e.now
+	e.begun = e.mu.Now
 	for _, name := range sortedKeys(e.nodes) {
 		if n := e.nodes[name]; n.failed() {
 			n.early, e.attention[name] = true, n
@@ -130,7 +130,7 @@ func (e *engine) restarted() {
 func (e *engine) consider(n *node) {
 	object := e.current(n)
 	if n.early && !e.zones.AllDown() {
-		if n.early = !e.monitor.SettledAt(n.name, e.now); n.early {
+		if n.early = !e.monitor.SettledAt(n.name, e.mu.Now); n.early {
 			e.attention[n.name] = n
 		}
 	}
@@ -147,7 +147,7 @@ func (e *engine) consider(n *node) {
 			e.attention[n.name] = n
 		}
 	case n.turn != nil:
-	case !e.cfg.TaintBasedEviction && e.now.Before(e.emptyAt(n)):
+	case !e.cfg.TaintBasedEviction && e.mu.Now.Before(e.emptyAt(n)):
 		e.attention[n.name] = n
 	case object != nil || !e.cfg.TaintBasedEviction:
 		e.enqueue(n)
@@ -168,12 +168,12 @@ func (e *engine) attendAt() (time.Time, bool) {
 		case unsettled:
 			v, ok := e.monitor.Verdict(n.name)
 			soon.Or(v.LastBeat.Add(v.Grace), ok)
-		case e.now.Before(n.unseen):
+		case e.mu.Now.Before(n.unseen):
 			soon.Or(n.unseen, true)
-		case !e.cfg.TaintBasedEviction && e.now.Before(e.emptyAt(n)):
+		case !e.cfg.TaintBasedEviction && e.mu.Now.Before(e.emptyAt(n)):
 			soon.Or(e.emptyAt(n), true)
 		default:
-			soon.Or(e.now, true)
+			soon.Or(e.mu.Now, true)
 		}
 	}
 	return soon.Time, !soon.IsZero()

@@ -55,7 +55,7 @@ func (e *engine) planWrites(n *node, object *v1.Node) plan {
 	p := plan{labels: staleLabels(object.Labels)}
 	conditions := object.Status.Conditions
 	if n.unwritten && n.verdict.Expired && !n.heard && n.unread == nil {
-		p.conditions = health.UnknownConditions(object, e.around.Shown(e.now))
+		p.conditions = health.UnknownConditions(object, e.around.Shown(e.mu.Now))
 		conditions = overlay(conditions, p.conditions)
 	}
 	have := object.Spec.Taints

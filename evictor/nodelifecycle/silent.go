@@ -18,12 +18,11 @@ var errAsked = errors.New("its lease is being read")
 func (c *Controller) Silent() (nodes []string, next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	var soon environment.Soonest
-	pass, _ := c.monitor.NextAt(c.now)
+	pass, _ := c.monitor.NextAt(c.mu.Now)
 	if period := c.cfg.NodeMonitorPeriod; period > 0 {
-		if !pass.After(c.now) { // for that one they were asked about before
-			pass = c.now.Add(period)
+		if !pass.After(c.mu.Now) { // for that one they were asked about before
+			pass = c.mu.Now.Add(period)
 		}
 		soon.Or(pass, true)
 	}
@@ -36,7 +35,7 @@ func (c *Controller) Silent() (nodes []string, next time.Time) {
 		asks := n.unread != nil || !pass.Before(ends)
 		if c.cfg.NodeMonitorPeriod == 0 && n.unread == nil {
 			ask := ends.Add(-v.Grace / 4)
-			if asks = !c.now.Before(ask); !asks {
+			if asks = !c.mu.Now.Before(ask); !asks {
 				soon.Or(ask, true)
 			}
 		}

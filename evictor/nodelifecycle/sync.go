@@ -16,12 +16,12 @@ func (e *engine) syncNode(name string) {
 		return
 	}
 	if n == nil {
-		n = &node{name: name, uid: object.UID, seen: e.now}
+		n = &node{name: name, uid: object.UID, seen: e.mu.Now}
 		n.domain, n.excluded, n.hold = e.facts(n, object)
 		n.belongs = n.domain
 		e.nodes[name], e.attention[name] = n, n
 		e.decide(Decision{Kind: NodeRegistered, Node: name, NodeUID: n.uid, Zone: n.domain})
-		e.note(n, object, e.monitor.ObserveNodeAt(object, e.now).Heartbeat)
+		e.note(n, object, e.monitor.ObserveNodeAt(object, e.mu.Now).Heartbeat)
 	}
 	if n.failed() {
 		e.attention[name] = n

@@ -10,7 +10,6 @@ import (
 func (c *Controller) Own(name string) (own cluster.Own) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	n := c.nodes[name]
 	if n == nil {
 		return cluster.Own{Wanted: !c.cfg.TaintBasedEviction, Why: standings[unjudged], Wait: c.cfg.GateInterval}
@@ -25,7 +24,7 @@ func (c *Controller) Own(name string) (own cluster.Own) {
 	if !own.Wanted {
 		own.Why = c.why(n)
 	}
-	if own.Stale || c.unclear(n) || !c.monitor.SettledAt(n.name, c.now) {
+	if own.Stale || c.unclear(n) || !c.monitor.SettledAt(n.name, c.mu.Now) {
 		own.Why, own.Wait = cmp.Or(own.Why, standings[settling]), c.untilPass(n)
 	}
 	if own.Overdue && own.Wanted {
@@ -56,7 +55,6 @@ func (c *Controller) hold(name, reason string) {
 		delete(c.holds, name)
 	}
 	if n := c.nodes[name]; n != nil {
-		c.tick()
 		if reason != "" {
 			c.dequeue(n, reason)
 		}

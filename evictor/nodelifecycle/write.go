@@ -55,7 +55,6 @@ func (c *Controller) write(ctx context.Context, name string, lift bool) (result 
 func (w *writing) prepare(name string, lift bool) (result timedworker.Result, some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.tick()
 	w.n = w.nodes[name]
 	switch {
 	case w.n == nil:
@@ -119,7 +118,6 @@ func (w *writing) step(name string, wanted func() bool, write func() error, done
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.tick()
 	done.Node = w.object.Name
 	w.decide(done)
 	return nil
@@ -140,7 +138,6 @@ func (c *Controller) still(n *node, wanted func() bool) error {
 	if c.nodes[n.name] != n {
 		return errGone
 	}
-	c.tick()
 	switch _, gone := c.look(n.name); {
 	case gone:
 		return errGone
@@ -202,7 +199,6 @@ func (w *writing) mayTaint() bool {
 func (w *writing) wrote(err error) timedworker.Result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.tick()
 	n := w.n
 	n.busy = false
 	if errors.Is(err, errGone) { // there is nothing left to write
@@ -246,7 +242,7 @@ func (c *Controller) wroteInTurn(n *node, in *turn, tainted bool, err error) {
 	case !tainted && 0 < n.conflicts && n.conflicts <= maxConflicts:
 		return
 	case tainted:
-		n.unseen = c.now.Add(c.cfg.NodeMonitorGracePeriod)
+		n.unseen = c.mu.Now.Add(c.cfg.NodeMonitorGracePeriod)
 		c.endTurn(n, done)
 	case err == nil && !c.standing(n).wanted():
 		c.endTurn(n, dropped)

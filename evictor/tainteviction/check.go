@@ -23,7 +23,6 @@ type checked struct {
 func (c *Controller) check(p *pod) (found checked) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	if c.pods[p.ref.PodKey] != p {
 		return found
 	}
@@ -89,14 +88,14 @@ func (e *engine) earliest(p *pod, object *v1.Pod, why taints.Deadline, own clust
 func (e *engine) holdsBack(p *pod, why taints.Deadline, own cluster.Own) (wait time.Duration, because string) {
 	ours := taints.OwnNoExecute(why.Taint)
 	switch {
-	case why.At.After(e.now):
-		return why.At.Sub(e.now), "NotDue"
+	case why.At.After(e.mu.Now):
+		return why.At.Sub(e.mu.Now), "NotDue"
 	case ours && own.Wait > 0:
 		return own.Wait, notSettled
 	case ours && p.overdue && own.Overdue:
 		return e.cfg.RetryMax, "Overdue"
-	case p.again.After(e.now):
-		return p.again.Sub(e.now), "NotDue"
+	case p.again.After(e.mu.Now):
+		return p.again.Sub(e.mu.Now), "NotDue"
 	}
 	return 0, ""
 }

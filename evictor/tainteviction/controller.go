@@ -23,7 +23,6 @@ import (
 // first, or [Controller.Step] in tests, and [Controller.Evictions] to look into it. All methods but Step and Run may be
 // called from any goroutine.
 type Controller struct {
-	mu environment.Lock // guards engine; never held during a write, nor while the Gate is asked
 	engine
 	loop loop.Loop
 }
@@ -37,7 +36,8 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 		opts.Domain = func(node *v1.Node) zone.Key { return zone.KeyOf(node.Labels) }
 	}
 	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Panicked: opts.OnPanic})
-	c := &Controller{mu: environment.Lock{Around: around}, engine: engine{
+	c := &Controller{engine: engine{
+		mu:  environment.Lock{Around: around},
 		cfg: cfg, clients: clients, opts: opts, around: around,
 		matcher: taints.Matcher{NumericOperators: cfg.NumericTolerations},
 		nodes:   make(map[string]*node), pods: make(map[cluster.PodKey]*pod),
@@ -94,7 +94,7 @@ func (c *Controller) Kick() { c.reask(true) }
 func (c *Controller) reask(all bool) {
 	c.around.Permits.Reask()
 	c.mu.Lock()
-	now := c.around.Now()
+	now := c.mu.Now
 	if all {
 		environment.RetryNow(c.armed, now)
 	}

@@ -24,16 +24,16 @@ func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
 		e.disarm(p, p.reason(own, own.Wanted))
 	case !p.armed:
 		e.arm(p, why, EvictionArmed)
-	case !p.same(why, e.now):
+	case !p.same(why, e.mu.Now):
 		e.arm(p, why, EvictionMoved)
-	case p.waits(e.now): // the node's new state may permit it now
-		e.armed.Schedule(p.ref.PodKey, p, e.now)
+	case p.waits(e.mu.Now): // the node's new state may permit it now
+		e.armed.Schedule(p.ref.PodKey, p, e.mu.Now)
 	}
 }
 
 func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
 	p.why, p.armed, p.delayed, p.words = why, true, "", ""
-	p.overdue = p.overdue && !why.At.After(e.now)
+	p.overdue = p.overdue && !why.At.After(e.mu.Now)
 	due := why.At
 	if p.again.After(due) {
 		due = p.again

@@ -20,13 +20,13 @@ import (
 // engine is everything that the controller's lock guards. Its methods are called with the lock held, the controller's
 // without.
 type engine struct {
+	mu      environment.Lock // never held during a write, nor while the Gate is asked
 	cfg     Config
 	clients Clients
 	opts    Options
 	around  *environment.Environment
 	matcher taints.Matcher
 
-	now     time.Time
 	started bool
 	blind   bool // the evictor cannot see the cluster
 
@@ -63,13 +63,10 @@ type pod struct {
 	overdue bool            // it became due by our own taint while harm was refused
 }
 
-// tick reads the clock.
-func (e *engine) tick() { e.now = e.around.Now() }
-
 // decide records a decision for the next deliver.
 func (e *engine) decide(d Decision) {
 	if e.opts.Observer != nil {
-		d.Time = e.around.Shown(e.now)
+		d.Time = e.around.Shown(e.mu.Now)
 		e.around.Out.Add(func() { e.opts.Observer(d) })
 	}
 }
@@ -79,7 +76,7 @@ func (e *engine) decision(p *pod, kind Kind, reason string, err error) Decision 
 	taint := *p.why.Taint
 	taint.TimeAdded = nil
 	return Decision{
-		Time: e.around.Shown(e.now), Kind: kind, Pod: p.ref, Toleration: p.why.Toleration, Deadline: e.around.Shown(p.why.At), Taint: &taint, Tolerated: p.why.For, Reason: reason, Err: err,
+		Time: e.around.Shown(e.mu.Now), Kind: kind, Pod: p.ref, Toleration: p.why.Toleration, Deadline: e.around.Shown(p.why.At), Taint: &taint, Tolerated: p.why.For, Reason: reason, Err: err,
 	}
 }
 

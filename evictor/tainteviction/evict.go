@@ -73,7 +73,6 @@ func (c *Controller) decided(p *pod) Decision {
 func (c *Controller) refuse(p *pod, no *gate.Refused, asked int, closed bool) timedworker.Result {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	if p.words != no.Error() {
 		c.decide(c.decision(p, EvictionDelayed, no.Reason, no))
 	}
@@ -87,7 +86,7 @@ func (c *Controller) refuse(p *pod, no *gate.Refused, asked int, closed bool) ti
 		}
 	}
 	wait := c.around.AskAgain(no, p.refused, asked, timedworker.Backoff{Initial: c.cfg.GateInterval, Max: c.cfg.RetryMax, Factor: 2, Jitter: c.opts.Jitter})
-	if p.again = c.now.Add(wait); closed {
+	if p.again = c.mu.Now.Add(wait); closed {
 		p.again = time.Time{}
 	}
 	return timedworker.Blocked(wait)
@@ -103,7 +102,6 @@ func (c *Controller) tried(p *pod, why Decision, err error) timedworker.Result {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	if err == nil || apierrors.IsNotFound(err) {
 		c.around.Evicted.Note(p.ref)
 		if p.armed = false; err == nil {

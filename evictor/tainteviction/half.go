@@ -19,7 +19,6 @@ func (h half) Next() time.Time               { return time.Time{} }
 func (h half) Await(missing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tick()
 	h.decide(Decision{Kind: Awaiting, Reason: missing})
 }
 
@@ -27,7 +26,6 @@ func (h half) Await(missing string) {
 func (h half) Plan(_ context.Context, nodes []string, pods []cluster.PodKey) (changed []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tick()
 	for _, name := range nodes {
 		h.syncNode(name)
 	}

@@ -29,7 +29,7 @@ func (n *node) newer(object *v1.Node) bool {
 }
 
 func (e *engine) note(n *node, object *v1.Node) {
-	taints, changed := n.taints.Observe(object, e.started, taints.OwnNoExecute, e.now, e.around.Lead())
+	taints, changed := n.taints.Observe(object, e.started, taints.OwnNoExecute, e.mu.Now, e.around.Lead())
 	n.taints, n.stale, n.version = taints, n.stale || changed, seen.Version(object.ResourceVersion)
 	e.around.Ask(n.name, func() { n.domain = e.opts.Domain(object) })
 }
@@ -83,7 +83,7 @@ func (e *engine) forgetNode(n *node, replaced bool) {
 
 // round decides again about every pod on the node, if its NoExecute taints have changed or whether ours evict has.
 func (e *engine) round(n *node, own cluster.Own) {
-	if own.Wanted == n.ours && !n.stale && !n.waits(e.now) {
+	if own.Wanted == n.ours && !n.stale && !n.waits(e.mu.Now) {
 		return
 	}
 	n.ours, n.stale = own.Wanted, true // stale until the end, because the store may panic
@@ -155,10 +155,10 @@ func (e *engine) shown(key cluster.PodKey, object *v1.Pod, n *node, own cluster.
 }
 
 func (e *engine) meet(object *v1.Pod, n *node) *pod {
-	p := &pod{ref: cluster.RefOf(object), node: n, bound: e.now}
+	p := &pod{ref: cluster.RefOf(object), node: n, bound: e.mu.Now}
 	if !e.started {
 		lead := e.around.Lead()
-		p.bound = boundAt(object, e.now.Add(-lead)).Add(lead)
+		p.bound = boundAt(object, e.mu.Now.Add(-lead)).Add(lead)
 	}
 	if n.pods == nil {
 		n.pods = make(map[cluster.PodKey]*pod)

@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -84,6 +85,7 @@ func TestANodeThatDiesInAnOutageIsFoundAfterIt(t *testing.T) {
 		found = at
 		require.Equal(t, 1, r.TaintedNodes)
 		require.Equal(t, 2, r.Evicted)
+		require.Equal(t, at+30*time.Second, r.FirstEviction, "what its pods tolerate later")
 	}
 }
 
@@ -122,6 +124,19 @@ func TestWhatNeedsTheAPIWaits(t *testing.T) {
 		"15m0s api up", "15m0s cordon node b-000", "15m0s replaceNode node b-002", "15m0s addNode new", "15m0s fail node new",
 		"16m0s the new nodes register",
 	}, after, "a minute after the old node was deleted, as it says")
+}
+
+// Nobody works on a replacement while the API is down. What was left of the wait before is left afterwards.
+func TestReplacementsMakeNoHeadwayInAnOutage(t *testing.T) {
+	const down, back, takes = 5 * time.Minute, 15 * time.Minute, 10 * time.Second
+	for evicted, bound := range map[time.Duration]time.Duration{
+		down - takes - 1: down - 1, down - takes: back, down - 9*time.Second: back + time.Second, down - time.Second: back + 9*time.Second,
+	} {
+		drain := simulation.Drain{Nodes: simulation.Nodes{Names: []string{"a-000"}}}
+		_, lines := recorded(t, outage(down, back-down, simulation.Event{At: evicted, Drain: &drain}))
+		at := slices.IndexFunc(lines, func(l timeline.Line) bool { return l.Kind == timeline.KindSchedule })
+		require.Equal(t, bound, lines[at].T, evicted)
+	}
 }
 
 // A zone that is lost around an outage of the API is found as late as the outage's end makes it, and never sooner than a

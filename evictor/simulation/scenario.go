@@ -51,8 +51,8 @@ type Scenario struct {
 	LeaseInterval, StatusInterval time.Duration
 	LeasesTogether                bool
 	// ReplaceAfter is how long a controller and the scheduler take to replace a pod: the time from the moment a deleted pod
-	// may be replaced until the scheduler first looks for a node. 0 means 10 seconds. If it is negative, no pod is replaced
-	// and pods without a node are left out.
+	// may be replaced until the scheduler first looks for a node. Outages of the API do not count. 0 means 10 seconds. If it is
+	// negative, no pod is replaced and pods without a node are left out.
 	ReplaceAfter time.Duration
 	// DefaultTolerationSeconds is what the API server adds to pods that do not say how long they tolerate that their node is
 	// not ready or unreachable; nil means 300. If it is not nil, it also replaces exactly 300 seconds in the objects' pods,

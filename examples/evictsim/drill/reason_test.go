@@ -149,6 +149,20 @@ func TestWhyAWorkloadSuffers(t *testing.T) {
 			because: "its pods are stuck, and tainting their nodes out of service would not help: its volumes cannot be reached from the other nodes",
 			remedy:  "storage that several zones reach, or replicas with volumes elsewhere", refused: "0/6 nodes: 4 volume, 2 not Ready",
 		},
+		"stuck, behind a pod that finds no room": {
+			small:   small{three, "StatefulSet", each, cpus("3"), nil},
+			because: "its pods are stuck, and tainting their nodes out of service would not help: there is no room for its pods elsewhere (cpu)",
+			remedy:  "more room, or lower requests", refused: "0/6 nodes: 4 cpu, 2 not Ready",
+		},
+		"stuck, behind a pod that is not Ready": {
+			small: small{three, "StatefulSet", []string{"b0", "a0", "c0"}, func(p *v1.Pod) {
+				if p.Spec.NodeName == "b0" {
+					p.Status.Phase, p.Status.Conditions = v1.PodRunning, []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse}}
+				}
+			}, nil},
+			because: "its pods are stuck, and tainting their nodes out of service would not help: another pod of its set comes first and is not Running and Ready (OrderedReady)",
+			remedy:  "find out why that pod is not Ready",
+		},
 		"one pod":       {small: small{three, "ReplicaSet", []string{"a0"}, nil, nil}, because: "it has one pod", remedy: "a second replica on another node"},
 		"all in a zone": {small: small{three, "ReplicaSet", []string{"a0", "a1"}, nil, nil}, because: "2 of its 2 pods were on the lost nodes", remedy: "topologySpreadConstraints over topology.kubernetes.io/zone"},
 		"spread over two zones already": {
@@ -162,6 +176,9 @@ func TestWhyAWorkloadSuffers(t *testing.T) {
 			require.Equal(t, test.refused, hurt.Refused)
 			if test.remedy == OutOfService {
 				require.Less(t, outOfService.PodHoursMissing, hurt.PodHoursMissing/2)
+			}
+			if outOfService != nil {
+				require.Zero(t, outOfService.Stuck(), "the taint lets all of them go")
 			}
 			if test.remedied != nil {
 				better, _ := test.remedied.hurt(t)

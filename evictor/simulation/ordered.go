@@ -173,7 +173,7 @@ func (c *cluster) blocks(q *sequence, set podID, ordinal int) (name string, bloc
 		if !ok {
 			continue // if it comes back, it is absent
 		}
-		if p := &c.pods[i]; !p.phase.finished() && (p.terminating || !p.ready || p.phase != 0) {
+		if p := &c.pods[i]; !p.phase.finished() && (p.terminating || !p.ready) {
 			return named(k), true
 		}
 	}

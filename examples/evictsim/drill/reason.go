@@ -67,7 +67,7 @@ func stuck(w *simulation.WorkloadReport, r Result, outOfService *Result) reason 
 			because.text = wouldNotHelp + because.text
 			return because
 		case freed.held > 0:
-			return reason{text: wouldNotHelp + "another pod of its set comes first and is not Running and Ready (OrderedReady)", remedy: "find out why that pod is not Ready"}
+			return reason{text: wouldNotHelp + "a pod before them is not Ready", remedy: "find out why that one is not Ready, or podManagementPolicy: Parallel"}
 		}
 	}
 	return reason{text: "its pods are stuck until their nodes are back, or are tainted out of service", remedy: OutOfService}

@@ -61,6 +61,9 @@ func (c *cluster) deletionBegins(i int32) {
 	if c.load == nil || p.terminating {
 		return
 	}
+	if c.unwanted(p.spec, p.id) && c.counts(p) {
+		c.leveled(p.member, -1, 0) // nobody misses it
+	}
 	when := c.returnsOf(p)
 	if when == whenDeleted && (p.phase.finished() || c.fails(p)) { // a finished pod is replaced already, or done
 		return

@@ -82,7 +82,7 @@ func (p *player) look(at time.Duration) {
 			return
 		}
 	}
-	g.last, g.ends, g.finds = at, never, nil
+	g.last, g.ends = at, never
 	changed := (found == nil) != (g.err == nil)
 	g.err = found
 	if !changed {
@@ -110,8 +110,6 @@ func (p *player) sees(at time.Duration) (took time.Duration, found error) {
 	g := &p.guard
 	quiet, was := at-time.Duration(p.cluster.advanced), g.unseen
 	switch {
-	case p.apiDown && at-g.broken >= g.silence:
-		return 0, fmt.Errorf("the watches have been broken for %s", at-g.broken)
 	case quiet < g.silence:
 		g.next, g.unseen = 0, sighting{}
 		return 0, nil

@@ -22,26 +22,41 @@ func TestWhenTheGuardLooks(t *testing.T) {
 	}
 }
 
-// It reads three leases at each look, those that were renewed last first. If their nodes are dead, later looks read others. A
-// node that is deleted has no lease. The next look but one that reads the lease of the only node that lives tells.
-func TestTheGuardFindsTheNodeThatLives(t *testing.T) {
-	for deleted, tells := range map[int]time.Duration{0: 87500 * time.Millisecond, 2: 85 * time.Second} {
-		lastFirst := []string{"a-000", "a-007", "a-006", "a-005", "a-004", "a-003", "a-002"} // and then a-001
-		s := Scenario{Zones: []Zone{{Name: "a", Nodes: 8}}, Until: 2 * time.Minute, Config: evictor.DefaultConfig()}
-		s.Events = []Event{
-			{At: 61 * time.Second, LoseLeases: &LoseLeases{Nodes: Nodes{Zone: "a"}}},
-			{At: 61 * time.Second, Fail: named(lastFirst...)},
+// guardTells plays events on a zone of so many nodes, whose renewals are spread evenly over 10 seconds, and returns when the
+// guard tells that it sees the cluster no longer, or again.
+func guardTells(t *testing.T, nodes int, events ...Event) (at []time.Duration) {
+	lines, _, _ := told(t, newCluster(clockOf(nil)), Scenario{
+		Zones: []Zone{{Name: "a", Nodes: nodes}}, Until: 3 * time.Minute, Config: evictor.DefaultConfig(), Events: events,
+	})
+	for _, l := range of(lines, timeline.KindEvent) {
+		if strings.Contains(l.More, `"by":"guard"`) {
+			at = append(at, l.T)
 		}
-		if deleted > 0 {
-			s.Events = append(s.Events, Event{At: 61 * time.Second, DeleteNode: named(lastFirst[:deleted]...)})
-		}
-		lines, _, _ := told(t, newCluster(clockOf(nil)), s)
-		var guard []time.Duration
-		for _, l := range of(lines, timeline.KindEvent) {
-			if strings.Contains(l.More, `"by":"guard"`) {
-				guard = append(guard, l.T)
-			}
-		}
-		require.Equal(t, []time.Duration{tells}, guard, deleted)
 	}
+	return at
+}
+
+// It reads three leases at each look, those that were seen last first. If their nodes are dead, later looks read others. A node
+// that is deleted has no lease. The look after the one that reads the only lease that advances tells. Once something is
+// seen, it begins with the last again.
+func TestTheGuardFindsTheNodeThatLives(t *testing.T) {
+	all := Nodes{Zone: "a"}
+	dead := []string{"a-000", "a-011", "a-010", "a-009", "a-008", "a-007", "a-006", "a-004", "a-003", "a-002", "a-001"} // and a-005 lives
+	for deleted, tells := range []time.Duration{87500 * time.Millisecond, 87500 * time.Millisecond, 85 * time.Second} {
+		events := []Event{{At: 60500 * time.Millisecond, LoseLeases: &LoseLeases{Nodes: all}}, {At: 60500 * time.Millisecond, Fail: named(dead...)}}
+		if deleted > 0 {
+			events = append(events, Event{At: 61 * time.Second, DeleteNode: named(dead[:deleted]...)})
+		}
+		events = append(events, Event{At: 100 * time.Second, ShowLeases: &all}, Event{At: 110 * time.Second, LoseLeases: &LoseLeases{Nodes: all}})
+		require.Equal(t, []time.Duration{tells, 105 * time.Second, 127500 * time.Millisecond}, guardTells(t, 12, events...), deleted)
+	}
+}
+
+// A lease that the watch still hides when others are seen again says nothing later: the guard reads anew, and looks twice.
+func TestTheGuardForgetsWhatItReadOnceItSees(t *testing.T) {
+	require.Equal(t, []time.Duration{82500 * time.Millisecond, 105 * time.Second, 147500 * time.Millisecond}, guardTells(t, 2,
+		Event{At: 61 * time.Second, LoseLeases: &LoseLeases{Nodes: Nodes{Zone: "a"}}},
+		Event{At: 100 * time.Second, ShowLeases: named("a-001")},
+		Event{At: 130 * time.Second, LoseLeases: &LoseLeases{Nodes: *named("a-001")}},
+	))
 }

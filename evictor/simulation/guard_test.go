@@ -60,3 +60,25 @@ func TestTheGuardForgetsWhatItReadOnceItSees(t *testing.T) {
 		Event{At: 130 * time.Second, LoseLeases: &LoseLeases{Nodes: *named("a-001")}},
 	))
 }
+
+// A look takes as long as its reads, and at most half of the silence. It changes nothing before it ends.
+func TestALookTakesItsTime(t *testing.T) {
+	const begins = 61 * time.Second
+	slow := func(at, latency time.Duration) Event {
+		return Event{At: at, API: &API{State: APISlow, Latency: latency, For: ForEvictor}}
+	}
+	blind := Event{At: begins, LoseLeases: &LoseLeases{Nodes: Nodes{Zone: "a"}}}
+	silent := Event{At: begins, API: &API{State: APIDown, For: ForKubelets}}
+	for name, row := range map[string]struct {
+		events []Event
+		tells  []time.Duration
+	}{
+		"two looks read what was not seen":        {[]Event{blind, slow(begins, 3*time.Second)}, []time.Duration{88500 * time.Millisecond}},
+		"nothing was to be seen, as a look finds": {[]Event{silent, slow(begins, 8*time.Second), slow(95*time.Second, time.Second)}, []time.Duration{90 * time.Second, 107 * time.Second}},
+		"an API that is back, and a watch that is not": {[]Event{
+			blind, {At: begins, API: &API{State: APIDown, For: ForEvictor}}, {At: 95 * time.Second, API: &API{State: APIUp, For: ForEvictor}},
+		}, []time.Duration{80 * time.Second}},
+	} {
+		require.Equal(t, row.tells, guardTells(t, 2, row.events...), name)
+	}
+}

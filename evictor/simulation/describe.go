@@ -34,7 +34,7 @@ func (e *Event) String() string {
 	case e.ForceDelete != nil:
 		return what + " " + e.ForceDelete.Name
 	case e.Repeat != nil:
-		return fmt.Sprintf("repeat %d events every %s", len(e.Repeat.Events), brief(e.Repeat.Every))
+		return fmt.Sprintf("repeat %d events every %s", len(e.Repeat.Events), Brief(e.Repeat.Every))
 	}
 	return what
 }
@@ -51,8 +51,8 @@ func (a *API) String() string {
 	return text
 }
 
-// brief formats a duration as the programs that print a Report do: 1h59m and not 1h59m0s, and days from two on.
-func brief(d time.Duration) string {
+// Brief formats a duration as texts of this package do: 1m30s, 2h, 3.5 days.
+func Brief(d time.Duration) string {
 	if d >= 48*time.Hour {
 		return fmt.Sprintf("%.1f days", d.Hours()/24)
 	}

@@ -45,7 +45,7 @@ func (s *StuckDrain) String() string {
 	if s.Pods != 1 {
 		left = fmt.Sprintf("%d pods", s.Pods)
 	}
-	return fmt.Sprintf("the drain of node %s %s after %s, with %s left: pod %s: %s", s.Node, text, brief(s.At-s.From), left, s.First, s.Why)
+	return fmt.Sprintf("the drain of node %s %s after %s, with %s left: pod %s: %s", s.Node, text, Brief(s.At-s.From), left, s.First, s.Why)
 }
 
 // StuckRoll is a roll that did not replace all of its nodes.
@@ -62,7 +62,7 @@ func (s *StuckRoll) String() string {
 	text := fmt.Sprintf("the roll has replaced %d of %d nodes", s.Replaced, s.Nodes)
 	switch {
 	case s.Stopped > 0:
-		return fmt.Sprintf("%s, and stopped at node %s at %s", text, s.Node, brief(s.Stopped))
+		return fmt.Sprintf("%s, and stopped at node %s at %s", text, s.Node, Brief(s.Stopped))
 	case s.Node != "":
 		return text + ", and still drains node " + s.Node + " at the end"
 	default:
@@ -86,7 +86,7 @@ func timeoutText(timeout time.Duration, then string) string {
 	if timeout == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (after %s %s)", brief(timeout), cmp.Or(then, ThenGiveUp))
+	return fmt.Sprintf(" (after %s %s)", Brief(timeout), cmp.Or(then, ThenGiveUp))
 }
 
 // timesOut ends a drain whose timeout is over: it is given up, or deletes what is left.

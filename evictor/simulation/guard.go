@@ -17,14 +17,13 @@ const (
 	shareOfGrace   = 2.0 / 5 // of the grace period, if that is less
 	looksInSilence = 8
 	probedLeases   = 3
-	triedLeases    = 16
 )
 
 // guard plays how clientgo's guard tells an evictor whether it sees the cluster.
 type guard struct {
 	silence time.Duration
 	last    time.Duration // when the last look ended, or else when the process began
-	due     time.Duration // when the next look begins that may find something else, or the current one ends
+	due     time.Duration // see nextLook
 	ends    time.Duration // when the current look ends, which waits for answers; never if there is none
 	finds   error         // what it will have found
 	broken  time.Duration // since when the watches are broken; never if they are not
@@ -55,23 +54,16 @@ func (g *guard) from(at time.Duration) time.Duration {
 	return g.last + later - later%g.every()
 }
 
-// nextLook returns when a look may next find something else. In between, looks find what the last one found.
+// nextLook returns when the next look begins, or the current one ends; never while looks can only find that all is well.
 func (p *player) nextLook() time.Duration {
-	g, now := &p.guard, p.cluster.Clock.Elapsed()
-	quiet := time.Duration(p.cluster.advanced) + g.silence
+	g := &p.guard
 	switch {
 	case !p.playsGuard():
 		return never
 	case g.ends != never:
 		return g.ends
-	case g.err != nil && p.apiDown: // it stays so until the API is back
-		return never
-	case g.err != nil:
-		return g.from(now + 1)
-	case p.apiDown:
-		return g.from(max(now, min(quiet, g.broken+g.silence)))
-	case p.writer.latency > 0 || p.cluster.loses:
-		return g.from(max(now, quiet))
+	case g.err != nil || p.apiDown || p.writer.latency > 0 || p.cluster.loses:
+		return g.from(p.cluster.Clock.Elapsed())
 	}
 	return never
 }
@@ -90,7 +82,7 @@ func (p *player) look(at time.Duration) {
 			return
 		}
 	}
-	g.last, g.ends, g.finds = at, never, nil
+	g.last, g.ends = at, never
 	changed := (found == nil) != (g.err == nil)
 	g.err = found
 	if !changed {
@@ -118,8 +110,6 @@ func (p *player) sees(at time.Duration) (took time.Duration, found error) {
 	g := &p.guard
 	quiet, was := at-time.Duration(p.cluster.advanced), g.unseen
 	switch {
-	case p.apiDown && at-g.broken >= g.silence:
-		return 0, fmt.Errorf("the watches have been broken for %s", at-g.broken)
 	case quiet < g.silence:
 		g.next, g.unseen = 0, sighting{}
 		return 0, nil
@@ -144,8 +134,8 @@ func (p *player) sees(at time.Duration) (took time.Duration, found error) {
 // probe reads a few leases, and returns one that has advanced unseen, if any.
 func (p *player) probe() (live sighting, took time.Duration, err error) {
 	g, c := &p.guard, p.cluster
-	read, patience := 0, g.silence/2
-	for _, i := range c.lastRenewed(g, triedLeases) {
+	patience := g.silence / 2
+	for _, i := range c.toRead(g) {
 		g.next++
 		if took += p.writer.latency; took > patience {
 			return live, patience, fmt.Errorf("%w within %s", errUnanswered, patience)
@@ -153,9 +143,6 @@ func (p *player) probe() (live sighting, took time.Duration, err error) {
 		n := &c.nodes[i]
 		if at := (sighting{n.name, n.renewed}); c.hides(at) {
 			return at, took, nil
-		}
-		if read++; read == probedLeases {
-			break
 		}
 	}
 	return live, took, nil
@@ -167,9 +154,9 @@ func (c *cluster) hides(s sighting) bool {
 	return exists && c.nodes[i].seen < s.renewed
 }
 
-// lastRenewed returns most nodes, the one first whose renewal was read and not seen, and then by the last renewal that
-// the watch has shown, the latest first.
-func (c *cluster) lastRenewed(g *guard, most int) (nodes []int32) {
+// toRead returns the nodes whose leases a look reads: the one first whose renewal was read and not seen, and then by the last
+// renewal that the watch has shown, the latest first.
+func (c *cluster) toRead(g *guard) (nodes []int32) {
 	var all []int32
 	for i := range c.nodes {
 		if !c.nodes[i].deleted {
@@ -184,10 +171,10 @@ func (c *cluster) lastRenewed(g *guard, most int) (nodes []int32) {
 		nodes = append(nodes, i)
 		g.next--
 	}
-	for k := range min(most, len(all)) {
+	for k := range min(probedLeases, len(all)) {
 		nodes = append(nodes, all[(from+k)%len(all)])
 	}
-	return nodes
+	return nodes[:min(probedLeases, len(nodes))]
 }
 
 // watchesBreak makes the watches show nothing, or what they have missed and whatever comes.

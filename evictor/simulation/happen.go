@@ -108,6 +108,9 @@ func (p *player) toNodes(e *Planned) error {
 func (p *player) api(a *API) {
 	ours, kubelets := a.covers()
 	if ours {
+		if p.stalled() && a.State != APIDown {
+			p.cluster.standStill(int64(p.guard.broken))
+		}
 		p.apiDown, p.writer.latency = a.State == APIDown, a.Latency
 	}
 	if kubelets {

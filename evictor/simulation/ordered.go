@@ -26,6 +26,7 @@ type sequences struct {
 type setRules struct {
 	parallel bool // there is no order
 	start    int  // the first
+	end      int  // the first that is too many; 0 if that is not known: then pods say how many there are
 }
 
 // sequence is one set, as far as its order matters.
@@ -46,13 +47,13 @@ func (s *podSpec) ordinalOf(name string) int {
 	return ordinal
 }
 
-// unwanted says whether a pod has a lower ordinal than the first that its StatefulSet wants, so that it does not come back.
+// unwanted says whether a pod has an ordinal that its StatefulSet does not want, so that it does not come back.
 func (c *cluster) unwanted(s *podSpec, id podID) bool {
 	if len(c.sequences.known) == 0 || s.OwnerKind != "StatefulSet" {
 		return false
 	}
-	ordinal := s.ordinalOf(id.name)
-	return ordinal >= 0 && ordinal < c.sequences.known[podID{id.space, s.OwnerName}].start
+	ordinal, set := s.ordinalOf(id.name), c.sequences.known[podID{id.space, s.OwnerName}]
+	return ordinal >= 0 && (ordinal < set.start || set.end > 0 && ordinal >= set.end)
 }
 
 // sequenceOf returns the set and the ordinal of a pod; nil if its creation waits for no other pod.
@@ -80,9 +81,11 @@ func (c *cluster) knowSet(set *appsv1.StatefulSet) {
 	if c.sequences.known == nil {
 		c.sequences.known = make(map[podID]setRules)
 	}
-	c.sequences.known[podID{c.space(inDefault(set.Namespace)), set.Name}] = setRules{
-		parallel: set.Spec.PodManagementPolicy == appsv1.ParallelPodManagement, start: firstOrdinal(set),
+	rules := setRules{parallel: set.Spec.PodManagementPolicy == appsv1.ParallelPodManagement, start: firstOrdinal(set)}
+	if replicas := set.Spec.Replicas; replicas != nil && *replicas > 0 {
+		rules.end = rules.start + int(*replicas)
 	}
+	c.sequences.known[podID{c.space(inDefault(set.Namespace)), set.Name}] = rules
 }
 
 // appears records a pod that is on a node now.
@@ -173,7 +176,7 @@ func (c *cluster) blocks(q *sequence, set podID, ordinal int) (name string, bloc
 		if !ok {
 			continue // if it comes back, it is absent
 		}
-		if p := &c.pods[i]; !p.phase.finished() && (p.terminating || !p.ready || p.phase != 0) {
+		if p := &c.pods[i]; !p.phase.finished() && (p.terminating || !p.ready) {
 			return named(k), true
 		}
 	}

@@ -74,6 +74,22 @@ func TestAStatefulSetMakesItsPodsInOrder(t *testing.T) {
 	}
 }
 
+// A pod whose object goes while controllers do not reach the API is replaced when they do, and as slowly as any other.
+func TestAStatefulSetIsAsSlowAfterAnOutage(t *testing.T) {
+	lines, _ := play(t, Scenario{
+		Nodes: []*v1.Node{fileNode("n0"), fileNode("n1")}, Objects: []runtime.Object{statefulSet("")},
+		Pods: []*v1.Pod{filePod("web-0", "n0", "StatefulSet", "web", web), filePod("web-1", "n1", "StatefulSet", "web", web), filePod("web-2", "n1", "StatefulSet", "web", web)},
+		Events: []Event{
+			{At: time.Minute, Fail: named("n0")},
+			{At: 5 * time.Minute, API: &API{State: APIDown, For: ForEvictor}},
+			{At: 10 * time.Minute, Recover: named("n0")},
+			{At: 15 * time.Minute, API: &API{State: APIUp}},
+		},
+		ReplaceAfter: 10 * time.Second, Until: time.Hour,
+	})
+	require.Equal(t, []string{"910.000 web-0"}, placedIn(lines))
+}
+
 // Pods that a set lacks at time 0 are made one after the other too, and none after one that finds no node.
 func TestAStatefulSetMakesTheFirstPodsInOrder(t *testing.T) {
 	lines, r := play(t, Scenario{

@@ -62,6 +62,16 @@ func TestPodsBelowTheFirstOrdinalDoNotCount(t *testing.T) {
 	require.Equal(t, []string{"70.000 web-2", "1210.000 web-1"}, placedIn(lines))
 	require.Zero(t, r.HeldByOrder)
 	require.Equal(t, 2, r.ReturnedPods)
+	require.Equal(t, 3, r.Workloads[0].Desired, "nobody misses web-0")
+}
+
+// The set was scaled down: a pod beyond its replicas that is deleted does not come back.
+func TestPodsBeyondTheReplicasDoNotComeBack(t *testing.T) {
+	s := webOn(6, from(1, statefulSet("")), webPods(1, 2, 3, 4)...)
+	s.Events = []Event{{At: time.Minute, DeletePod: &Pod{Name: "web-4"}}, {At: time.Minute, DeletePod: &Pod{Name: "web-3"}}}
+	lines, r := play(t, s)
+	require.Equal(t, []string{"70.000 web-3"}, placedIn(lines))
+	require.Equal(t, []int{3, 3}, []int{r.Workloads[0].Desired, r.Workloads[0].ReadyAtEnd})
 }
 
 // The replacement of a pod has its ordinal, not the next one, and waits for those before it.

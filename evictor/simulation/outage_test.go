@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -84,6 +85,7 @@ func TestANodeThatDiesInAnOutageIsFoundAfterIt(t *testing.T) {
 		found = at
 		require.Equal(t, 1, r.TaintedNodes)
 		require.Equal(t, 2, r.Evicted)
+		require.Equal(t, at+30*time.Second, r.FirstEviction, "what its pods tolerate later")
 	}
 }
 
@@ -122,6 +124,19 @@ func TestWhatNeedsTheAPIWaits(t *testing.T) {
 		"15m0s api up", "15m0s cordon node b-000", "15m0s replaceNode node b-002", "15m0s addNode new", "15m0s fail node new",
 		"16m0s the new nodes register",
 	}, after, "a minute after the old node was deleted, as it says")
+}
+
+// Nobody works on a replacement while the API is down. What was left of the wait before is left afterwards.
+func TestReplacementsMakeNoHeadwayInAnOutage(t *testing.T) {
+	const down, back, takes = 5 * time.Minute, 15 * time.Minute, 10 * time.Second
+	for evicted, bound := range map[time.Duration]time.Duration{
+		down - takes - 1: down - 1, down - takes: back, down - 9*time.Second: back + time.Second, down - time.Second: back + 9*time.Second,
+	} {
+		drain := simulation.Drain{Nodes: simulation.Nodes{Names: []string{"a-000"}}}
+		_, lines := recorded(t, outage(down, back-down, simulation.Event{At: evicted, Drain: &drain}))
+		at := slices.IndexFunc(lines, func(l timeline.Line) bool { return l.Kind == timeline.KindSchedule })
+		require.Equal(t, bound, lines[at].T, evicted)
+	}
 }
 
 // A zone that is lost around an outage of the API is found as late as the outage's end makes it, and never sooner than a
@@ -163,7 +178,7 @@ func TestALostZoneAroundAnOutageIsFoundInItsTime(t *testing.T) {
 // While calls time out, nobody leads; while the watch of all leases stands still, nobody sees. Either way a node that is
 // dead is found once that ends, and no other is touched.
 func TestASlowAPIAndABlindWatchCondemnNobodyAlive(t *testing.T) {
-	const begins, grace = 5 * time.Minute, 50 * time.Second
+	const begins, grace, look, pass = 5 * time.Minute, 50 * time.Second, 2500 * time.Millisecond, 5 * time.Second
 	all := simulation.Nodes{Labels: "!none"}
 	slow := func(who string) [2]simulation.Event {
 		return [2]simulation.Event{
@@ -175,20 +190,23 @@ func TestASlowAPIAndABlindWatchCondemnNobodyAlive(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		ends   [2]simulation.Event
+		dies   time.Duration // counted from the beginning
 		waits  time.Duration // how long after the end the dead node is found at the earliest
 		within time.Duration
 	}{
-		{"slow for controllers", slow(simulation.ForEvictor), 0, 8 * time.Second}, // who takes over has watched it
-		{"slow for all", slow(""), 0, 8 * time.Second},
-		// Grace periods begin anew at a renewal that is seen, and once more if a read shows one that was not.
-		{"blind", blind, grace, grace + 20*time.Second},
+		{"slow for controllers", slow(simulation.ForEvictor), 5 * time.Second, 0, pass}, // who takes over has watched it
+		{"slow for all", slow(""), 5 * time.Second, 0, pass},
+		{"blind", blind, -time.Second, grace, look + 2*pass}, // one notes that it is well, one counts
+		// It renewed once more, unseen. A read shows that when its grace period ends, and gives it another: that is when
+		// the evictor first sees that renewal, and it does not trust the time in it.
+		{"blind, and it renewed meanwhile", blind, 5 * time.Second, 2 * grace, pass},
 	} {
 		for lasts := time.Minute; lasts <= 5*time.Minute; lasts += 17 * time.Second {
 			s := outage(time.Second, time.Second) // too short for anybody to notice
 			s.Until = begins + lasts + 15*time.Minute
 			from, to := row.ends[0], row.ends[1]
 			from.At, to.At = begins, begins+lasts
-			s.Events = append(s.Events, from, simulation.Event{At: begins + 5*time.Second, Fail: &simulation.Nodes{Names: []string{"a-000"}}}, to)
+			s.Events = append(s.Events, from, simulation.Event{At: begins + row.dies, Fail: &simulation.Nodes{Names: []string{"a-000"}}}, to)
 			r, lines := recorded(t, s)
 			about := fmt.Sprintf("%s for %v", row.name, lasts)
 			require.Equal(t, 1, r.UnknownNodes, about)

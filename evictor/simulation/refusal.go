@@ -25,15 +25,23 @@ type Refusal struct {
 func (c *cluster) refusedBy(at time.Duration, b *comeback) *Refusal {
 	r := &Refusal{At: at, Pod: b.key, Why: c.unplaced(b.spec, b.key.Namespace), Alone: make(map[string]int)}
 	r.Why.Pods, r.Why.First = 1, b.key.String()
+	minds := c.minds(b.spec, b.key.Namespace) // else no other pod keeps it from any node
 	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted {
-			if short, checks := c.room(n, b.spec), c.checks(n, b.spec, b.key.Namespace); len(checks) == 0 {
-				for _, resource := range short {
-					r.Alone[resource]++
-				}
-			} else if len(checks) == 1 && len(short) == 0 {
-				r.Alone[checks[0]]++
+		n := &c.nodes[i]
+		if n.deleted {
+			continue
+		}
+		short, checks := c.room(n, b.spec), c.checks(n, b.spec)
+		if minds && !c.among(n, b.spec, b.key.Namespace) {
+			checks = append(checks, podAffinity)
+		}
+		switch {
+		case len(checks) == 0:
+			for _, resource := range short {
+				r.Alone[resource]++
 			}
+		case len(checks) == 1 && len(short) == 0:
+			r.Alone[checks[0]]++
 		}
 	}
 	return r
@@ -62,8 +70,8 @@ func (c *cluster) resourceName(number int) string {
 	return "" // impossible: a pod asks for it
 }
 
-// checks returns all that refuses a pod at a node but resources, each once.
-func (c *cluster) checks(n *node, s *podSpec, namespace string) (refusing []string) {
+// checks returns all that refuses a pod at a node but resources and other pods, each once.
+func (c *cluster) checks(n *node, s *podSpec) (refusing []string) {
 	refuses := func(check string, does bool) {
 		if does && !slices.Contains(refusing, check) {
 			refusing = append(refusing, check)
@@ -78,7 +86,6 @@ func (c *cluster) checks(n *node, s *podSpec, namespace string) (refusing []stri
 	refuses(portTaken, !c.portsFree(n, s))
 	refuses(volumeTaken, !c.mayUse(s))
 	refuses(spreadApart, !spreadsTo(n, s))
-	refuses(podAffinity, !c.among(n, s, namespace))
 	if s.needs != nil {
 		refuses(selectors, !s.needs.nodes.selects(n))
 		refuses(volumeAway, !s.needs.volumes.reach(n))

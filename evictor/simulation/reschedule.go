@@ -1,8 +1,10 @@
 package simulation
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -58,6 +60,9 @@ func (c *cluster) deletionBegins(i int32) {
 	p := &c.pods[i]
 	if c.load == nil || p.terminating {
 		return
+	}
+	if c.unwanted(p.spec, p.id) && c.counts(p) {
+		c.leveled(p.member, -1, 0) // nobody misses it
 	}
 	when := c.returnsOf(p)
 	if when == whenDeleted && (p.phase.finished() || c.fails(p)) { // a finished pod is replaced already, or done
@@ -120,6 +125,20 @@ func (p *player) due(b *comeback) time.Duration {
 		return due
 	}
 	return never
+}
+
+// standStill makes up for an outage of the API: what pods wait for did not go on while nobody could work on it.
+func (c *cluster) standStill(since int64) {
+	now, waiting := c.now(), c.waiting.coming
+	for i := range waiting {
+		waiting[i].wait += now - max(waiting[i].at, since)
+	}
+	slices.SortStableFunc(waiting, func(a, b comeback) int { return cmp.Compare(a.at+a.wait, b.at+b.wait) })
+	for _, q := range c.sequences.sets {
+		for i := range q.held {
+			q.held[i].wait += now - max(q.held[i].at, since)
+		}
+	}
 }
 
 // tryAgain reports whether pods that found no node are tried again now.

@@ -124,5 +124,5 @@ func (p *player) warnOfReplacing(e *Planned, nodes int) {
 	if nodes < 2 || e.Number < 0 || e.Round > 1 {
 		return
 	}
-	p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("%s (at %s) replaces %d nodes at once, with their pods; roll drains and replaces one after the other", e.place(), brief(e.At), nodes))
+	p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("%s (at %s) replaces %d nodes at once, with their pods; roll drains and replaces one after the other", e.place(), Brief(e.At), nodes))
 }

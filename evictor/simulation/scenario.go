@@ -27,8 +27,9 @@ type Scenario struct {
 	// Deployments, ReplicaSets and StatefulSets of apps/v1, and the Jobs of batch/v1. Nodes and pods may be here too.
 	//
 	// Pods whose owner references name a workload count as its replicas. The missing ones are made from its template and
-	// scheduled at time 0. A Job has as many pods as its parallelism, and ends once more of them have failed than its
-	// backoffLimit says; evicted pods count as failed.
+	// scheduled at time 0. Nobody deletes those that are too many; of a StatefulSet's, they do not come back. A Job has as
+	// many pods as its parallelism, and ends once more of them have failed than its backoffLimit says; evicted pods count
+	// as failed.
 	Objects []runtime.Object
 	// Read, if not nil, adds more objects, for example from a file that is too large to hold. Nodes should come before
 	// their pods: a pod that comes before its node is kept in memory until then.
@@ -51,8 +52,8 @@ type Scenario struct {
 	LeaseInterval, StatusInterval time.Duration
 	LeasesTogether                bool
 	// ReplaceAfter is how long a controller and the scheduler take to replace a pod: the time from the moment a deleted pod
-	// may be replaced until the scheduler first looks for a node. 0 means 10 seconds. If it is negative, no pod is replaced
-	// and pods without a node are left out.
+	// may be replaced until the scheduler first looks for a node. Outages of the API do not count. 0 means 10 seconds. If it is
+	// negative, no pod is replaced and pods without a node are left out.
 	ReplaceAfter time.Duration
 	// DefaultTolerationSeconds is what the API server adds to pods that do not say how long they tolerate that their node is
 	// not ready or unreachable; nil means 300. If it is not nil, it also replaces exactly 300 seconds in the objects' pods,

@@ -128,3 +128,15 @@ func TestAClaimOfOnePod(t *testing.T) {
 	require.Equal(t, 5*time.Minute, at)
 	require.Zero(t, r.PendingAtEnd)
 }
+
+// After an outage of the API, who waits for a volume comes behind whoever does not, although it came first before.
+func TestWhoWaitsThroughAnOutageStaysInOrder(t *testing.T) {
+	c := newCluster(clockOf(nil))
+	minutes := func(n int) int64 { return int64(time.Duration(n) * time.Minute) }
+	c.waiting.add(comeback{at: minutes(4), wait: minutes(6), ordinal: 1})
+	c.waiting.add(comeback{at: minutes(11), ordinal: 2})
+	c.Clock.Set(20 * time.Minute)
+	c.standStill(minutes(5))
+	require.Equal(t, []int{2, 1}, []int{c.waiting.coming[0].ordinal, c.waiting.coming[1].ordinal})
+	require.Equal(t, []int64{minutes(20), minutes(25)}, []int64{c.waiting.coming[0].at + c.waiting.coming[0].wait, c.waiting.coming[1].at + c.waiting.coming[1].wait})
+}

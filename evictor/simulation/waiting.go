@@ -11,7 +11,7 @@ import (
 // comeback is a pod that waits for its replacement.
 type comeback struct {
 	at     int64 // when its controller may replace it
-	wait   int64 // how much later a volume of it is free for another node
+	wait   int64 // how much later a volume of it is free for another node, and how long the API was down meanwhile
 	number int   // its place in that order
 	key    evictor.PodKey
 	spec   *podSpec

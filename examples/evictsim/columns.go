@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
 // columns is a table of text. A column is right-aligned if its title begins with ">".
@@ -50,20 +52,7 @@ func some(n int, thing string) string {
 	return count(n) + " " + thing + "s"
 }
 
-// short formats a duration without parts that are zero: 5m, not 5m0s. Long durations are in days, rounded.
-func short(d time.Duration) string {
-	if d >= 48*time.Hour {
-		return fmt.Sprintf("%.1f days", d.Hours()/24)
-	}
-	text := d.Round(time.Second).String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
+func short(d time.Duration) string { return simulation.Brief(d) }
 
 // pace formats a rate that is not 0.
 func pace(rate float64) string {

@@ -73,8 +73,9 @@ const (
 func Cases() []Case {
 	still := blind(begins)
 	still.To += interval + look // a kubelet must have renewed unseen, and the next look decides
-	slow := still
-	slow.To += silence // it waits half a silence for answers
+	slow, twice := blind(begins), still
+	slow.From, slow.To = slow.From+silence/2, slow.To+silence/2 // it waits half a silence for answers
+	twice.From, twice.To = twice.From+silence/2, twice.To+silence
 	return []Case{
 		{Name: "all is well"},
 		{Name: "the API is down for everybody", Changes: []Change{{begins, Down}, {begins, NoRenewals}, {ends, Up}, {ends, Renewals}},
@@ -89,10 +90,12 @@ func Cases() []Case {
 		{Name: "a slow API while leases advance", Latency: 8 * time.Second, Changes: []Change{{begins, Slow}, {ends, Fast}}},
 		{Name: "a slow API while no lease advances", Latency: 8 * time.Second,
 			Changes: []Change{{begins, Slow}, {begins, NoRenewals}, {ends, Fast}, {ends, Renewals}}, Told: []Told{slow, well(ends)}},
+		{Name: "an API that is slow no longer while no lease advances", Latency: 8 * time.Second,
+			Changes: []Change{{begins, Slow}, {begins, NoRenewals}, {reading, Fast}, {ends, Renewals}}, Told: []Told{slow, well(reading)}},
 		{Name: "an API that answers in time while no lease advances", Latency: time.Second,
 			Changes: []Change{{begins, Slow}, {begins, NoRenewals}, {ends, Fast}, {ends, Renewals}}},
 		{Name: "a watch that stands still on a slow API", Latency: 8 * time.Second,
-			Changes: []Change{{begins, Slow}, {begins, Blind}, {ends, Fast}, {ends, Seeing}}, Told: []Told{slow, well(ends)}},
+			Changes: []Change{{begins, Slow}, {begins, Blind}, {ends, Fast}, {ends, Seeing}}, Told: []Told{twice, well(ends)}},
 		{Name: "a watch that goes on between two looks", Latency: 8 * time.Second,
 			Changes: []Change{{begins, Slow}, {begins, Blind}, {begins + 25*time.Second, Seeing}, {ends, Fast}}},
 		{Name: "the API goes down while leases are read", Latency: time.Second,

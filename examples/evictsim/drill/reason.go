@@ -59,16 +59,25 @@ func (c *Cluster) atBest(pods int, label string) int {
 
 // stuck is the reason for pods that wait until their silent nodes let go of them.
 func stuck(w *simulation.WorkloadReport, r Result, outOfService *Result) reason {
-	if outOfService != nil {
-		freed := outOfService.waits[w.String()]
-		if i := slices.IndexFunc(outOfService.Workloads, func(o simulation.WorkloadReport) bool { return o.String() == w.String() }); i >= 0 &&
-			outOfService.Workloads[i].PodHoursMissing > w.PodHoursMissing/2 && freed.refusal != nil {
+	if outOfService != nil && !outOfService.halves(w) {
+		const wouldNotHelp = "its pods are stuck, and tainting their nodes out of service would not help: "
+		switch freed := outOfService.waits[w.String()]; {
+		case freed.refusal != nil:
 			because := refusedBy(freed.refusal)
-			because.text = "its pods are stuck, and tainting their nodes out of service would not help: " + because.text
+			because.text = wouldNotHelp + because.text
 			return because
+		case freed.held > 0:
+			return reason{text: wouldNotHelp + "a pod before them is not Ready", remedy: "find out why that one is not Ready, or podManagementPolicy: Parallel"}
 		}
 	}
 	return reason{text: "its pods are stuck until their nodes are back, or are tainted out of service", remedy: OutOfService}
+}
+
+// halves says whether a workload misses at most half of the pod-hours that it misses otherwise.
+func (r *Result) halves(otherwise *simulation.WorkloadReport) bool {
+	return !slices.ContainsFunc(r.Workloads, func(w simulation.WorkloadReport) bool {
+		return w.String() == otherwise.String() && w.PodHoursMissing > otherwise.PodHoursMissing/2
+	})
 }
 
 // before is the reason for pods that come back soon after they are evicted.

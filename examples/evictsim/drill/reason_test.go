@@ -88,6 +88,18 @@ func spread(taints v1.NodeInclusionPolicy) func(*v1.Pod) {
 	}
 }
 
+// apart keeps two pods from one node, or would rather.
+func apart(required bool) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		term := v1.PodAffinityTerm{TopologyKey: v1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "w"}}}
+		anti := &v1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}}}
+		if required {
+			anti = &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}
+		}
+		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: anti}
+	}
+}
+
 func job(limit int32, policy bool) []any {
 	j := &batchv1.Job{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}}
 	j.Namespace, j.Name, j.Spec.BackoffLimit = "shop", "w", &limit
@@ -149,6 +161,29 @@ func TestWhyAWorkloadSuffers(t *testing.T) {
 			because: "its pods are stuck, and tainting their nodes out of service would not help: its volumes cannot be reached from the other nodes",
 			remedy:  "storage that several zones reach, or replicas with volumes elsewhere", refused: "0/6 nodes: 4 volume, 2 not Ready",
 		},
+		"anti-affinity": {
+			small: small{three, "ReplicaSet", each, apart(true), nil}, because: "its required pod affinity or anti-affinity leaves no node",
+			remedy: "preferred pod (anti-)affinity in place of the required one, or more nodes", refused: "0/6 nodes: 4 pod affinity, 2 not Ready",
+			remedied: &small{three, "ReplicaSet", each, apart(false), nil},
+		},
+		"stuck, behind a pod that finds no room": {
+			small:   small{three, "StatefulSet", each, cpus("3"), nil},
+			because: "its pods are stuck, and tainting their nodes out of service would not help: there is no room for its pods elsewhere (cpu)",
+			remedy:  "more room, or lower requests", refused: "0/6 nodes: 4 cpu, 2 not Ready",
+		},
+		"stuck, the pod between them is not": {
+			small:   small{three, "StatefulSet", []string{"a0", "b0", "a1"}, nil, nil},
+			because: "its pods are stuck until their nodes are back, or are tainted out of service", remedy: OutOfService,
+		},
+		"stuck, behind a pod that is not Ready": {
+			small: small{three, "StatefulSet", []string{"b0", "a0", "c0"}, func(p *v1.Pod) {
+				if p.Spec.NodeName == "b0" {
+					p.Status.Phase, p.Status.Conditions = v1.PodRunning, []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse}}
+				}
+			}, nil},
+			because: "its pods are stuck, and tainting their nodes out of service would not help: a pod before them is not Ready",
+			remedy:  "find out why that one is not Ready, or podManagementPolicy: Parallel",
+		},
 		"one pod":       {small: small{three, "ReplicaSet", []string{"a0"}, nil, nil}, because: "it has one pod", remedy: "a second replica on another node"},
 		"all in a zone": {small: small{three, "ReplicaSet", []string{"a0", "a1"}, nil, nil}, because: "2 of its 2 pods were on the lost nodes", remedy: "topologySpreadConstraints over topology.kubernetes.io/zone"},
 		"spread over two zones already": {
@@ -162,6 +197,9 @@ func TestWhyAWorkloadSuffers(t *testing.T) {
 			require.Equal(t, test.refused, hurt.Refused)
 			if test.remedy == OutOfService {
 				require.Less(t, outOfService.PodHoursMissing, hurt.PodHoursMissing/2)
+			}
+			if outOfService != nil {
+				require.Zero(t, outOfService.Stuck(), "the taint lets all of them go")
 			}
 			if test.remedied != nil {
 				better, _ := test.remedied.hurt(t)

@@ -33,6 +33,7 @@ type wait struct {
 	untainted int // nodes' turns never came
 	forever   int // pods that their nodes' taints never evicted
 	stuck     int // pods that were deleted and could not be replaced before the nodes were back
+	held      int // pods that were gone, but another of their StatefulSet came first
 	// refusal is that of the pod that waited longest for a node.
 	refusal *simulation.Refusal
 	longest time.Duration
@@ -41,6 +42,7 @@ type wait struct {
 // fate is what became of a pod on a lost node. Times that are 0 never came.
 type fate struct {
 	evicted, refused, placed time.Duration
+	held                     time.Duration // when its StatefulSet could create it, but another pod came first
 	refusal                  *simulation.Refusal
 }
 
@@ -72,8 +74,11 @@ func (c *Cluster) Play(ctx context.Context, loss Loss, outOfService bool) (Resul
 	return Result{Loss: loss, Report: report, waits: r.waits(Begins+loss.For, report)}, nil
 }
 
-// written notes what the evictor did to lost nodes and their pods.
+// written notes what the evictor did to lost nodes and their pods, and which pods a StatefulSet does not create yet.
 func (r *recorder) written(l timeline.Line) error {
+	if f := r.fates[keyOf(l.Pod)]; l.Kind == timeline.KindHeld && f != nil {
+		f.held = l.T // written once
+	}
 	if _, on := slices.BinarySearch(r.lost, l.Node); !on {
 		return nil
 	}
@@ -156,7 +161,10 @@ func (w *wait) add(f *fate, silent, tainted, end time.Duration) {
 		w.untainted++
 	case f.evicted == 0 || f.evicted > end:
 		w.forever++
-	case f.refused == 0 && until(f.placed) == end && end-f.evicted >= time.Minute:
+	case f.refused > 0 || until(f.placed) < end || end-f.evicted < time.Minute:
+	case until(f.held) < end:
+		w.held++
+	default:
 		w.stuck++
 	}
 	if f.evicted == 0 {

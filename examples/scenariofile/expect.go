@@ -77,9 +77,11 @@ func (a Amount) MarshalText() ([]byte, error) {
 	return strconv.AppendFloat(nil, a.Number, 'f', -1, 64), nil
 }
 
-// of returns the amount in the unit of the figure, or false if it is a time and the figure is not.
+// of returns the amount in the unit of the figure, 0 if there is none, or false if it is a time and the figure is not.
 func (a *Amount) of(figure string) (value float64, ok bool) {
 	switch {
+	case a == nil:
+		return 0, true
 	case a.Time == 0:
 		return a.Number, true
 	case strings.HasPrefix(figure, "podHours"):
@@ -106,13 +108,20 @@ func (e *Expectation) check(report func(err error, path ...string)) {
 			report(e.unknown(names), "figure")
 		}
 	}
-	least, most, times := e.bounds()
-	switch {
-	case !times && e.Figure != "":
-		report(fmt.Errorf("%s is not a time: write a number without a unit", e.Figure))
+	sound := true
+	for _, bound := range []struct {
+		name string
+		is   *Amount
+	}{{"atLeast", e.AtLeast}, {"atMost", e.AtMost}} {
+		if _, ok := bound.is.of(e.Figure); !ok && e.Figure != "" {
+			report(fmt.Errorf("%s is not a time: write a number without a unit", e.Figure), bound.name)
+			sound = false
+		}
+	}
+	switch least, most := e.bounds(); {
 	case e.AtLeast == nil && e.AtMost == nil:
 		report(errors.New("neither atLeast nor atMost is set"))
-	case least > most:
+	case sound && least > most:
 		report(errors.New("atLeast is more than atMost"))
 	}
 }
@@ -125,19 +134,16 @@ func (e *Expectation) unknown(names []string) error {
 	return fmt.Errorf("%q is not one of %s: %s", e.Figure, e.whose(), strings.Join(names, ", "))
 }
 
-// bounds returns both bounds in the unit of the figure; one that is not set is infinite. ok is false if one is a time and
-// the figure is not.
-func (e *Expectation) bounds() (least, most float64, ok bool) {
-	least, most, ok = math.Inf(-1), math.Inf(1), true
+// bounds returns both bounds in the unit of the figure; one that is not set is infinite.
+func (e *Expectation) bounds() (least, most float64) {
+	least, most = math.Inf(-1), math.Inf(1)
 	if e.AtLeast != nil {
-		least, ok = e.AtLeast.of(e.Figure)
+		least, _ = e.AtLeast.of(e.Figure)
 	}
 	if e.AtMost != nil {
-		is := false
-		most, is = e.AtMost.of(e.Figure)
-		ok = ok && is
+		most, _ = e.AtMost.of(e.Figure)
 	}
-	return least, most, ok
+	return least, most
 }
 
 // names returns the figures that the expectation may name.
@@ -180,7 +186,7 @@ func (e *Expectation) breach(f simulation.Figure) string {
 	if of := e.of(); of != "" {
 		what += " of " + of
 	}
-	switch least, most, _ := e.bounds(); {
+	switch least, most := e.bounds(); {
 	case f.Value < least:
 		return fmt.Sprintf("%s is %s, less than %s", what, rounded(f.Value), rounded(least))
 	case f.Value > most:

@@ -116,7 +116,7 @@ func TestLoadEverything(t *testing.T) {
 		Expect: []scenariofile.Expectation{
 			{Figure: "evicted", AtLeast: amount(1), AtMost: amount(300)},
 			{Figure: "lastEvictionSeconds", Zone: "r1:a", AtMost: &scenariofile.Amount{Time: 20 * time.Minute}},
-			{Figure: "lowestReadyShare", Workload: "default/ReplicaSet/a", AtLeast: amount(0.5)},
+			{Figure: "lowestReadyShare", Workload: "default/StatefulSet/web", AtLeast: amount(0.5)},
 			{Figure: "belowSeconds", Budget: "shop/web", AtMost: amount(0)},
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -204,21 +205,62 @@ func (e *Expectation) figures(r *simulation.Report) ([]simulation.Figure, error)
 		}
 		return z.Figures(), nil
 	case e.Workload != "":
+		var names []string
 		for i := range r.Workloads {
-			if r.Workloads[i].String() == e.Workload {
+			if names = append(names, r.Workloads[i].String()); names[i] == e.Workload {
 				return r.Workloads[i].Figures(), nil
 			}
 		}
+		return nil, e.absent(e.Workload, names)
 	case e.Budget != "":
+		var names []string
 		for i := range r.Budgets {
-			if r.Budgets[i].String() == e.Budget {
+			if names = append(names, r.Budgets[i].String()); names[i] == e.Budget {
 				return r.Budgets[i].Figures(), nil
 			}
 		}
-	default:
-		return r.Figures(), nil
+		return nil, e.absent(e.Budget, names)
 	}
-	return nil, fmt.Errorf("%s does not exist", e.of())
+	return r.Figures(), nil
+}
+
+// absent says that there is no such workload or budget, and which one may be meant: with a name that is near, or with the same
+// name in another namespace or of another kind.
+func (e *Expectation) absent(written string, known []string) error {
+	hint := Hint(written, slices.Values(known))
+	for _, name := range slices.Sorted(slices.Values(known)) {
+		if hint == "" && path.Base(name) == path.Base(written) {
+			hint = fmt.Sprintf(" (do you mean %s?)", name)
+		}
+	}
+	return fmt.Errorf("%s does not exist%s", e.of(), hint)
+}
+
+// Misnamed returns an error about the expectations that name a zone, workload or budget that a world does not have at its start,
+// and that no event may add. Name, data and sets are those that Complete got.
+func (s *Scenario) Misnamed(name string, data []byte, w *simulation.World, sets ...Set) error {
+	_, root, err := parse(name, data, sets)
+	if err != nil {
+		return err
+	}
+	played := s.simulation()
+	nodes, pods := false, false // may be added
+	for _, e := range played.Plan() {
+		nodes, pods = nodes || e.AddNode != nil, pods || e.AddNode != nil || e.AddPod != nil
+	}
+	var faults []fault
+	subjects := w.Subjects()
+	for i := range s.Expect {
+		e := &s.Expect[i]
+		if e.Zone != "" && nodes || pods && strings.HasPrefix(e.Workload, "default/") {
+			continue
+		}
+		if _, err := e.figures(subjects); err != nil {
+			of, _, _ := strings.Cut(e.of(), " ")
+			faults = append(faults, fault{lineOf(root, []string{"expect", strconv.Itoa(i + 1), of}), fmt.Errorf("expect %d: %w", i+1, err)})
+		}
+	}
+	return join(name, faults)
 }
 
 // rounded formats a number with enough digits to tell it from its bound.

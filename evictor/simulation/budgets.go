@@ -182,6 +182,8 @@ func needed(minAvailable, maxUnavailable *intstr.IntOrString) (func(desired int)
 			return nil, fmt.Errorf("%q is neither a number nor a percentage", given.StrVal)
 		}
 		percent = n
+	} else if given.IntVal < 0 {
+		return nil, fmt.Errorf("%d is negative", given.IntVal)
 	}
 	return func(desired int) int {
 		n := int(given.IntVal)

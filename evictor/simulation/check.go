@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -11,6 +12,8 @@ const (
 	maxNodes       = 1_000_000
 	maxPodsPerNode = 100_000
 	maxPods        = 100_000_000
+	shortest       = time.Millisecond          // of what repeats until the end
+	longest        = 10 * 365 * 24 * time.Hour // a scenario
 )
 
 // check generates the zones and plans the events. It returns all faults that do not depend on what happens in the
@@ -22,8 +25,11 @@ const (
 func (p *player) check() error {
 	f, s := newFaults(), p.scenario
 	f.in("config").config(s.Config.Validate())
-	notNegative(f.in("leaseInterval"), s.LeaseInterval)
-	notNegative(f.in("statusInterval"), s.StatusInterval)
+	repeats(f.in("leaseInterval"), s.LeaseInterval)
+	repeats(f.in("statusInterval"), s.StatusInterval)
+	if period := s.Config.Nodes.NodeMonitorPeriod; period > 0 { // 0 is no period, and Validate reports the rest
+		repeats(f.in("config").in("nodeMonitorPeriod"), period)
+	}
 	complete := p.generate(f)
 	p.drivers(f, complete)
 	p.checkEvents(f, complete)
@@ -32,6 +38,8 @@ func (p *player) check() error {
 		f.at("", "until").add("until is missing: it says when the scenario ends")
 	case s.Until < 0:
 		f.in("until").add("%v is not positive", s.Until)
+	case s.Until > longest:
+		f.in("until").add("%v is more than %v, ten years", s.Until, longest)
 	}
 	return f.invalid()
 }
@@ -44,7 +52,7 @@ func (p *player) checkEvents(f faults, complete bool) {
 			e.checkRepeat(f.at(fmt.Sprintf("event %d", i+1), "events", item(i)))
 		}
 	}
-	all, whole := p.scenario.plan()
+	all, cut := p.scenario.plan()
 	added := additionsOf(all)
 	for i := range all {
 		e := &all[i]
@@ -64,10 +72,18 @@ func (p *player) checkEvents(f faults, complete bool) {
 			p.checkNames(own, e.Event, &added)
 		}
 	}
-	if !whole {
-		f.in("events").add("with all rounds of repeat there are more than %d", maxEvents)
+	if cut > 0 {
+		f.at(fmt.Sprintf("event %d", cut), "events", item(cut-1)).add("with all rounds of repeat there are more than %d", maxEvents)
 	}
 	p.events = all
+}
+
+// repeats reports the period of something that repeats until the end.
+func repeats(f faults, period time.Duration) {
+	notNegative(f, period)
+	if period >= 0 && period < shortest {
+		f.add("%v is too short: the shortest is %v", period, shortest)
+	}
 }
 
 func validEffect(effect v1.TaintEffect) bool {

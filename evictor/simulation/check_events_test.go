@@ -81,7 +81,7 @@ func TestCheckFaultsOfRepeat(t *testing.T) {
 		"event 1: repeat: every: 0s is not positive":                                {At: 0, Repeat: &Repeat{Events: good}},
 		"event 1: repeat: times: -1 is negative":                                    {At: 0, Repeat: &Repeat{Every: 1e9, Times: -1, Events: good}},
 		"event 1: repeat: events is missing":                                        {At: 0, Repeat: &Repeat{Every: 1e9}},
-		"events: with all rounds of repeat there are more than 1000000":             {At: 0, Repeat: &Repeat{Every: 1e3, Events: good}},
+		"event 1: with all rounds of repeat there are more than 1000000":            {At: 0, Repeat: &Repeat{Every: 1e3, Events: good}},
 		"event 1, round 1, event 1 (at 1m0s): repeat: repeat cannot contain repeat": {At: time.Minute, Repeat: &Repeat{Every: time.Minute, Events: []Event{{At: 0, Repeat: &Repeat{}}}}},
 		// A fault in every round is reported once, and a fault in only the second round is reported too.
 		`event 1, round 1, event 1 (at 1m0s): cordon: node x does not exist`:         {At: time.Minute, Repeat: &Repeat{Every: time.Minute, Events: []Event{{At: 0, Cordon: named("x")}}}},

@@ -58,6 +58,24 @@ func figuresOf(of reflect.Value) (figures []Figure) {
 	return figures
 }
 
+// Subjects returns a Report that has no figures, only the names of the zones, workloads and budgets that there are now. Later
+// ones are those of nodes and pods that are added.
+func (w *World) Subjects() *Report {
+	c, r := w.player.cluster, new(Report)
+	for name := range c.zones {
+		r.Zones = append(r.Zones, ZoneReport{Name: name})
+	}
+	for i := range c.levels.workloads {
+		if of := &c.levels.workloads[i]; of.kind != "DaemonSet" { // whose pods do not count
+			r.Workloads = append(r.Workloads, WorkloadReport{Namespace: of.namespace, Kind: of.kind, Name: of.name})
+		}
+	}
+	for i := range c.levels.budgets {
+		r.Budgets = append(r.Budgets, BudgetReport{Namespace: c.levels.budgets[i].namespace, Name: c.levels.budgets[i].name})
+	}
+	return r
+}
+
 // Zone returns the result for a zone, by a reference as in Nodes.Zone.
 func (r *Report) Zone(ref string) (*ZoneReport, error) {
 	keys := make([]zone.Key, len(r.Zones))

@@ -61,7 +61,8 @@ func (s *Scenario) Plan() []Planned {
 	return plan
 }
 
-func (s *Scenario) plan() (all []Planned, whole bool) {
+// plan returns also the number of the event with which there are too many; 0 if there are not.
+func (s *Scenario) plan() (all []Planned, cut int) {
 	p := plan{all: make([]Planned, 0, len(s.Events)), until: s.Until}
 	for i := range s.Events {
 		e := &s.Events[i]
@@ -72,18 +73,18 @@ func (s *Scenario) plan() (all []Planned, whole bool) {
 		p.repeat(e, i+1)
 	}
 	slices.SortStableFunc(p.all, func(a, b Planned) int { return cmp.Compare(a.At, b.At) })
-	return p.all, !p.cut
+	return p.all, p.cut
 }
 
 type plan struct {
 	all   []Planned
 	until time.Duration
-	cut   bool // there are more events than are allowed
+	cut   int // the number of the event with which there are more than are allowed; 0 if there are not
 }
 
 func (p *plan) add(e Planned) {
 	if len(p.all) >= maxEvents {
-		p.cut = true
+		p.cut = cmp.Or(p.cut, e.Number)
 		return
 	}
 	p.all = append(p.all, e)
@@ -95,7 +96,7 @@ func (p *plan) add(e Planned) {
 
 func (p *plan) repeat(e *Event, number int) {
 	start, every := e.At, e.Repeat.Every
-	for round := 1; !p.cut && (e.Repeat.Times <= 0 || round <= e.Repeat.Times); round++ {
+	for round := 1; p.cut == 0 && (e.Repeat.Times <= 0 || round <= e.Repeat.Times); round++ {
 		for k := range e.Repeat.Events {
 			inner := &e.Repeat.Events[k]
 			p.add(Planned{Event: inner, At: shift(start, inner.At), Number: number, Round: round, Inner: k + 1})

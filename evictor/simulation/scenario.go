@@ -41,14 +41,14 @@ type Scenario struct {
 	Events []Event
 	// Traces are recorded outages that decide which nodes are live.
 	Traces []Trace
-	// Until is when the scenario ends; events at that time still happen. It must be positive.
+	// Until is when the scenario ends; events at that time still happen. It must be positive, and at most ten years.
 	Until time.Duration
 
 	// Config configures the evictors that World.NewEvictor makes. The zero Config means evictor.DefaultConfig.
 	Config evictor.Config
 	// LeaseInterval is the time between two renewals of a kubelet's lease; 0 means 10 seconds. The renewals of all nodes
 	// are spread evenly over it, unless LeasesTogether is set. StatusInterval is the time between two status reports; 0
-	// means 5 minutes.
+	// means 5 minutes. Both, and the evictor's NodeMonitorPeriod, are at least a millisecond.
 	LeaseInterval, StatusInterval time.Duration
 	LeasesTogether                bool
 	// ReplaceAfter is how long a controller and the scheduler take to replace a pod: the time from the moment a deleted pod

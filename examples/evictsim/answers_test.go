@@ -11,6 +11,10 @@ import (
 // TestWrongInputIsAnsweredBeforeTheRun: an answer says where the fault is and how to mend it.
 func TestWrongInputIsAnsweredBeforeTheRun(t *testing.T) {
 	const cluster = "cluster: {zones: [{name: a, nodes: 3}, {name: b, nodes: 1}]}\n"
+	file := filepath.Join(t.TempDir(), "budget.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {namespace: shop, name: web}\nspec: {minAvailable: 1, selector: {}}\n"), 0o600))
+	budgets := "cluster: {files: [" + file + "], zones: [{name: a, nodes: 3}]}\nuntil: 5m\n"
+	const podsOfA = "cluster: {zones: [{name: a, nodes: 3, podsPerNode: 1}]}\nuntil: 5m\n"
 	for text, want := range map[string]string{
 		cluster:                       ":1: until is missing: it says when the scenario ends",
 		"cluster:\n\tzones: []\n":     ":2: column 1: a tab; YAML allows only spaces for indentation",
@@ -26,6 +30,11 @@ func TestWrongInputIsAnsweredBeforeTheRun(t *testing.T) {
 		cluster + "events: [{at: 1m, fial: {zone: a}}]\nuntil: 5m\n":                                                           ":2: event 1: unknown field \"fial\" (do you mean fail?)",
 		cluster + "until: 5m\nconfig:\n  nodeEvictionRate: -1\n  unhealthyZoneThreshold: 55\n":                                 ":5: config: unhealthyZoneThreshold: Invalid value: 55: must lie in (0,1]",
 		cluster + "until: 5m\nexpect:\n- figure: evictd\n  atMost: 0\n":                                                        `:4: expect 1: figure: "evictd" is not one of those of the cluster (do you mean evicted?)`,
+		cluster + "until: 5m\nexpect:\n- {figure: evicted, zone: A, atMost: 0}\n":                                              `:4: expect 1: zone "A" does not exist: the zones are "a", "b"`,
+		budgets + "expect:\n- figure: belowSeconds\n  budget: shop/wbe\n  atMost: 0\n":                                         ":5: expect 1: budget shop/wbe does not exist (do you mean shop/web?)",
+		budgets + "expect:\n- {figure: belowSeconds, budget: web, atMost: 0}\n":                                                ":4: expect 1: budget web does not exist (do you mean shop/web?)",
+		podsOfA + "expect: [{figure: belowSeconds, workload: default/ReplicaSet/A, atMost: 0}]\n":                              ":3: expect 1: workload default/ReplicaSet/A does not exist (do you mean default/ReplicaSet/a?)",
+		podsOfA + "expect: [{figure: belowSeconds, workload: a, atMost: 0}]\n":                                                 ":3: expect 1: workload a does not exist (do you mean default/ReplicaSet/a?)",
 		"until: 5m\ncluster:\n  zones:\n  - name: a\n    nodes: 10000000\n":                                                    `:5: zone 1 ("a"): nodes: 10000000 is more than 1000000`,
 		"cluster: {zones: [{name: a, nodes: 1, capacity: {cpu: 1e20}}]}\nuntil: 5m\n":                                          ":1: zone 1 (\"a\"): capacity: cpu: 1e20 is too large",
 	} {
@@ -34,7 +43,7 @@ func TestWrongInputIsAnsweredBeforeTheRun(t *testing.T) {
 		require.ErrorContains(t, err, file+want)
 		require.Equal(t, 64, exitCode(err), text)
 	}
-	file := scenarioFile(t, cluster+"until: 5m\nevents: [{at: 1m, fail: {zone: a}}]\n")
+	file = scenarioFile(t, cluster+"until: 5m\nevents: [{at: 1m, fail: {zone: a}}]\n")
 	_, _, err := simulate(t, "--scenario", file, "--set", "events.1.fail.zone=A")
 	require.ErrorContains(t, err, file+": event 1 (at 1m0s): fail: zone", "what --set changed is in no line")
 }
@@ -69,6 +78,20 @@ func TestAnEventAfterTheEndIsTold(t *testing.T) {
 	_, errs, err := simulate(t, "--quiet", "--scenario", file)
 	require.NoError(t, err)
 	require.Equal(t, "warning: "+file+": event 1 (at 1h) never happens: the scenario ends at 10m\n", errs)
+	file = scenarioFile(t, "cluster: {zones: [{name: a, nodes: 3}]}\nuntil: 10m\nevents:\n"+
+		"- {at: 5m, repeat: {every: 4m, events: [{at: 0s, fail: {zone: a}}, {at: 3m, recover: {zone: a}}, {at: 6m, cordon: {zone: a}}]}}\n"+
+		"- {at: 11m, repeat: {every: 4m, events: [{at: 0s, fail: {zone: a}}, {at: 3m, recover: {zone: a}}]}}\n")
+	_, errs, err = simulate(t, "--quiet", "--scenario", file)
+	require.NoError(t, err)
+	require.Equal(t, "warning: "+file+": event 3 of the repeat in event 1 (at 11m) never happens: the scenario ends at 10m\n"+
+		"warning: "+file+": event 2 (at 11m) never happens: the scenario ends at 10m\n", errs)
+}
+
+func TestWhatAnEventAddsMayBeExpected(t *testing.T) {
+	_, _, err := simulate(t, "--quiet", "--scenario", scenarioFile(t, "cluster: {zones: [{name: a, nodes: 3}]}\nuntil: 5m\n"+
+		"events: [{at: 1m, addNode: {name: b-0, zone: b, podsPerNode: 1}}]\n"+
+		"expect: [{figure: evicted, zone: b, atMost: 0}, {figure: desired, workload: default/ReplicaSet/b, atLeast: 1}]\n"))
+	require.NoError(t, err)
 }
 
 func TestAReportIsAPageThatCanBeWritten(t *testing.T) {

@@ -33,6 +33,7 @@ const (
 	mostHurts    = 2 // losses whose workloads are told
 	mostSearched = 4 // losses that settings are searched over
 	mostFront    = 6 // settings in the table
+	longestLost  = 365 * 24 * time.Hour
 )
 
 func drillCommand(f *flags) *cobra.Command {
@@ -77,6 +78,8 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 		return usage(errors.New("drill plays only with evictkit's engine"))
 	case d.lost < 10*time.Minute:
 		return usage(fmt.Errorf("--lost %s is too short to compare settings: the least is 10m", d.lost))
+	case d.lost > longestLost:
+		return usage(fmt.Errorf("--lost %s is too long: the most is %s, a year", d.lost, longestLost))
 	}
 	config, err := configOf(sets)
 	if err != nil {
@@ -116,7 +119,7 @@ func (f *flags) drilled(c *cobra.Command, d *drillFlags, files []string, config 
 	ctx := c.Context()
 	cluster, err := drill.Open(ctx, files, config)
 	if err != nil {
-		return nil, err
+		return nil, ofInput(err)
 	}
 	losses, err := cluster.Losses(d.labels, d.lost)
 	if err != nil {

@@ -178,3 +178,21 @@ func TestTheCommandOfADrillPlaysItsLoss(t *testing.T) {
 	require.Less(t, lost(), lost(today...))
 	require.Less(t, lost("--set", "cluster.defaultTolerationSeconds=10"), lost("--set", "cluster.defaultTolerationSeconds=1200"))
 }
+
+// What a simulation refuses is named by its place in the file, not by its number among the objects.
+func TestDrillNamesThePlaceOfAFault(t *testing.T) {
+	const node, budget = "{apiVersion: v1, kind: Node, metadata: {name: n}}\n", "---\n{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {minAvailable: %s}}\n"
+	for text, want := range map[string]string{
+		"---\n" + node + "---\n" + node:                 `: line 3: object 2 (Node "n"): node n already exists`,
+		"---\n" + node + fmt.Sprintf(budget, "-1"):      `: line 3: object 2 (PodDisruptionBudget "b"): -1 is negative`,
+		"---\n" + node + fmt.Sprintf(budget, "150x%"):   `: line 3: object 2 (PodDisruptionBudget "b"): "150x%" is neither a number nor a percentage`,
+		"apiVersion: v1\nkind: List\nitems: []\n":       ": there are no nodes",
+		`{"kind": "List", "items": [{"kind": "Service"`: ": byte 27: object 1: unexpected EOF: is the file cut off?",
+	} {
+		file := filepath.Join(t.TempDir(), "dump")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		_, _, err := simulate(t, "drill", file)
+		require.ErrorContains(t, err, file+want)
+		require.Equal(t, 64, exitCode(err), text)
+	}
+}

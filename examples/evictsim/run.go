@@ -69,6 +69,7 @@ func directory(path string) string {
 type job struct {
 	input
 	sets     []scenariofile.Set
+	parsed   *scenariofile.Scenario // nil before it is read
 	engine   engine
 	line     func(timeline.Line) error // nil if no timeline is wanted
 	decision func(explain.Entry)
@@ -86,11 +87,25 @@ type job struct {
 // share is the part of the progress bar for reading files, if there are any.
 const share = 0.3
 
-func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
+// complete reads the scenario, once until it is played.
+func (j *job) complete() (*scenariofile.Scenario, error) {
+	if j.parsed != nil {
+		return j.parsed, nil
+	}
 	s, err := scenariofile.Complete(j.name, j.text, j.dir, j.sets...)
 	if err != nil {
 		return nil, ofInput(err)
 	}
+	j.parsed = s
+	return s, nil
+}
+
+func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
+	s, err := j.complete()
+	if err != nil {
+		return nil, err
+	}
+	j.parsed = nil // a sweep has many
 	if err := j.spared(s); err != nil {
 		return nil, err
 	}
@@ -117,9 +132,12 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	if j.progress != nil {
 		played.Progress = func(at time.Duration) { j.progress(began + (1-began)*float64(at)/float64(s.Until)) }
 	}
-	r, err := simulation.Play(ctx, played, j.evictor)
+	var misnamed error
+	r, err := simulation.Play(ctx, played, j.asking(s, &misnamed))
 	var invalid *simulation.InvalidError
 	switch {
+	case misnamed != nil:
+		return nil, ofInput(misnamed)
 	case errors.As(err, &invalid):
 		return nil, ofInput(scenariofile.Locate(j.name, j.text, invalid, j.sets...))
 	case err != nil:
@@ -128,6 +146,20 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 		return nil, empty
 	}
 	return outcome.New(j.engine.name, j.name, j.sets, j.played, r, *left, s.Expect), nil
+}
+
+// asking makes the evictor, at first unless the scenario expects something of what is not there.
+func (j *job) asking(s *scenariofile.Scenario, misnamed *error) simulation.Start {
+	asked := false
+	return func(w *simulation.World) (simulation.Controller, error) {
+		if !asked { // and not again after a restart
+			asked, *misnamed = true, s.Misnamed(j.name, j.text, w, j.sets...)
+		}
+		if *misnamed != nil {
+			return nil, *misnamed
+		}
+		return j.evictor(w)
+	}
 }
 
 // evictor makes the evictor that is simulated.

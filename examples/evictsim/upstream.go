@@ -119,6 +119,9 @@ type told struct {
 
 // playUpstream plays with upstream's controllers.
 func (j *job) playUpstream(ctx context.Context, s *scenariofile.Scenario) (o *outcome.Outcome, err error) {
+	if err := j.checked(ctx, s); err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "evictsim")
 	if err != nil {
 		return nil, err
@@ -163,6 +166,22 @@ func (j *job) playUpstream(ctx context.Context, s *scenariofile.Scenario) (o *ou
 	}
 	j.played, _ = s.Simulation(ctx, nil)
 	return outcome.New(j.engine.name, j.name, j.sets, j.played, &t.Report, t.Left, s.Expect), nil
+}
+
+// checked returns the faults that can be told before the scenario is played, with their lines. The program reads another text,
+// whose lines are others.
+func (j *job) checked(ctx context.Context, s *scenariofile.Scenario) error {
+	sound := errors.New("the scenario is sound")
+	var misnamed error
+	played, _ := s.Simulation(ctx, nil)
+	_, err := simulation.Play(ctx, played, func(w *simulation.World) (simulation.Controller, error) {
+		misnamed = s.Misnamed(j.name, j.text, w, j.sets...)
+		return nil, sound
+	})
+	if errors.Is(err, sound) {
+		return ofInput(misnamed)
+	}
+	return ofInput(scenariofile.Locate(j.name, j.text, err, j.sets...))
 }
 
 // lines passes on the timeline.

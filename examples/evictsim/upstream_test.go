@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -95,6 +96,21 @@ func TestUpstreamThatFailsSaysWhy(t *testing.T) {
 		_, _, err := simulate(t, "--engine", "upstream", "--upstream-program", standIn(t, "oracle", script), "--timeline", filepath.Join(t.TempDir(), "t"))
 		require.ErrorContains(t, err, "engine upstream")
 		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestWhatUpstreamCannotPlayIsAnsweredWithItsLine(t *testing.T) {
+	program := standIn(t, "oracle", "echo 'it was started' >&2; exit 1")
+	for text, want := range map[string]string{
+		"events: [{at: 1m, fail: {zone: A}}]\n":                   "event 1 (at 1m0s): fail: zone",
+		"expect: [{figure: evicted, zone: A, atMost: 0}]\n":       "expect 1: zone",
+		"config:\n  leaderElection: true\n  nodeEvictionRate: -1": "config: nodeEvictionRate",
+	} {
+		file := scenarioFile(t, "cluster: {zones: [{name: a, nodes: 3}]}\nuntil: 5m\n"+text)
+		_, _, err := simulate(t, "--engine", "upstream", "--upstream-program", program, "--scenario", file)
+		require.ErrorContains(t, err, want)
+		require.Regexp(t, "^"+regexp.QuoteMeta(file)+":[35]: ", err)
+		require.Equal(t, 64, exitCode(err))
 	}
 }
 

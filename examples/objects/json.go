@@ -31,6 +31,9 @@ func (s *stream) json(in *bufio.Reader) error {
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				err = fmt.Errorf("%w: is the file cut off?", err)
+			}
 			return fmt.Errorf("byte %d: %w", decoder.InputOffset(), err)
 		}
 	}

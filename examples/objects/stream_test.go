@@ -164,7 +164,8 @@ func TestStreamFaults(t *testing.T) {
 		{"wrong type", "items:\n- kind: Service\n\n- kind: Pod\n  metadata:\n    name: p1\n    namespace: shop\n  spec:\n    nodeName: [1]\n", `f: line 4: object 2 (Pod "shop/p1"): spec: json: cannot unmarshal array`},
 		{"wrong metadata", "kind: Node\nmetadata: {name: n1, creationTimestamp: yesterday}\n", `f: line 1: object 1 (Node "n1"): metadata: parsing time`},
 		{"item that is no object", "items:\n- kind: Service\n- - 1\nkind: List\n", "f: line 3: not an object"},
-		{"item that is no YAML", "items:\n- kind: Service\n- kind: Pod\n  metadata: {name\nkind: List\n", "f: near line 3: did not find expected ',' or '}' (object 2)"},
+		{"item that is no YAML", "items:\n- kind: Service\n- kind: Pod\n  metadata: {name\nkind: List\n", "f: near line 3: did not find expected ',' or '}' (is a bracket not closed, or is the file cut off?) (object 2)"},
+		{"field that is indented less", "items:\n- kind: Pod\n  metadata: {name: p1}\n spec: {nodeName: n1}\nkind: List\n", "f: near line 3: did not find expected <document start> (is a line indented less than those before it?) (object 1)"},
 		{"document that is no YAML", "kind: Service\n---\n\nkind: }\n", "f: near line 3: did not find expected node content"},
 		{"items that are no list", "items:\n  a: b\nkind: List\n", "f: line 2: items is not a list"},
 		{"items in flow style that are no list", "items: {a: b}\nkind: List\n", "f: line 1: items: json: cannot unmarshal object"},
@@ -190,7 +191,7 @@ func TestStreamFaults(t *testing.T) {
 		{"ServiceList with nodes", "items:\n- metadata: {name: x}\n  status: {capacity: {}}\nkind: ServiceList\n", "object 1: has no kind, and does not look like an item of a ServiceList"},
 
 		{"JSON cut off", `{"kind":"List","items":[{"kind":"Service"},{"kind":"Pod","meta`, "f: byte 43: object 2: unexpected EOF"},
-		{"JSON cut off between items", `{"kind":"List","items":[{"kind":"Service"}`, "f: byte 42: unexpected EOF"},
+		{"JSON cut off between items", `{"kind":"List","items":[{"kind":"Service"}`, "f: byte 42: unexpected EOF: is the file cut off?"},
 		{"JSON cut off after its key", `{"kind":"List","items":`, "unexpected EOF"},
 		{"JSON cut off at its start", `{`, "f: byte 1: unexpected EOF"},
 		{"JSON cut off in a field", `{"kind":"Li`, "f: byte 8: kind: unexpected EOF"},

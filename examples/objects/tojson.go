@@ -3,7 +3,9 @@ package objects
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"strconv"
@@ -17,7 +19,14 @@ import (
 // a huge one. Duplicate keys are refused too. Errors start with the line.
 func toJSON(text []byte, start int) ([]byte, error) {
 	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	err := decoder.Decode(&document)
+	if err == nil { // what is indented less than the beginning would be left out
+		if err = decoder.Decode(new(yaml.Node)); err == nil {
+			err = errors.New("a second document")
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
 		if line, column := Tab(text); line > 0 && strings.Contains(err.Error(), "cannot start any token") {
 			return nil, fmt.Errorf("line %d, column %d: a tab; YAML allows only spaces for indentation", start+line-1, column)
 		}
@@ -43,7 +52,28 @@ func moved(err error, start int) error {
 		line, _ = strconv.Atoi(text[match[2]:match[3]])
 		text = text[:match[0]] + text[match[1]:]
 	}
-	return fmt.Errorf("near line %d: %s", start+line-1, text)
+	return fmt.Errorf("near line %d: %s%s", start+line-1, text, Mend(text))
+}
+
+// Mend says what usually mends what the YAML parser complains about, such as " (is a quote not closed …?)". It is empty if
+// there is no usual cause.
+func Mend(complaint string) string {
+	for _, usual := range []struct{ complaint, cause string }{
+		{"mapping values are not allowed", "is a space missing after a colon, a line indented wrongly, or a text with a colon without quotes?"},
+		{"unexpected end of stream", "is a quote not closed, or is the file cut off?"},
+		{"did not find expected key", "is a line indented otherwise than its neighbours, or a bracket or quote not closed?"},
+		{"did not find expected <document start>", "is a line indented less than those before it?"},
+		{"did not find expected ',' or", "is a bracket not closed, or is the file cut off?"},
+		{"cannot start any token", "a text that begins with such a character needs quotes"},
+		{"did not find expected whitespace or line break", "a text that begins with ! needs quotes"},
+		{"did not find expected alphabetic or numeric character", "a text that begins with * or & needs quotes"},
+		{"unknown anchor", "a text that begins with * needs quotes"},
+	} {
+		if strings.Contains(complaint, usual.complaint) {
+			return " (" + usual.cause + ")"
+		}
+	}
+	return ""
 }
 
 type converter struct {

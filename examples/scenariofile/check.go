@@ -24,6 +24,8 @@ func (c *checker) check(s *Scenario) {
 	positive := func(value time.Duration, path ...string) {
 		if value <= 0 {
 			c.add(fmt.Errorf("%v is not positive", value), path...)
+		} else if value < time.Millisecond { // as a simulation says, by another name
+			c.add(fmt.Errorf("%v is too short: the shortest is 1ms", value), path...)
 		}
 	}
 	positive(s.Heartbeat.Interval, "heartbeat", "interval")

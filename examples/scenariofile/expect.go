@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,9 +78,11 @@ func (a Amount) MarshalText() ([]byte, error) {
 	return strconv.AppendFloat(nil, a.Number, 'f', -1, 64), nil
 }
 
-// of returns the amount in the unit of the figure, or false if it is a time and the figure is not.
+// of returns the amount in the unit of the figure, 0 if there is none, or false if it is a time and the figure is not.
 func (a *Amount) of(figure string) (value float64, ok bool) {
 	switch {
+	case a == nil:
+		return 0, true
 	case a.Time == 0:
 		return a.Number, true
 	case strings.HasPrefix(figure, "podHours"):
@@ -106,13 +109,20 @@ func (e *Expectation) check(report func(err error, path ...string)) {
 			report(e.unknown(names), "figure")
 		}
 	}
-	least, most, times := e.bounds()
-	switch {
-	case !times && e.Figure != "":
-		report(fmt.Errorf("%s is not a time: write a number without a unit", e.Figure))
+	sound := true
+	for _, bound := range []struct {
+		name string
+		is   *Amount
+	}{{"atLeast", e.AtLeast}, {"atMost", e.AtMost}} {
+		if _, ok := bound.is.of(e.Figure); !ok && e.Figure != "" {
+			report(fmt.Errorf("%s is not a time: write a number without a unit", e.Figure), bound.name)
+			sound = false
+		}
+	}
+	switch least, most := e.bounds(); {
 	case e.AtLeast == nil && e.AtMost == nil:
 		report(errors.New("neither atLeast nor atMost is set"))
-	case least > most:
+	case sound && least > most:
 		report(errors.New("atLeast is more than atMost"))
 	}
 }
@@ -125,19 +135,16 @@ func (e *Expectation) unknown(names []string) error {
 	return fmt.Errorf("%q is not one of %s: %s", e.Figure, e.whose(), strings.Join(names, ", "))
 }
 
-// bounds returns both bounds in the unit of the figure; one that is not set is infinite. ok is false if one is a time and
-// the figure is not.
-func (e *Expectation) bounds() (least, most float64, ok bool) {
-	least, most, ok = math.Inf(-1), math.Inf(1), true
+// bounds returns both bounds in the unit of the figure; one that is not set is infinite.
+func (e *Expectation) bounds() (least, most float64) {
+	least, most = math.Inf(-1), math.Inf(1)
 	if e.AtLeast != nil {
-		least, ok = e.AtLeast.of(e.Figure)
+		least, _ = e.AtLeast.of(e.Figure)
 	}
 	if e.AtMost != nil {
-		is := false
-		most, is = e.AtMost.of(e.Figure)
-		ok = ok && is
+		most, _ = e.AtMost.of(e.Figure)
 	}
-	return least, most, ok
+	return least, most
 }
 
 // names returns the figures that the expectation may name.
@@ -180,7 +187,7 @@ func (e *Expectation) breach(f simulation.Figure) string {
 	if of := e.of(); of != "" {
 		what += " of " + of
 	}
-	switch least, most, _ := e.bounds(); {
+	switch least, most := e.bounds(); {
 	case f.Value < least:
 		return fmt.Sprintf("%s is %s, less than %s", what, rounded(f.Value), rounded(least))
 	case f.Value > most:
@@ -198,21 +205,62 @@ func (e *Expectation) figures(r *simulation.Report) ([]simulation.Figure, error)
 		}
 		return z.Figures(), nil
 	case e.Workload != "":
+		var names []string
 		for i := range r.Workloads {
-			if r.Workloads[i].String() == e.Workload {
+			if names = append(names, r.Workloads[i].String()); names[i] == e.Workload {
 				return r.Workloads[i].Figures(), nil
 			}
 		}
+		return nil, e.absent(e.Workload, names)
 	case e.Budget != "":
+		var names []string
 		for i := range r.Budgets {
-			if r.Budgets[i].String() == e.Budget {
+			if names = append(names, r.Budgets[i].String()); names[i] == e.Budget {
 				return r.Budgets[i].Figures(), nil
 			}
 		}
-	default:
-		return r.Figures(), nil
+		return nil, e.absent(e.Budget, names)
 	}
-	return nil, fmt.Errorf("%s does not exist", e.of())
+	return r.Figures(), nil
+}
+
+// absent says that there is no such workload or budget, and which one may be meant: with a name that is near, or with the same
+// name in another namespace or of another kind.
+func (e *Expectation) absent(written string, known []string) error {
+	hint := Hint(written, slices.Values(known))
+	for _, name := range slices.Sorted(slices.Values(known)) {
+		if hint == "" && path.Base(name) == path.Base(written) {
+			hint = fmt.Sprintf(" (do you mean %s?)", name)
+		}
+	}
+	return fmt.Errorf("%s does not exist%s", e.of(), hint)
+}
+
+// Misnamed returns an error about the expectations that name a zone, workload or budget that a world does not have at its start,
+// and that no event may add. Name, data and sets are those that Complete got.
+func (s *Scenario) Misnamed(name string, data []byte, w *simulation.World, sets ...Set) error {
+	_, root, err := parse(name, data, sets)
+	if err != nil {
+		return err
+	}
+	played := s.simulation()
+	nodes, pods := false, false // may be added
+	for _, e := range played.Plan() {
+		nodes, pods = nodes || e.AddNode != nil, pods || e.AddNode != nil || e.AddPod != nil
+	}
+	var faults []fault
+	subjects := w.Subjects()
+	for i := range s.Expect {
+		e := &s.Expect[i]
+		if e.Zone != "" && nodes || pods && strings.HasPrefix(e.Workload, "default/") {
+			continue
+		}
+		if _, err := e.figures(subjects); err != nil {
+			of, _, _ := strings.Cut(e.of(), " ")
+			faults = append(faults, fault{lineOf(root, []string{"expect", strconv.Itoa(i + 1), of}), fmt.Errorf("expect %d: %w", i+1, err)})
+		}
+	}
+	return join(name, faults)
 }
 
 // rounded formats a number with enough digits to tell it from its bound.

@@ -27,7 +27,7 @@ reschedule: {after: -1s}
 	for _, want := range []string{
 		`f:3: expect 1: figure: "evictions" is not one of those of the cluster: nodes, pods,`, `f:4: expect 2: figure: "desired" is not one of those of the cluster: nodes, pods,`,
 		"f:5: expect 3: neither atLeast nor atMost is set", "f:6: expect 4: figure is missing", "f:6: expect 4: atLeast is more than atMost",
-		"f:7: expect 5: more than one of zone, workload and budget are set", "f:9: expect 7: evicted is not a time: write a number without a unit", "f:11: heartbeat: interval: 0s is not positive",
+		"f:7: expect 5: more than one of zone, workload and budget are set", "f:9: expect 7: atMost: evicted is not a time: write a number without a unit", "f:11: heartbeat: interval: 0s is not positive",
 		`f:11: heartbeat: spread: "odd" is neither even nor none`, "f:12: reschedule: after: -1s is negative",
 	} {
 		require.ErrorContains(t, err, want)

@@ -2,6 +2,7 @@ package scenariofile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,19 +33,26 @@ func (s *Scenario) Simulation(ctx context.Context, read func(bytes int)) (played
 	return played, left
 }
 
-// Objects reads the objects of files into a scenario that has nothing else.
+// Objects reads the objects of files into a scenario that has nothing else. What a simulation would refuse is an error that
+// names the place in the file.
 func Objects(ctx context.Context, files []string) (s simulation.Scenario, left Left, err error) {
-	err = left.read(ctx, files, nil, func(object runtime.Object) error {
-		switch o := object.(type) {
-		case *v1.Node:
-			s.Nodes = append(s.Nodes, o)
-		case *v1.Pod:
-			s.Pods = append(s.Pods, o)
-		default:
-			s.Objects = append(s.Objects, o)
-		}
-		return nil
-	})
+	checked := simulation.Scenario{Read: func(check func(runtime.Object) error) error {
+		return left.read(ctx, files, nil, func(object runtime.Object) error {
+			switch o := object.(type) {
+			case *v1.Node:
+				s.Nodes = append(s.Nodes, o)
+			case *v1.Pod:
+				s.Pods = append(s.Pods, o)
+			default:
+				s.Objects = append(s.Objects, o)
+			}
+			return check(object)
+		})
+	}}
+	_, err = simulation.New(checked)
+	if invalid, ok := errors.AsType[*simulation.InvalidError](err); ok {
+		err = invalid // without what makes it
+	}
 	return s, left, err
 }
 

@@ -116,7 +116,7 @@ func TestLoadEverything(t *testing.T) {
 		Expect: []scenariofile.Expectation{
 			{Figure: "evicted", AtLeast: amount(1), AtMost: amount(300)},
 			{Figure: "lastEvictionSeconds", Zone: "r1:a", AtMost: &scenariofile.Amount{Time: 20 * time.Minute}},
-			{Figure: "lowestReadyShare", Workload: "default/ReplicaSet/a", AtLeast: amount(0.5)},
+			{Figure: "lowestReadyShare", Workload: "default/StatefulSet/web", AtLeast: amount(0.5)},
 			{Figure: "belowSeconds", Budget: "shop/web", AtMost: amount(0)},
 		},
 	}
@@ -227,8 +227,10 @@ f:6: expect 1: atMost: found a list, need a number or a duration`},
 			"f:1: cluster: zone 1: nodes: .nan is not a whole number\n" +
 				"f:1: cluster: zone 1: podsPerNode: found `1e40`, need a whole number below 2^63\n" +
 				"f:1: cluster: zone 1: tolerationSeconds: .5 is not a whole number"},
-		{"truncated flow", "until: 1m\nevents:\n- {at: 1m, fail: {zone", "f:2: near this line: did not find expected ',' or '}' (the file ends there: is it cut off?)"},
-		{"truncated text", "until: 1m\nevents: [{at: \"1", "f:2: near this line: found unexpected end of stream (the file ends there: is it cut off?)"},
+		{"truncated flow", "until: 1m\nevents:\n- {at: 1m, fail: {zone", "f:2: near this line: did not find expected ',' or '}' (is a bracket not closed, or is the file cut off?)"},
+		{"truncated text", "until: 1m\nevents: [{at: \"1", "f:2: near this line: found unexpected end of stream (is a quote not closed, or is the file cut off?)"},
+		{"no space after a colon", "until:1m\nevents: []\n", "f:2: near this line: mapping values are not allowed in this context (is a space missing after a colon, a line indented wrongly, or a text with a colon without quotes?)"},
+		{"star", "until: 1m\nevents: [{at: 1m, fail: {zone: *b}}]\n", "f:2: unknown anchor 'b' referenced (a text that begins with * needs quotes)"},
 		{"tab", "config:\n\tnodeMonitorPeriod: 5s\nheartbeat:\n  interval: 1s\nuntil: 1m\n", "f:2: column 1: a tab; YAML allows only spaces for indentation"},
 		{"binary", "\x00\x01", "f: control characters are not allowed"},
 	} {

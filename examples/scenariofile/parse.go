@@ -344,18 +344,31 @@ func plain(text string) string {
 }
 
 // syntaxError adds the file's name to an error of the YAML parser. The parser's lines may be those where the construct
-// begins, or one off. It also guesses whether the file was cut off.
+// begins, or one off. It also says what usually mends it.
 func syntaxError(name string, err error, data []byte) error {
 	match := numbered.FindStringSubmatch(err.Error())
 	if match == nil {
-		return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
+		text := strings.TrimPrefix(err.Error(), "yaml: ")
+		return fmt.Errorf("%s: %s%s", at(name, aliasLine(text, data)), text, objects.Mend(text))
 	}
 	if line, column := objects.Tab(data); line > 0 && strings.Contains(match[2], "cannot start any token") {
 		return fmt.Errorf("%s:%d: column %d: a tab; YAML allows only spaces for indentation", name, line, column)
 	}
-	hint := ""
-	if line, _ := strconv.Atoi(match[1]); line >= bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")) {
+	hint := objects.Mend(match[2])
+	if line, _ := strconv.Atoi(match[1]); hint == "" && line >= bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")) {
 		hint = " (the file ends there: is it cut off?)"
 	}
 	return fmt.Errorf("%s:%s: near this line: %s%s", name, match[1], match[2], hint)
 }
+
+// aliasLine returns the line of an alias that the parser does not know, 0 if the text does not say so.
+func aliasLine(complaint string, data []byte) int {
+	match := unknownAlias.FindStringSubmatch(complaint)
+	if match == nil {
+		return 0
+	}
+	before, _, _ := bytes.Cut(data, []byte("*"+match[1]))
+	return 1 + bytes.Count(before, []byte("\n"))
+}
+
+var unknownAlias = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)

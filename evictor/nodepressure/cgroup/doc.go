@@ -16,7 +16,8 @@
 //
 // # What is measured
 //
-// A kubelet, and so package summary, takes what the middle column says. A Node takes what the right one says.
+// A kubelet, and so package summary, takes what the middle column says. A Node takes what the right one says. A test
+// compares both on the same files.
 //
 //	signal                       a kubelet                              a Node
 //	memory.available             MemTotal - huge pages - used, of the   the same; below the root, memory.max

@@ -73,7 +73,7 @@ func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster,
 		c.zones[key] = append(c.zones[key], object.Name)
 	}
 	if len(c.nodes) == 0 {
-		return nil, fmt.Errorf("%v: no nodes", files)
+		return nil, fmt.Errorf("%s: there are no nodes", strings.Join(files, ", "))
 	}
 	slices.SortFunc(c.nodes, func(a, b node) int { return cmp.Compare(a.name, b.name) })
 	return c, nil

@@ -71,14 +71,16 @@ func (w *World) ReadLease(_ context.Context, node string) (leases.Lease, error) 
 }
 
 // readLeases has the leases read of nodes that are about to count as silent. If the watch has delivered all there is,
-// there is nothing to read.
+// there is nothing to read, but what could not be read before.
 func (w *World) readLeases(ctx context.Context) (next time.Time) {
-	if p := w.player; !p.apiDown && !p.cluster.loses && !p.cluster.blind {
-		return next
-	}
-	now := w.Clock().Now()
+	p, now := w.player, w.Clock().Now()
+	doubts := p.apiDown || p.cluster.loses || p.cluster.blind
 	for _, r := range w.readers {
+		if !doubts && r.open == 0 {
+			continue
+		}
 		if !now.Before(r.next) {
+			r.open = max(0, r.open-1)
 			r.next = r.Once(ctx)
 		}
 		if next.IsZero() || r.next.Before(next) {
@@ -92,10 +94,19 @@ func (w *World) readLeases(ctx context.Context) (next time.Time) {
 type reader struct {
 	leases.Reader
 	next time.Time
+	open int // rounds to go after a read that failed: one says that leases can be read again, the next reads them
 }
 
 func (w *World) addReader(to evictor.Target) {
 	if judge, ok := to.(leases.Judge); ok {
-		w.readers = append(w.readers, &reader{Reader: leases.Reader{Judge: judge, Read: w.ReadLease, Clock: w.Clock()}})
+		r := &reader{}
+		r.Reader = leases.Reader{Judge: judge, Clock: w.Clock(), Read: func(ctx context.Context, node string) (leases.Lease, error) {
+			lease, err := w.ReadLease(ctx, node)
+			if err != nil {
+				r.open = 2
+			}
+			return lease, err
+		}}
+		w.readers = append(w.readers, r)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/explain"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 )
 
 // until lets time pass up to that long after the start.
@@ -95,6 +96,30 @@ func TestBadObserverFreezesVerdicts(t *testing.T) {
 	require.Empty(t, says(c, "Unknown"), "all clocks started anew")
 	c.Advance(10 * time.Second)
 	require.NotEmpty(t, says(c, "Unknown"))
+}
+
+// While no lease can be read, the evictor is blind once and for all that time; what was known before stays.
+func TestLeasesThatCannotBeReadBlindOnce(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4), evictortest.PodsPerNode(1))
+	changed := 0
+	e := start(c, config(), evictor.Options{Observer: evictor.Observe(func(d evictor.NodeDecision) {
+		if d.Kind == nodelifecycle.GateChanged && d.Zone.Zone == "a" {
+			changed++
+		}
+	}, nil)})
+	c.Fail("b-0")
+	c.Advance(3 * time.Minute)
+	require.True(t, c.HasNoExecute("b-0"))
+	c.FailReads(errors.New("forbidden"))
+	c.Fail("a-0")
+	c.Advance(time.Hour)
+	require.Equal(t, 1, changed)
+	st, _ := e.Nodes().Node("a-0")
+	require.ErrorContains(t, st.HeldBack, "forbidden")
+	c.FailReads(nil)
+	c.Advance(3 * time.Minute)
+	require.Equal(t, 2, changed)
+	require.True(t, c.HasNoExecute("a-0"))
 }
 
 // What waited when the observer went blind waits for one more grace period.

@@ -495,3 +495,24 @@ func TestAnErrorThatCallsTheEvictor(t *testing.T) {
 	status, _ := e.Nodes().Node("a-0")
 	require.EqualError(t, status.HeldBack, "0 pauses")
 }
+
+// Kick asks anew whatever was refused, whatever time the refusal named.
+func TestKickAsksAboutEveryAct(t *testing.T) {
+	for _, do := range []gate.Do{gate.Write, gate.Harm, gate.Turn, gate.Evict} {
+		c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+		closed := true
+		e := start(c, config(), evictor.Options{Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+			if act.Do == do && closed {
+				return &gate.Refused{Reason: "closed", Again: evictortest.Epoch.Add(24 * time.Hour)}
+			}
+			return nil
+		})})
+		c.Fail("a-0")
+		c.Advance(time.Hour)
+		require.Empty(t, c.Evicted(), do)
+		closed = false
+		e.Kick()
+		c.Advance(10 * time.Minute)
+		require.Equal(t, []string{"a-0-p0"}, c.Evicted(), do)
+	}
+}

@@ -59,7 +59,7 @@ func (e *events) recording() *recorders {
 	return nil
 }
 
-// ObserveNode implements nodelifecycle.Observer.
+// ObserveNode implements evictor.Observer.
 func (e *events) ObserveNode(d nodelifecycle.Decision) {
 	kind, reason, text := v1.EventTypeNormal, "", ""
 	about := &v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: d.Node, UID: d.NodeUID}
@@ -86,7 +86,7 @@ func (e *events) ObserveNode(d nodelifecycle.Decision) {
 	}
 }
 
-// ObservePod implements tainteviction.Observer.
+// ObservePod implements evictor.Observer.
 func (e *events) ObservePod(d tainteviction.Decision) {
 	var text string
 	switch d.Kind {

@@ -11,10 +11,10 @@ import (
 // Observer hands each decision in words to a function.
 type Observer func(Entry)
 
-// ObserveNode implements nodelifecycle.Observer.
+// ObserveNode implements evictor.Observer.
 func (o Observer) ObserveNode(d nodelifecycle.Decision) { o(Node(d)) }
 
-// ObservePod implements tainteviction.Observer.
+// ObservePod implements evictor.Observer.
 func (o Observer) ObservePod(d tainteviction.Decision) { o(Pod(d)) }
 
 // Log returns an Observer that logs: failures at Warn, writes and what concerns zones or everything at Info, the rest at

@@ -22,7 +22,7 @@ type Ring struct {
 // New returns a Ring that keeps so many decisions, each of about 300 bytes. Zero or less keeps none.
 func New(size int) *Ring { return &Ring{size: size, zones: make(map[string]zone.Key)} }
 
-// ObserveNode implements nodelifecycle.Observer.
+// ObserveNode implements evictor.Observer.
 func (r *Ring) ObserveNode(d nodelifecycle.Decision) {
 	switch {
 	case d.Kind == nodelifecycle.Passed, d.Kind == nodelifecycle.TurnEnded && d.Reason == "Served": // its write says so
@@ -31,7 +31,7 @@ func (r *Ring) ObserveNode(d nodelifecycle.Decision) {
 	}
 }
 
-// ObservePod implements tainteviction.Observer.
+// ObservePod implements evictor.Observer.
 func (r *Ring) ObservePod(d tainteviction.Decision) { r.add(Pod(d)) }
 
 func (r *Ring) add(e Entry) {

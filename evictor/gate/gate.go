@@ -34,7 +34,7 @@ type Do uint8
 const (
 	// Write is a write of any kind. Refusals are remembered for an interval.
 	Write Do = iota + 1
-	// Harm is any taint or eviction in the domain. While it is refused no turns come there and no tokens accrue, and what
+	// Harm is any taint or eviction in the domain. While it is refused no turns are given there and no tokens accrue, and what
 	// falls due meanwhile leaves node by node afterwards, at the domain's rate. Refusals are remembered for an interval.
 	Harm
 	// Turn is the turn of one failed node. A refusal costs no token, and the next node in line is asked about.
@@ -67,7 +67,7 @@ func All(gates ...Gate) Gate {
 // Refused is the one "not now": of a Gate, or of a writer that does nothing yet. It is no failure.
 type Refused struct {
 	Reason string    // a short stable text
-	Again  time.Time // when to ask again, by the evictor's clock; zero for when the asker thinks best
+	Again  time.Time // when to ask again, by the evictor's clock; zero for when the asker thinks best; only Kick asks earlier
 	Err    error     // what is behind it, or nil
 	// Pace says of an eviction by one of our own taints that the pod leaves later with its node, at its zone's rate.
 	Pace bool

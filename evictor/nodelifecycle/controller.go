@@ -184,6 +184,9 @@ func (c *Controller) reask(failed bool) {
 	}
 	for _, n := range c.nodes {
 		c.tryPods(n, failed)
+		if failed {
+			c.askTurn(n)
+		}
 	}
 	c.mu.Unlock()
 	c.around.Inbox.Kick()

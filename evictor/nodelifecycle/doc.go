@@ -18,16 +18,18 @@
 //
 // # From silence to taint
 //
-//	half.Plan    half.go      notes what has changed, makes a pass if one is due, and hands out turns
+//	Silent       silent.go    a leases.Reader reads the leases of nodes that are about to count as silent
+//	half.Plan    half.go      (evictor/internal/loop calls it) notes what has changed, makes a pass if one is due, and hands out turns
 //	  syncNode   sync.go      reads a node that has changed; look (look.go) is the only place that reads nodes
 //	  pass       pass.go      verdicts -> zones -> rates; consider decides for each node that needs attention
 //	    standing node.go      may the node be harmed, and if not, why? The only place that decides it
 //	    enqueue  turns.go     the node waits at its zone's rate
-//	  hand       hand.go      its turn has come: asks the Gate, then write or empty follow
+//	    follows  follow.go    what the verdict asks for now is scheduled
+//	  hand       hand.go      its turn has come: asks the Gate; while the node has its turn, planWrites adds the taint
 //	write        write.go     a worker: plan (plan.go), ask the Gate, look again, write
 //	mark         mark.go      a worker: pods of silent nodes are marked not Ready
 //	remove       empty.go     a worker, without TaintBasedEviction: pods of a node that has its turn are deleted
 //
-// Files call only downwards in this order: controller, half, pass, sync, hand, gates, verdicts, follow, write, empty,
-// mark, silent, plan, turns, look, node, engine.
+// Files call only downwards in this order: silent, controller, half, pass, sync, hand, gates, verdicts, follow, write,
+// empty, mark, inspect, plan, turns, look, node, engine.
 package nodelifecycle

@@ -6,6 +6,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
+	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -65,7 +66,17 @@ func (e *engine) tryNow(n *node) {
 		e.writes.Schedule(n.name, struct{}{}, e.mu.Now)
 	}
 	e.tryPods(n, false)
+	e.askTurn(n)
 	e.release(n)
+}
+
+// askTurn has a turn that was refused asked about now, at its place in the queue.
+func (e *engine) askTurn(n *node) {
+	key := turnKey{n.name, false}
+	if _, st, _ := e.turns.Get(key); n.refused != nil && st.State == ratelimitqueue.Waiting {
+		e.turns.Remove(key)
+		e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: key, Identity: string(n.uid), Due: st.Added})
+	}
 }
 
 // tryPods has the node's pods tried now that are being deleted, also, with refused, those that were refused.

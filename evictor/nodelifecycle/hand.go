@@ -47,6 +47,9 @@ func (c *Controller) mayTurn(ctx context.Context, name string) *gate.Refused {
 	}
 	domain := n.domain
 	c.mu.Unlock()
+	if no := c.around.Permits.May(ctx, gate.Act{Do: gate.Harm, Domain: domain}); no != nil {
+		return no
+	}
 	return c.around.Permits.May(ctx, gate.Act{Do: gate.Turn, Node: name, Domain: domain})
 }
 
@@ -81,12 +84,12 @@ func (c *Controller) granted(item turn, no *gate.Refused) {
 		c.decide(Decision{Kind: NodeDequeued, Node: n.name, Zone: n.domain, Reason: c.why(n)})
 	case no != nil:
 		item.Blocked(max(c.cfg.GateInterval, no.Again.Sub(c.around.Shown(c.mu.Now))))
-		if n.refused != no.Reason {
-			n.refused = no.Reason
+		was := n.refused
+		if n.refused = no; was == nil || was.Reason != no.Reason {
 			c.decide(Decision{Kind: TurnRefused, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: no.Reason, Err: no})
 		}
 	default:
-		n.turn, n.refused = &item, ""
+		n.turn, n.refused = &item, nil
 		c.turnsOut++
 		if c.cfg.TaintBasedEviction {
 			c.writes.Schedule(n.name, struct{}{}, c.mu.Now)

@@ -1,6 +1,7 @@
 package nodelifecycle
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -15,10 +16,11 @@ import (
 type NodeStatus struct {
 	Verdict  health.Verdict // the last one, but its LastBeat is as of now
 	Zone     zone.Key
+	Why      string    // why its verdict asks for no taint and no eviction now, such as NodeReady; empty if it does
 	Held     string    // why it is held; empty if it is not
-	HeldBack error     // why it may not be harmed now
+	HeldBack error     // what the Gate or the observer refuses: harm there, writes, its turn
 	Queued   time.Time // since when it waits for its turn; zero if it does not
-	Turn     time.Time // when that comes if nothing changes; zero if the zone has stopped
+	Turn     time.Time // when that comes if nothing changes; zero if that is not known, or the zone has stopped
 }
 
 // Node returns the status of a node, or false before its first verdict.
@@ -39,7 +41,7 @@ func (c *Controller) status(name string) (NodeStatus, bool) {
 	if n == nil || !n.judged() {
 		return NodeStatus{}, false
 	}
-	status := NodeStatus{Verdict: n.verdict, Zone: n.domain, Held: c.heldFor(n), HeldBack: environment.Why(c.around.Permits.Last(gate.Harm, n.domain))}
+	status := NodeStatus{Verdict: n.verdict, Zone: n.domain, Held: c.heldFor(n), HeldBack: environment.Why(cmp.Or(c.around.Permits.Last(gate.Harm, n.domain), c.around.Permits.Last(gate.Write, zone.Key{}), n.refused)), Why: c.why(n)}
 	if now, ok := c.monitor.Verdict(name); ok {
 		status.Verdict.LastBeat = now.LastBeat
 	}
@@ -64,7 +66,7 @@ func (c *Controller) Waiting() (waiting []NodeStatus) {
 		if waiting[i].Zone != waiting[first].Zone {
 			first = i
 		}
-		if st, _ := c.turns.Domain(waiting[i].Zone); !st.Next.IsZero() {
+		if st, _ := c.turns.Domain(waiting[i].Zone); !st.Next.IsZero() && c.cfg.MaxNodesPerSecond == 0 && c.opts.Prefer == nil {
 			next := st.Next
 			if next.Before(now) {
 				next = now

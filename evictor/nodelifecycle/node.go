@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/zone"
@@ -36,7 +37,7 @@ type node struct {
 	unseen    time.Time // until when a taint that we wrote counts although the store does not show it
 	turn      *turn
 	sent      bool                // what its last turn wrote may have been done: it waits to send it again, with the same permission
-	refused   string              // why its turn was
+	refused   *gate.Refused       // why its turn was
 	overdue   bool                // pods of it wait for a turn to be released
 	busy      bool                // a write is in flight
 	conflicts int                 // in a row

@@ -28,7 +28,7 @@ func (c *Controller) Silent() (nodes []string, next time.Time) {
 	}
 	for name, n := range c.nodes {
 		v, ok := c.monitor.Verdict(name)
-		if !ok || c.blind || n.unread == nil && v.Expired {
+		if !ok || n.unread == nil && (c.blind || v.Expired) { // what could not be read is named until it is
 			continue
 		}
 		ends := v.LastBeat.Add(v.Grace)

@@ -24,6 +24,7 @@ func (e *engine) enqueue(n *node) {
 
 // dequeue takes the node out of its zone's queue, and voids its turn. It needs no permission.
 func (e *engine) dequeue(n *node, reason string) {
+	n.refused = nil
 	if e.turns.Remove(turnKey{n.name, false}) == ratelimitqueue.Waiting {
 		e.decide(Decision{Kind: NodeDequeued, Node: n.name, Zone: n.domain, Reason: reason})
 	}

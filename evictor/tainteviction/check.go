@@ -44,7 +44,7 @@ func (c *Controller) check(p *pod) (found checked) {
 	why := c.deadline(p, object, own.Wanted)
 	reason := seen.Spared(object)
 	if reason == "" && why.Forever {
-		reason = p.reason(own, own.Wanted)
+		reason = p.reason(own)
 	}
 	if reason != "" {
 		p.armed = false

@@ -115,7 +115,7 @@ type Eviction struct {
 	Pod     cluster.PodRef
 	Due     time.Time // of the next try
 	Attempt int       // how many tries have failed; a refusal is no failure
-	Why     Decision  // that armed or last moved it
+	Why     Decision  // with its taint, toleration and deadline, as if it were armed now
 }
 
 // Evictions returns the armed evictions, in the order in which they are due.

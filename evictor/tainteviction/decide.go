@@ -21,7 +21,7 @@ func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
 	case seen.Spared(object) != "":
 		e.disarm(p, seen.Spared(object))
 	case why.Forever:
-		e.disarm(p, p.reason(own, own.Wanted))
+		e.disarm(p, p.reason(own))
 	case !p.armed:
 		e.arm(p, why, EvictionArmed)
 	case !p.same(why, e.mu.Now):
@@ -64,12 +64,12 @@ func (e *engine) forget(p *pod, reason string) {
 // notSettled is the Why of a node whose next verdict decides.
 const notSettled = "NotSettled"
 
-// reason returns why an eviction is no longer wanted: what became of its taint. ours says whether our own taints counted.
-func (p *pod) reason(own cluster.Own, ours bool) string {
+// reason returns why an eviction is no longer wanted: what became of its taint.
+func (p *pod) reason(own cluster.Own) string {
 	switch {
 	case !p.armed:
 		return ""
-	case taints.OwnNoExecute(p.why.Taint) && !ours && !own.Wanted && (own.Why != notSettled || len(p.node.taints) > 0):
+	case taints.OwnNoExecute(p.why.Taint) && !own.Wanted && (own.Why != notSettled || len(p.node.taints) > 0):
 		return own.Why
 	case p.node.taints.Has(p.why.Taint, taints.OwnNoExecute):
 		return "Tolerated"

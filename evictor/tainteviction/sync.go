@@ -96,7 +96,7 @@ func (e *engine) round(n *node, own cluster.Own) {
 		})
 	} else {
 		for _, p := range n.sorted() {
-			e.forget(p, p.reason(own, own.Wanted))
+			e.forget(p, p.reason(own))
 		}
 	}
 	n.stale = false

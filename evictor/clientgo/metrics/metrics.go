@@ -115,7 +115,7 @@ func (m *Metrics) Watch(nodes *nodelifecycle.Controller, pods *tainteviction.Con
 	m.nodes, m.pods, m.healthy = nodes, pods, healthy
 }
 
-// ObserveNode implements nodelifecycle.Observer.
+// ObserveNode implements evictor.Observer.
 func (m *Metrics) ObserveNode(d nodelifecycle.Decision) {
 	m.decisions.WithLabelValues(d.Kind.String()).Inc()
 	switch {
@@ -128,7 +128,7 @@ func (m *Metrics) ObserveNode(d nodelifecycle.Decision) {
 	}
 }
 
-// ObservePod implements tainteviction.Observer.
+// ObservePod implements evictor.Observer.
 func (m *Metrics) ObservePod(d tainteviction.Decision) {
 	m.decisions.WithLabelValues(d.Kind.String()).Inc()
 	switch d.Kind {

@@ -259,12 +259,32 @@ func (e *explainer) singleTaint(i int, l Left) {
 		e.explain(i, r)
 		e.open(e.zoneOf[l.Node], l.T, r)
 	}
+	if upstream && ownNoExecute(l.Line) && l.Op == timeline.OpAdd && e.renews(l.Node, l.T) {
+		e.explain(i, Renewing)
+		e.takenBack(l)
+	}
 	if upstream && e.rule[i] == (Rule{}) {
 		e.undone(i, period)
 	}
 	if e.compat.loseTaints && upstream && ownNoExecute(l.Line) && l.Op == timeline.OpRemove {
 		if at := e.started(l.T); at > 0 && l.T <= at+slack {
 			e.explain(i, RestartLoses)
+		}
+	}
+}
+
+// takenBack explains that upstream lifts a taint on a node that renews its lease, and cancels what that taint evicts.
+func (e *explainer) takenBack(added Left) {
+	lifted := forever
+	for _, o := range e.theirs[about{kind: timeline.KindTaint, node: added.Node}] {
+		if o.T > added.T && o.Op == timeline.OpRemove && o.Key == added.Key && o.Effect == added.Effect {
+			lifted = min(lifted, o.T)
+		}
+	}
+	for i, o := range e.left {
+		of := o.Kind == timeline.KindTaint && o.Op == timeline.OpRemove && o.Effect == added.Effect || o.Kind == timeline.KindCancel
+		if o.Side == UpstreamSide && o.Node == added.Node && o.T > added.T && o.T <= lifted+tick && of {
+			e.explain(i, Renewing)
 		}
 	}
 }

@@ -88,11 +88,16 @@ func (e *explainer) starts() {
 			if e.failing(node, at+slack) || at > 0 && e.verdict(node, at) != v1.ConditionTrue {
 				e.open(zone, at, StartGrace)
 			}
-			e.failsSoon(node, at)
+			e.failsSoon(node, at, StartGrace)
 		}
 	}
 	for _, added := range e.added {
-		e.failsSoon(added.name, added.at)
+		e.failsSoon(added.name, added.at, StartGrace)
+	}
+	for _, down := range e.allDown { // then the clocks restart
+		for node := range e.zoneOf {
+			e.failsSoon(node, down.to, AllDownGrace)
+		}
 	}
 	for _, n := range e.Case.Nodes {
 		if mute := len(n.Status.Conditions) > 0 && !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady }); !mute {
@@ -113,10 +118,10 @@ func (e *explainer) starts() {
 }
 
 // failsSoon: a node that reports that it is not Ready is not acted on before it was watched for a grace.
-func (e *explainer) failsSoon(node string, watched time.Duration) {
+func (e *explainer) failsSoon(node string, watched time.Duration, r Rule) {
 	for _, m := range e.health[node] {
 		if m.failing && !m.silent && m.at > watched && m.at <= watched+e.settings.NodeMonitorGracePeriod+2*e.settings.NodeMonitorPeriod {
-			e.open(e.zoneOf[node], m.at, StartGrace)
+			e.open(e.zoneOf[node], m.at, r)
 		}
 	}
 }

@@ -119,7 +119,9 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	}
 	e := &Evictor{}
 	var err error
-	e.nodes, err = nodelifecycle.New(nodes, nodelifecycle.Clients{Nodes: clients.Nodes, Pods: clients.Pods, NodeWriter: clients.NodeWriter, PodWriter: clients.PodWriter}, ofNodes)
+	unfed := clients
+	unfed.Source = nil // it feeds both
+	e.nodes, err = nodelifecycle.New(nodes, unfed, ofNodes)
 	if err != nil {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}

@@ -14,10 +14,11 @@
 // # Model
 //
 // A Tracker knows members by key (the name of a node, a machine or a cluster), each in one failure domain. Set and
-// Remove adjust counts. Evaluate asks the Policy and returns what changed since the last call: the State of a domain
-// or its rate. A domain appears with its first member and disappears with its last. NewTracker is for Kubernetes zones; New is for any other kind of domain, such as node
-// pools, racks or clusters, each of which may have its own policy. Evaluate returns each change once, so only one part
-// of a program should evaluate and act; others look at Zones.
+// Remove adjust counts. Evaluate asks the Policy and returns what changed since the last call: the State of a
+// domain or its rate. A domain appears with its first member and disappears with its last. NewTracker is for
+// Kubernetes zones; New is for any other kind of domain, such as node pools, racks or clusters, each of which may
+// have its own policy. Evaluate returns each change once, so only one part of a program should evaluate and act;
+// others look at Zones.
 //
 // DisruptionPolicy does what kube-controller-manager does, with the same parameters and defaults (DefaultPolicy). The
 // first line that applies decides:

@@ -16,7 +16,7 @@ import (
 func TestAlone(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
 	told, clients := map[nodelifecycle.Kind]int{}, c.Clients()
-	e, err := nodelifecycle.New(nodelifecycle.DefaultConfig(), nodelifecycle.Clients{Nodes: clients.Nodes, Pods: clients.Pods, NodeWriter: clients.NodeWriter, PodWriter: clients.PodWriter, Source: clients.Source}, nodelifecycle.Options{
+	e, err := nodelifecycle.New(nodelifecycle.DefaultConfig(), clients, nodelifecycle.Options{
 		Clock: c.Clock(), Observer: func(d nodelifecycle.Decision) { told[d.Kind]++ },
 	})
 	require.NoError(t, err)

@@ -19,7 +19,7 @@
 // # From silence to taint
 //
 //	Silent       silent.go    a leases.Reader reads the leases of nodes that are about to count as silent
-//	half.Plan    half.go      (evictor/internal/loop calls it) notes what has changed, makes a pass if one is due, and hands out turns
+//	half.Plan    half.go      notes what has changed, makes a pass if one is due, hands out turns; the loop calls it
 //	  syncNode   sync.go      reads a node that has changed; look (look.go) is the only place that reads nodes
 //	  pass       pass.go      verdicts -> zones -> rates; consider decides for each node that needs attention
 //	    standing node.go      may the node be harmed, and if not, why? The only place that decides it

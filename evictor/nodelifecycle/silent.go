@@ -31,20 +31,18 @@ func (c *Controller) Silent() (nodes []string, next time.Time) {
 		if !ok || n.unread == nil && (c.blind || v.Expired) { // what could not be read is named until it is
 			continue
 		}
-		ends := v.LastBeat.Add(v.Grace)
-		asks := n.unread != nil || !pass.Before(ends)
-		if c.cfg.NodeMonitorPeriod == 0 && n.unread == nil {
-			ask := ends.Add(-v.Grace / 4)
-			if asks = !c.mu.Now.Before(ask); !asks {
-				soon.Or(ask, true)
-			}
+		at, by := v.LastBeat.Add(v.Grace), pass // when it is asked about, if that lies before the next pass
+		if c.cfg.NodeMonitorPeriod == 0 {
+			at, by = at.Add(-v.Grace/4), c.mu.Now
 		}
-		if asks {
-			nodes = append(nodes, name)
-			if n.unread == nil {
-				n.unread = errAsked
-			}
+		switch {
+		case n.unread == nil && by.Before(at):
+			soon.Or(at, c.cfg.NodeMonitorPeriod == 0)
+			continue
+		case n.unread == nil:
+			n.unread = errAsked
 		}
+		nodes = append(nodes, name)
 	}
 	slices.Sort(nodes)
 	return nodes, c.around.Shown(soon.Time)

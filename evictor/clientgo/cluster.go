@@ -142,7 +142,7 @@ func (c *Cluster) Clients() evictor.Clients {
 }
 
 // Lifecycle returns the same clients for nodelifecycle.New. Options.Half may be Lifecycle if TaintBasedEviction is on.
-func (c *Cluster) Lifecycle() nodelifecycle.Clients { return nodelifecycle.Clients(c.Clients()) }
+func (c *Cluster) Lifecycle() nodelifecycle.Clients { return c.Clients() }
 
 // TaintEviction returns the same clients for tainteviction.New. Options.Half may be TaintEviction.
 func (c *Cluster) TaintEviction() tainteviction.Clients {

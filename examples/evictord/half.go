@@ -64,7 +64,7 @@ type controllers struct {
 func newControllers(which clientgo.Half, config evictor.Config, clients evictor.Clients, options evictor.Options) (c controllers, err error) {
 	switch which {
 	case clientgo.Lifecycle:
-		c.nodes, err = nodelifecycle.New(config.Nodes, nodelifecycle.Clients(clients), nodelifecycle.Options{
+		c.nodes, err = nodelifecycle.New(config.Nodes, clients, nodelifecycle.Options{
 			Clock: options.Clock, Observer: options.Observer.ObserveNode, Gate: options.Gate, Hold: options.Hold, Excluded: options.Excluded, Jitter: options.Jitter,
 		})
 		c.all = c.nodes

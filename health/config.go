@@ -11,17 +11,17 @@ import (
 
 // Config configures a Monitor. The zero Config is not valid; start from DefaultConfig.
 type Config struct {
-	// NodeMonitorPeriod is the time between the passes at which the Monitor notes heartbeats and changes verdicts; 0 means
-	// exact mode. See the package comment. It may be longer than the grace periods.
+	// NodeMonitorPeriod is the time between the passes at which the Monitor notes heartbeats and changes verdicts. With 0,
+	// it notes them when they come. It may be longer than the grace periods.
 	NodeMonitorPeriod time.Duration
 	// NodeMonitorGracePeriod is how long a node that has reported may stay silent.
 	NodeMonitorGracePeriod time.Duration
 	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation or, if it
 	// existed before the first Pass, after that Pass.
 	NodeStartupGracePeriod time.Duration
-	// Confirm makes a node that has been silent for a whole grace period a suspect, whose verdict stays as it was until
-	// Monitor.Confirm. If false, such a node is Unknown at once.
-	Confirm bool
+	// MaxGap is how much of the time between two calls counts at most; 0 means a quarter of the node's grace period. It is
+	// never less than 1.2 periods. See "Silence" in the package comment.
+	MaxGap time.Duration
 	// Clock is the real clock if nil.
 	Clock clock.PassiveClock
 }
@@ -38,7 +38,7 @@ func (c Config) Validate() error {
 		errs = append(errs, field.Invalid(field.NewPath(name), d.String(), why))
 	}
 	if c.NodeMonitorPeriod < 0 {
-		bad("nodeMonitorPeriod", c.NodeMonitorPeriod, "must not be negative; 0 is exact")
+		bad("nodeMonitorPeriod", c.NodeMonitorPeriod, "must not be negative; with 0, heartbeats are noted when they come")
 	}
 	if c.NodeMonitorGracePeriod <= 0 {
 		bad("nodeMonitorGracePeriod", c.NodeMonitorGracePeriod, "must be greater than 0")
@@ -46,5 +46,6 @@ func (c Config) Validate() error {
 	if c.NodeStartupGracePeriod <= 0 {
 		bad("nodeStartupGracePeriod", c.NodeStartupGracePeriod, "must be greater than 0")
 	}
+	errs = append(errs, gapFaults(c.MaxGap)...)
 	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
 }

@@ -56,7 +56,7 @@ func TestMemoryFollowsTheNodes(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	before := heapInUse()
 	for i := range nodes {
-		w.seen(report{Node: strconv.Itoa(i), Created: epoch.Add(-time.Duration(i * 7919 % nodes)), UID: "u"})
+		w.ObserveNode(node(strconv.Itoa(i), "u", "", -1))
 	}
 	w.Pass()
 	w.Restart()

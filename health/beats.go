@@ -1,6 +1,8 @@
 package health
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/internal/due"
@@ -86,10 +88,8 @@ func (b *beats[R]) of(grace int64) *group[R] {
 	g := b.groups.Get(grace)
 	if g == nil {
 		g = b.groups.Add(grace)
-		if g.grace, g.gap = grace, b.maxGap; g.gap == 0 {
-			g.gap = max(grace/4, 1)
-		}
-		g.gap = max(g.gap, steady.Add(b.period, time.Duration(b.period/5)))
+		g.grace = grace
+		g.gap = max(cmp.Or(b.maxGap, grace/4, 1), steady.Add(b.period, time.Duration(b.period/5)))
 		b.all.Set(g, &g.inAll, g.gap, 0)
 	}
 	return g
@@ -188,21 +188,12 @@ func (b *beats[R]) expire(by int64) *entry[R] {
 }
 
 // until returns the entries that are due at a steady time or before, if nobody beats and all time until then counts.
-func (b *beats[R]) until(by int64) (found []*entry[R]) {
-	var early []*entry[R]
+func (b *beats[R]) until(by int64) (near []*entry[R]) {
 	b.first.Until(by, func(g *group[R]) {
-		g.heap.Until(steady.Sub(by, g.lost), func(e *entry[R]) {
-			if e.due == e.deadline() {
-				found = append(found, e)
-			} else {
-				early = append(early, e)
-			}
-		})
+		g.heap.Until(steady.Sub(by, g.lost), func(e *entry[R]) { near = append(near, e) })
 	})
-	for _, e := range early {
-		if b.move(e, e.deadline()); b.at(e) <= by {
-			found = append(found, e)
-		}
-	}
-	return found
+	return slices.DeleteFunc(near, func(e *entry[R]) bool {
+		b.move(e, e.deadline())
+		return b.at(e) > by
+	})
 }

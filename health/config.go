@@ -33,19 +33,31 @@ func DefaultConfig() Config {
 
 // Validate reports every fault at once.
 func (c Config) Validate() error {
-	var errs field.ErrorList
-	bad := func(name string, d time.Duration, why string) {
-		errs = append(errs, field.Invalid(field.NewPath(name), d.String(), why))
+	var errs faults
+	errs.least(0, "nodeMonitorPeriod", c.NodeMonitorPeriod, "must not be negative; with 0, heartbeats are noted when they come")
+	errs.least(1, "nodeMonitorGracePeriod", c.NodeMonitorGracePeriod, "must be greater than 0")
+	errs.least(1, "nodeStartupGracePeriod", c.NodeStartupGracePeriod, "must be greater than 0")
+	return errs.with(c.MaxGap, c.Clock)
+}
+
+// faults are those of a configuration.
+type faults field.ErrorList
+
+func (f *faults) least(least time.Duration, name string, d time.Duration, why string) {
+	if d < least {
+		*f = append(*f, field.Invalid(field.NewPath(name), d.String(), why))
 	}
-	if c.NodeMonitorPeriod < 0 {
-		bad("nodeMonitorPeriod", c.NodeMonitorPeriod, "must not be negative; with 0, heartbeats are noted when they come")
+}
+
+// with adds those of what both types have, and returns all.
+func (f *faults) with(maxGap time.Duration, clk clock.PassiveClock) error {
+	f.least(0, "maxGap", maxGap, "must not be negative; 0 is a quarter of each grace period")
+	return append(field.ErrorList(*f), absent.Faults(field.NewPath("clock"), clk)...).ToAggregate()
+}
+
+func clockOr(c clock.PassiveClock) clock.PassiveClock {
+	if c == nil {
+		return clock.RealClock{}
 	}
-	if c.NodeMonitorGracePeriod <= 0 {
-		bad("nodeMonitorGracePeriod", c.NodeMonitorGracePeriod, "must be greater than 0")
-	}
-	if c.NodeStartupGracePeriod <= 0 {
-		bad("nodeStartupGracePeriod", c.NodeStartupGracePeriod, "must be greater than 0")
-	}
-	errs = append(errs, gapFaults(c.MaxGap)...)
-	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
+	return c
 }

@@ -5,10 +5,8 @@ import (
 	"iter"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
@@ -26,19 +24,9 @@ type DeadlinesConfig struct {
 
 // Validate reports every fault at once.
 func (c DeadlinesConfig) Validate() error {
-	var errs field.ErrorList
-	if c.Grace <= 0 {
-		errs = append(errs, field.Invalid(field.NewPath("grace"), c.Grace.String(), "must be greater than 0"))
-	}
-	errs = append(errs, gapFaults(c.MaxGap)...)
-	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
-}
-
-func gapFaults(gap time.Duration) (errs field.ErrorList) {
-	if gap < 0 {
-		errs = append(errs, field.Invalid(field.NewPath("maxGap"), gap.String(), "must not be negative; 0 is a quarter of each grace period"))
-	}
-	return errs
+	var errs faults
+	errs.least(1, "grace", c.Grace, "must be greater than 0")
+	return errs.with(c.MaxGap, c.Clock)
 }
 
 // Deadlines says which keys have been silent for their grace period. Most callers want [Deadlines.Beat] first, for each
@@ -68,13 +56,6 @@ func NewDeadlines[K comparable](config DeadlinesConfig) (*Deadlines[K], error) {
 	return d, nil
 }
 
-func clockOr(c clock.PassiveClock) clock.PassiveClock {
-	if c == nil {
-		return clock.RealClock{}
-	}
-	return c
-}
-
 // lock takes the mutex and reads the clock.
 func (d *Deadlines[K]) lock() { d.beats.listen(d.guard.Read()) }
 
@@ -99,10 +80,8 @@ func (d *Deadlines[K]) Beat(key K) (was Status[K]) {
 	d.lock()
 	defer d.guard.Unlock()
 	e := d.entries.Get(key)
-	if e == nil {
+	if was = d.status(e); e == nil {
 		e = d.track(key, d.grace)
-	} else {
-		was = d.status(e)
 	}
 	d.beats.beatNow(e)
 	return was
@@ -224,12 +203,12 @@ func (d *Deadlines[K]) Len() int {
 func (d *Deadlines[K]) Get(key K) Status[K] {
 	d.lock()
 	defer d.guard.Unlock()
-	if e := d.entries.Get(key); e != nil {
-		return d.status(e)
-	}
-	return Status[K]{}
+	return d.status(d.entries.Get(key))
 }
 
-func (d *Deadlines[K]) status(e *entry[K]) Status[K] {
+func (d *Deadlines[K]) status(e *entry[K]) (s Status[K]) {
+	if e == nil {
+		return s
+	}
 	return Status[K]{Key: e.of, Silent: time.Duration(d.beats.silent(e)), Grace: time.Duration(e.group.grace), HandedOut: e.isOut()}
 }

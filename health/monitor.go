@@ -65,23 +65,9 @@ func NewMonitor(config Config) (*Monitor, error) {
 	m := &Monitor{config: config}
 	m.guard.Clock = clockOr(config.Clock)
 	m.beats.period, m.beats.maxGap = int64(config.NodeMonitorPeriod), int64(config.MaxGap)
-	m.grace, m.startup = m.groupOf(config.NodeMonitorGracePeriod), m.groupOf(config.NodeStartupGracePeriod)
+	m.grace, m.startup = m.beats.of(int64(config.NodeMonitorGracePeriod)), m.beats.of(int64(config.NodeStartupGracePeriod))
+	m.grace.size, m.startup.size = 1, 1 // so that they stay even if no node is in them
 	return m, nil
-}
-
-// groupOf makes a group that stays even if no node is in it.
-func (m *Monitor) groupOf(grace time.Duration) *group[nodeRecord] {
-	g := m.beats.of(steady.Add(int64(grace), m.strict()))
-	g.size++
-	return g
-}
-
-// strict is what silence must be longer than a grace period: with a period, as in kube-controller-manager, something.
-func (m *Monitor) strict() time.Duration {
-	if m.beats.period > 0 {
-		return 1
-	}
-	return 0
 }
 
 // lock takes the mutex and reads the clock.
@@ -119,7 +105,11 @@ func (m *Monitor) pass() []Verdict {
 	for _, e := range m.changed {
 		m.date(e)
 	}
-	for e := m.beats.expire(m.beats.now); e != nil; e = m.beats.expire(m.beats.now) {
+	by := m.beats.now
+	if m.beats.period > 0 { // as in kube-controller-manager, silence must be longer than the grace period
+		by--
+	}
+	for e := m.beats.expire(by); e != nil; e = m.beats.expire(by) {
 		e.of.expired, e.of.news = true, true
 		m.touch(e)
 	}
@@ -148,7 +138,7 @@ func (m *Monitor) tell() (verdicts []Verdict) {
 		}
 	}
 	clear(m.changed)
-	if cap(m.changed) > 1024 && len(m.changed) < cap(m.changed)/4 {
+	if cap(m.changed) > 1024 {
 		m.changed = nil
 	}
 	m.changed = m.changed[:0]
@@ -185,16 +175,12 @@ func (m *Monitor) touch(e *monitored) {
 
 // untouch removes the node from those that have changed.
 func (m *Monitor) untouch(n *nodeRecord) {
-	if n.changed == 0 {
-		return
+	if last := len(m.changed) - 1; n.changed > 0 {
+		m.changed[n.changed-1] = m.changed[last]
+		m.changed[last].of.changed = n.changed
+		m.changed = slices.Delete(m.changed, last, last+1)
+		n.changed = 0
 	}
-	last := len(m.changed) - 1
-	moved := m.changed[last]
-	m.changed[n.changed-1] = moved
-	moved.of.changed = n.changed
-	m.changed[last] = nil
-	m.changed = m.changed[:last]
-	n.changed = 0
 }
 
 // Next returns when to call Pass next. Before the first Pass that is now. With a NodeMonitorPeriod it is one period after
@@ -231,7 +217,7 @@ func (m *Monitor) Silent(by time.Time) (nodes []string) {
 	if m.frozen {
 		return nil
 	}
-	for _, e := range m.beats.until(steady.Add(m.guard.Time.Of(by), m.strict())) {
+	for _, e := range m.beats.until(m.guard.Time.Of(by)) {
 		if !e.of.heard && !e.of.expired {
 			nodes = append(nodes, e.of.name)
 		}

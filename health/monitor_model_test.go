@@ -133,9 +133,6 @@ func (m *monitorModel) sees(v *modelVersion, number uint64, stamp, last *int64) 
 		latest = max(latest, s)
 	}
 	older, later, recent := number != 0 && number < v.number, stamp != nil && *stamp > latest, v.age < m.config.NodeMonitorGracePeriod
-	if m.config.NodeMonitorPeriod > 0 {
-		recent = v.age <= m.config.NodeMonitorGracePeriod
-	}
 	if older && recent && !later {
 		return false, false
 	}
@@ -225,9 +222,6 @@ func (m *monitorModel) renew(name string, stamp int64, number uint64) bool {
 // settles returns how much longer it takes.
 func (m *monitorModel) settles(n *modelNode) (in time.Duration, ok bool) {
 	grace := m.graceOf(n)
-	if m.config.NodeMonitorPeriod > 0 {
-		grace++
-	}
 	switch watched := min(n.watched, m.anew); {
 	case n.ready == v1.ConditionFalse && n.watched < m.anew && n.since < n.watched:
 		return -n.since, true

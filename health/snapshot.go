@@ -1,21 +1,13 @@
 package health
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Snapshot returns every key, the longest silent first, for Restore in another process.
+// Snapshot returns every key, in no particular order, for Restore in another process.
 func (d *Deadlines[K]) Snapshot() []Status[K] {
-	all := d.all()
-	slices.SortStableFunc(all, func(a, b Status[K]) int { return cmp.Compare(b.Silent, a.Silent) })
-	return all
-}
-
-func (d *Deadlines[K]) all() []Status[K] {
 	d.lock()
 	defer d.guard.Unlock()
 	all := make([]Status[K], 0, d.entries.Len())

@@ -59,10 +59,6 @@ var readinessStatus = [...]v1.ConditionStatus{"", v1.ConditionTrue, v1.Condition
 // verdict returns the node's verdict, with instants as of the clock's last reading.
 func (m *Monitor) verdict(e *monitored) Verdict {
 	n := &e.of
-	grace := m.config.NodeMonitorGracePeriod
-	if n.observed == readyMissing {
-		grace = m.config.NodeStartupGracePeriod
-	}
 	beat := m.beats.now
 	if !n.heard {
 		beat = steady.Add(e.beat, time.Duration(e.group.lost))
@@ -70,7 +66,7 @@ func (m *Monitor) verdict(e *monitored) Verdict {
 	v := Verdict{
 		Node: n.name, UID: types.UID(n.uid),
 		Observed: readinessStatus[n.observed], Ready: readinessStatus[n.told.judged], Expired: n.expired,
-		Since: m.instant(n.since), LastBeat: m.guard.Time.Instant(beat), Grace: grace,
+		Since: m.instant(n.since), LastBeat: m.guard.Time.Instant(beat), Grace: time.Duration(e.group.grace),
 	}
 	if at, ok := m.settles(e); ok {
 		v.Settles = m.instant(at)

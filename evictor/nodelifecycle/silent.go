@@ -2,10 +2,7 @@ package nodelifecycle
 
 import (
 	"errors"
-	"slices"
 	"time"
-
-	"github.com/evictkit/evictkit/evictor/internal/environment"
 )
 
 // errAsked is why the lease of a node is not known while it is being read.
@@ -18,36 +15,32 @@ var errAsked = errors.New("its lease is being read")
 func (c *Controller) Silent() (nodes []string, next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var soon environment.Soonest
-	pass, _ := c.monitor.NextAt(c.mu.Now)
+	by, next := c.mu.Now.Add(c.cfg.NodeMonitorGracePeriod/4), c.mu.Now.Add(c.cfg.NodeMonitorGracePeriod/8)
 	if period := c.cfg.NodeMonitorPeriod; period > 0 {
-		if !pass.After(c.mu.Now) { // for that one they were asked about before
-			pass = c.mu.Now.Add(period)
+		if by, _ = c.monitor.Next(); !by.After(c.mu.Now) { // for that one they were asked about before
+			by = c.mu.Now.Add(period)
 		}
-		soon.Or(pass, true)
+		next = by
 	}
-	for name, n := range c.nodes {
-		v, ok := c.monitor.Verdict(name)
-		if !ok || n.unread == nil && (c.blind || v.Expired) { // what could not be read is named until it is
-			continue
-		}
-		ends := v.LastBeat.Add(v.Grace)
-		asks := n.unread != nil || !pass.Before(ends)
-		if c.cfg.NodeMonitorPeriod == 0 && n.unread == nil {
-			ask := ends.Add(-v.Grace / 4)
-			if asks = !c.mu.Now.Before(ask); !asks {
-				soon.Or(ask, true)
-			}
-		}
-		if asks {
-			nodes = append(nodes, name)
-			if n.unread == nil {
-				n.unread = errAsked
-			}
+	if c.blind {
+		return nil, c.around.Shown(next)
+	}
+	c.asked = by
+	for _, name := range c.monitor.Silent(by) {
+		if n := c.nodes[name]; n != nil && n.unread == nil {
+			c.unknown(n, errAsked)
 		}
 	}
-	slices.Sort(nodes)
-	return nodes, c.around.Shown(soon.Time)
+	return sortedKeys(c.unread), c.around.Shown(next)
+}
+
+// unknown notes why the lease of a node is not known, nil if it is.
+func (e *engine) unknown(n *node, why error) {
+	if n.unread = why; why == nil {
+		delete(e.unread, n.name)
+	} else {
+		e.unread[n.name] = n
+	}
 }
 
 // LeaseRead answers for a node that Silent has named: what its lease says, the zero time if it has none, or why it cannot
@@ -62,7 +55,7 @@ func (c *Controller) LeaseRead(node string, renewTime time.Time, resourceVersion
 	if n == nil {
 		return
 	}
-	if n.unread = err; err == nil && n.failed() { // it waited for this
+	if c.unknown(n, err); err == nil && n.failed() { // it waited for this
 		c.attention[node] = n
 		c.around.Inbox.Node(node)
 	}

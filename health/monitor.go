@@ -49,6 +49,7 @@ type Monitor struct {
 	beats   beats[nodeRecord]
 	grace   *group[nodeRecord] // of nodes that have reported
 	startup *group[nodeRecord] // of those that have not
+	strict  int64              // with a period, as in kube-controller-manager, silence must be longer than a grace period by something
 	nodes   due.Map[string, monitored]
 	changed []*monitored // the nodes at which the next Pass must look
 	started bool         // the first Pass was made
@@ -64,6 +65,7 @@ func NewMonitor(config Config) (*Monitor, error) {
 	}
 	m := &Monitor{config: config}
 	m.guard.Clock = clockOr(config.Clock)
+	m.strict = min(int64(config.NodeMonitorPeriod), 1)
 	m.beats.period, m.beats.maxGap = int64(config.NodeMonitorPeriod), int64(config.MaxGap)
 	m.grace, m.startup = m.beats.of(int64(config.NodeMonitorGracePeriod)), m.beats.of(int64(config.NodeStartupGracePeriod))
 	m.grace.size, m.startup.size = 1, 1 // so that they stay even if no node is in them
@@ -105,10 +107,7 @@ func (m *Monitor) pass() []Verdict {
 	for _, e := range m.changed {
 		m.date(e)
 	}
-	by := m.beats.now
-	if m.beats.period > 0 { // as in kube-controller-manager, silence must be longer than the grace period
-		by--
-	}
+	by := m.beats.now - m.strict
 	for e := m.beats.expire(by); e != nil; e = m.beats.expire(by) {
 		e.of.expired, e.of.news = true, true
 		m.touch(e)

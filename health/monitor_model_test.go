@@ -222,6 +222,9 @@ func (m *monitorModel) renew(name string, stamp int64, number uint64) bool {
 // settles returns how much longer it takes.
 func (m *monitorModel) settles(n *modelNode) (in time.Duration, ok bool) {
 	grace := m.graceOf(n)
+	if m.config.NodeMonitorPeriod > 0 {
+		grace++
+	}
 	switch watched := min(n.watched, m.anew); {
 	case n.ready == v1.ConditionFalse && n.watched < m.anew && n.since < n.watched:
 		return -n.since, true
@@ -260,11 +263,12 @@ type monitorLife struct {
 	clk   *clockcases.Clock
 	real  bool // the clock has monotonic readings
 	time  time.Duration
+	seed  int64
 }
 
 func newMonitorLife(t testing.TB, seed int64) *monitorLife {
 	r := rand.New(rand.NewSource(seed))
-	l := &monitorLife{t: t, r: r, real: seed%2 == 0}
+	l := &monitorLife{t: t, r: r, real: seed%2 == 0, seed: seed}
 	l.clk = clockcases.New(l.real)
 	config := Config{
 		NodeMonitorPeriod:      []time.Duration{0, 0, 5 * time.Second, 7 * time.Second}[r.Intn(4)],
@@ -433,7 +437,7 @@ func (l *monitorLife) check() {
 		}
 		if known != n.known || known && (v.Node != name || string(v.UID) != n.uid || v.Ready != n.ready || v.Observed != n.observed || v.Expired != n.expired ||
 			now.Sub(v.LastBeat) != silent || now.Sub(v.Since) != n.since || v.Grace != l.model.graceOf(n)) {
-			l.t.Fatalf("%+v at %v, expected %+v", v, now, n)
+			l.t.Fatalf("seed %d: %+v at %v, expected %+v", l.seed, v, now, n)
 		}
 		if in, ok := l.model.settles(n); known && (ok == v.Settles.IsZero() || ok && v.Settles.Sub(now) != in) {
 			l.t.Fatalf("%s settles at %v, expected %v %v", name, v.Settles, in, n)

@@ -73,7 +73,7 @@ func TestPeriod(t *testing.T) {
 	require.Equal(t, []string{"60 a Unknown"}, w.to(100), "strictly after 15+40")
 	v, ok := w.Verdict("a")
 	require.True(t, ok)
-	require.Equal(t, Verdict{Node: "a", UID: "1", Observed: v1.ConditionTrue, Ready: v1.ConditionUnknown, Expired: true, Since: at(60), LastBeat: at(15), Grace: 40 * time.Second, Settles: at(40)}, v)
+	require.Equal(t, Verdict{Node: "a", UID: "1", Observed: v1.ConditionTrue, Ready: v1.ConditionUnknown, Expired: true, Since: at(60), LastBeat: at(15), Grace: 40 * time.Second, Settles: at(40).Add(1)}, v)
 }
 
 // A node that appears while we watch has the start-up grace from its creation, if that is plausible. One that was there

@@ -127,12 +127,11 @@ func (m *Monitor) beat(e *monitored) {
 		e.of.expired = false
 		m.touch(e)
 	}
-	if m.started && m.beats.period == 0 {
+	if e.of.heard = !m.started || m.beats.period > 0; e.of.heard {
+		m.touch(e)
+	} else {
 		m.beats.beatNow(e)
-		return
 	}
-	e.of.heard = true
-	m.touch(e)
 }
 
 // ObserveLease notes the renewTime of a node's lease, and reports whether it was a sign of life: whether it differs from

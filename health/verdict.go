@@ -81,7 +81,7 @@ func (m *Monitor) settles(e *monitored) (at int64, ok bool) {
 	case ready == readyFalse && n.watched > m.anew && n.since > n.watched:
 		return n.since, true // we saw it change
 	case ready == readyFalse, ready == readyUnknown && n.expired && e.isOut():
-		return steady.Add(max(n.watched, m.anew), time.Duration(e.group.grace)), true
+		return steady.Add(max(n.watched, m.anew)+m.strict, time.Duration(e.group.grace)), true
 	}
 	return 0, false
 }

@@ -53,10 +53,10 @@
 //
 // # Old objects seen again
 //
-// A stale cache may show an old object again. That must not revive a dead node. So a Monitor ignores an object whose
-// resourceVersion is older than one that it saw within the last grace period, and an older version is no sign of life
-// even after that. A stamp (heartbeat or renewTime) later than all before is always believed, because no cache can hold
-// it. So nobody falls silent after etcd was restored from a backup. An object without a version is never old.
+// A stale cache may show an old object again. That must not revive a dead node. So a Monitor ignores an object with an
+// older resourceVersion than one seen before, until no newer one has come for a grace period. Even then the old object
+// is no sign of life. A stamp (heartbeat or renewTime) later than all before is believed at once, because no cache can
+// hold it. So nobody falls silent after etcd was restored from a backup. An object without a version is never old.
 //
 // # What goes wrong
 //

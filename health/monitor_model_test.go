@@ -40,7 +40,7 @@ type modelNode struct {
 
 type modelVersion struct {
 	number uint64
-	age    time.Duration // since it was seen
+	fell   *time.Duration // how long ago an older one was first seen since
 	stamps []int64       // that were signs of life
 }
 
@@ -62,8 +62,10 @@ func (m *monitorModel) called() {
 	m.anew += common
 	for _, n := range m.nodes {
 		n.silent += m.counts(m.graceOf(n))
-		for _, age := range []*time.Duration{&n.since, &n.watched, &n.object.age, &n.lease.age} {
-			*age += common
+		for _, age := range []*time.Duration{&n.since, &n.watched, n.object.fell, n.lease.fell} {
+			if age != nil {
+				*age += common
+			}
 		}
 	}
 	m.pending = 0
@@ -132,12 +134,16 @@ func (m *monitorModel) sees(v *modelVersion, number uint64, stamp, last *int64) 
 	for _, s := range v.stamps {
 		latest = max(latest, s)
 	}
-	older, later, recent := number != 0 && number < v.number, stamp != nil && *stamp > latest, v.age < m.config.NodeMonitorGracePeriod
+	older, later := number != 0 && number < v.number, stamp != nil && *stamp > latest
+	if older && v.fell == nil {
+		v.fell = new(time.Duration)
+	}
+	recent := older && *v.fell < m.config.NodeMonitorGracePeriod
 	if older && recent && !later {
 		return false, false
 	}
 	if number != 0 && (!older || later && !recent) {
-		v.number, v.age = number, 0
+		v.number, v.fell = number, nil
 	}
 	alive = stamp != nil && (later || !older && (last == nil || *stamp != *last))
 	return true, alive

@@ -87,7 +87,7 @@ func (m *Monitor) watch(e *monitored, node *v1.Node) Observation {
 	n, now := &e.of, m.now()
 	*n = nodeRecord{
 		name: node.Name, uid: string(node.UID), watched: now, since: now, lease: n.lease, renewal: n.renewal,
-		object: version{number: n.object.number, at: now, peak: noStamp}, news: true, heard: n.heard, changed: n.changed,
+		object: version{number: n.object.number, peak: noStamp}, news: true, heard: n.heard, changed: n.changed,
 	}
 	if number := parseVersion(node.ResourceVersion); number != 0 {
 		n.object.number = number

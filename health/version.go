@@ -11,22 +11,26 @@ const noStamp = math.MinInt64
 // version is what is known about the versions of one object.
 type version struct {
 	number uint64 // the newest resourceVersion, 0 if none
-	at     int64  // when it was last seen
+	fell   int64  // when an older one was first seen since, 0 if none was
 	peak   int64  // the latest stamp seen is this one or the last one, whichever is later
 }
 
 // see says whether an object with this version and stamp is believed, and whether the stamp is a sign of life. last is
-// the one that was so last. An older version than one seen within a grace period comes from a cache that lags behind. After
-// that, a backup of etcd may have been restored, so the version is believed, but it is a sign of life only with a stamp
-// that no old cache can hold.
+// the one that was so last. An older version comes from a cache that lags behind. If no newer one comes for a grace
+// period, a backup of etcd may have been restored, so it is believed, but is a sign of life only with a stamp that no old
+// cache can hold.
 func (v *version) see(number uint64, stamp, last, now, grace int64) (believed, alive bool) {
 	v.peak = max(v.peak, last)
-	older, later, recent := number != 0 && number < v.number, stamp > v.peak, now-v.at < grace
-	if older && !later {
-		return !recent, false
+	older, later := number != 0 && number < v.number, stamp > v.peak
+	if older && v.fell == 0 {
+		v.fell = max(now, 1)
 	}
-	if number != 0 && !(older && recent) {
-		v.number, v.at = number, now
+	lags := older && now-v.fell < grace
+	if older && !later {
+		return !lags, false
+	}
+	if number != 0 && !lags {
+		v.number, v.fell = number, 0
 	}
 	return true, stamp != last
 }

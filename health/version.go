@@ -3,6 +3,8 @@ package health
 import (
 	"math"
 	"strconv"
+
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // noStamp stands for no stamp.
@@ -11,7 +13,7 @@ const noStamp = math.MinInt64
 // version is what is known about the versions of one object.
 type version struct {
 	number uint64 // the newest resourceVersion, 0 if none
-	fell   int64  // when an older one was first seen since, 0 if none was
+	fell   int64  // when an older one was first seen since, plus one; 0 if none was
 	peak   int64  // the latest stamp seen is this one or the last one, whichever is later
 }
 
@@ -23,9 +25,9 @@ func (v *version) see(number uint64, stamp, last, now, grace int64) (believed, a
 	v.peak = max(v.peak, last)
 	older, later := number != 0 && number < v.number, stamp > v.peak
 	if older && v.fell == 0 {
-		v.fell = max(now, 1)
+		v.fell = steady.Add(now, 1)
 	}
-	lags := older && now-v.fell < grace
+	lags := older && now-v.fell < grace-1
 	if older && !later {
 		return !lags, false
 	}

@@ -105,7 +105,10 @@ func (m *Monitor) pass() []Verdict {
 		return nil
 	}
 	for _, e := range m.changed {
-		m.date(e)
+		if e.of.heard {
+			e.of.heard = false
+			m.beats.beatNow(e)
+		}
 	}
 	by := m.beats.now - m.strict
 	for e := m.beats.expire(by); e != nil; e = m.beats.expire(by) {
@@ -113,19 +116,6 @@ func (m *Monitor) pass() []Verdict {
 		m.touch(e)
 	}
 	return m.tell()
-}
-
-// date dates a heartbeat that came since the last Pass.
-func (m *Monitor) date(e *monitored) {
-	n := &e.of
-	if !n.heard {
-		return
-	}
-	n.heard = false
-	if !n.known {
-		n.watched, n.since = m.passed, m.passed
-	}
-	m.beats.beatNow(e)
 }
 
 // tell gives the verdicts of the nodes that may have changed, and returns those that have.
@@ -158,7 +148,7 @@ func (m *Monitor) judge(n *nodeRecord) (news bool) {
 	}
 	turned := n.turned && !n.expired
 	news = n.news || turned || now != n.told
-	if turned || n.known && now.judged != n.told.judged {
+	if n.since = max(n.since, m.anew); turned || n.known && now.judged != n.told.judged {
 		n.since = m.passed
 	}
 	n.told, n.known, n.turned, n.news = now, true, false, false

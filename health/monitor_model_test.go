@@ -88,9 +88,6 @@ func (m *monitorModel) pass() (told []string) {
 	}
 	for name, n := range m.nodes {
 		if n.heard {
-			if !n.known {
-				n.watched, n.since = 0, 0
-			}
 			n.silent, n.heard, n.out = 0, false, false
 		}
 		if !n.out && m.over(n, n.silent) {
@@ -101,6 +98,9 @@ func (m *monitorModel) pass() (told []string) {
 			ready = v1.ConditionUnknown
 		}
 		turned := n.turned && !n.expired
+		if !n.known {
+			n.since = min(n.since, m.anew)
+		}
 		if turned || n.known && ready != n.ready {
 			n.since = 0
 		}

@@ -286,7 +286,7 @@ func TestReportsCountAtThePass(t *testing.T) {
 	says(v1.ConditionTrue, 6)
 	require.False(t, w.settled("a"), "it recovers")
 	v, _ := w.Verdict("a")
-	require.Equal(t, at(5), v.Since)
+	require.Equal(t, at(4), v.Since, "when it was first seen")
 	w.to(7)
 	says(v1.ConditionFalse, 7)
 	require.Equal(t, []string{"10 a False"}, w.to(11), "it was Ready in between")

@@ -156,9 +156,7 @@ func (b *beats[R]) arrange(g *group[R]) {
 		b.first.Remove(&g.inFirst)
 		return
 	}
-	if !g.inLive.In() {
-		b.live.Set(g, &g.inLive, g.gap, 0)
-	}
+	b.live.Set(g, &g.inLive, g.gap, 0)
 	b.first.Set(g, &g.inFirst, b.at(e), 0)
 }
 

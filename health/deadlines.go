@@ -134,25 +134,17 @@ func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) {
 func (d *Deadlines[K]) Expired() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		d.lock()
-		now := d.beats.now
-		d.guard.Unlock()
-		for {
-			key, ok := d.expire(now)
-			if !ok || !yield(key) {
+		by := d.beats.now
+		for e := d.beats.expire(by); e != nil; e = d.beats.expire(by) {
+			key := e.of
+			d.guard.Unlock()
+			if !yield(key) {
 				return
 			}
+			d.guard.Lock()
 		}
+		d.guard.Unlock()
 	}
-}
-
-func (d *Deadlines[K]) expire(by int64) (key K, ok bool) {
-	d.guard.Lock()
-	defer d.guard.Unlock()
-	e := d.beats.expire(by)
-	if e == nil {
-		return key, false
-	}
-	return e.of, true
 }
 
 // Next returns when to call Expired: at the next end of a grace period, or at half a MaxGap from now if that is sooner,

@@ -65,7 +65,7 @@ func TestMemoryFollowsTheNodes(t *testing.T) {
 		require.True(t, w.Forget(strconv.Itoa(i), "u"))
 	}
 	w.Pass()
-	require.Zero(t, w.Len())
+	require.Zero(t, w.nodes.Len())
 	require.Less(t, float64(heapInUse())-float64(before), 0.05*float64(peak))
 	runtime.KeepAlive(w)
 }

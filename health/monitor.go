@@ -63,9 +63,8 @@ func NewMonitor(config Config) (*Monitor, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	m := &Monitor{config: config}
+	m := &Monitor{config: config, strict: min(int64(config.NodeMonitorPeriod), 1)}
 	m.guard.Clock = clockOr(config.Clock)
-	m.strict = min(int64(config.NodeMonitorPeriod), 1)
 	m.beats.period, m.beats.maxGap = int64(config.NodeMonitorPeriod), int64(config.MaxGap)
 	m.grace, m.startup = m.beats.of(int64(config.NodeMonitorGracePeriod)), m.beats.of(int64(config.NodeStartupGracePeriod))
 	m.grace.size, m.startup.size = 1, 1 // so that they stay even if no node is in them
@@ -266,10 +265,3 @@ func (m *Monitor) Forget(node string, uid types.UID) bool {
 
 // differ reports whether two identities differ. An empty one matches any.
 func differ(a, b string) bool { return a != b && a != "" && b != "" }
-
-// Len returns the number of nodes. O(1).
-func (m *Monitor) Len() int {
-	m.guard.Lock()
-	defer m.guard.Unlock()
-	return m.nodes.Len()
-}

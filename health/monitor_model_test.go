@@ -41,7 +41,7 @@ type modelNode struct {
 type modelVersion struct {
 	number uint64
 	fell   *time.Duration // how long ago an older one was first seen since
-	stamps []int64       // that were signs of life
+	stamps []int64        // that were signs of life
 }
 
 func (m *monitorModel) graceOf(n *modelNode) time.Duration {
@@ -449,7 +449,7 @@ func (l *monitorLife) check() {
 			l.t.Fatalf("%s settles at %v, expected %v %v", name, v.Settles, in, n)
 		}
 	}
-	require.Len(l.t, l.model.nodes, l.m.Len())
+	require.Len(l.t, l.model.nodes, l.m.nodes.Len())
 }
 
 func TestMonitorAgainstAModel(t *testing.T) {

@@ -215,7 +215,7 @@ func TestRecreatedNodeStartsAfresh(t *testing.T) {
 	require.Equal(t, []string{"45 a ", "105 a Unknown"}, w.to(150))
 	require.True(t, w.Forget("a", "2"))
 	require.False(t, w.Forget("a", ""))
-	require.Zero(t, w.Len())
+	require.Zero(t, w.nodes.Len())
 	require.Empty(t, w.to(300))
 }
 

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -87,10 +88,8 @@ func (m *Monitor) watch(e *monitored, node *v1.Node) Observation {
 	n, now := &e.of, m.now()
 	*n = nodeRecord{
 		name: node.Name, uid: string(node.UID), watched: now, since: now, lease: n.lease, renewal: n.renewal,
-		object: version{number: n.object.number, peak: noStamp}, news: true, heard: n.heard, changed: n.changed,
-	}
-	if number := parseVersion(node.ResourceVersion); number != 0 {
-		n.object.number = number
+		object: version{number: cmp.Or(parseVersion(node.ResourceVersion), n.object.number), peak: noStamp},
+		news:   true, heard: n.heard, changed: n.changed,
 	}
 	n.observed, n.heartbeat, n.transition = reported(node)
 	m.beats.setGrace(e, m.graceFor(n.observed))

@@ -3,8 +3,6 @@ package health
 import (
 	"math"
 	"strconv"
-
-	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // noStamp stands for no stamp.
@@ -25,7 +23,7 @@ func (v *version) see(number uint64, stamp, last, now, grace int64) (believed, a
 	v.peak = max(v.peak, last)
 	older, later := number != 0 && number < v.number, stamp > v.peak
 	if older && v.fell == 0 {
-		v.fell = steady.Add(now, 1)
+		v.fell = now + 1
 	}
 	lags := older && now-v.fell < grace-1
 	if older && !later {

@@ -19,6 +19,7 @@ type beats[R any] struct {
 	period int64 // of the passes, 0 without
 	maxGap int64 // as configured, 0 for a quarter of each grace
 	now    int64 // steady time of the last call
+	least  int64 // the smallest gap, 0 if there is no group
 	groups due.Map[int64, group[R]]
 	all    due.Heap[*group[R]] // by gap
 	live   due.Heap[*group[R]] // those of which an entry is in the heap, by gap
@@ -54,8 +55,7 @@ func (e *entry[R]) isOut() bool { return !e.place.In() }
 // counts.
 func (b *beats[R]) listen(now int64) {
 	passed := steady.Sub(now, b.now)
-	b.now = now
-	if _, least, ok := b.all.Min(); !ok || passed <= least {
+	if b.now = now; passed <= b.least {
 		return
 	}
 	b.all.Until(passed-1, func(g *group[R]) {
@@ -91,6 +91,7 @@ func (b *beats[R]) of(grace int64) *group[R] {
 		g.grace = grace
 		g.gap = max(cmp.Or(b.maxGap, grace/4, 1), steady.Add(b.period, time.Duration(b.period/5)))
 		b.all.Set(g, &g.inAll, g.gap, 0)
+		_, b.least, _ = b.all.Min()
 	}
 	return g
 }
@@ -107,6 +108,7 @@ func (b *beats[R]) leave(e *entry[R]) {
 	b.remove(e)
 	if g.size--; g.size == 0 {
 		b.all.Remove(&g.inAll)
+		_, b.least, _ = b.all.Min()
 		b.groups.Delete(g.grace, g)
 	}
 }

@@ -15,25 +15,26 @@ import (
 // monitored is a node.
 type monitored = entry[nodeRecord]
 
-// nodeRecord is what is kept for a node beside its beats. Times are what counted for the monitor's grace period.
+// nodeRecord is what is kept for a node beside its beats. Times are what counted for the monitor's grace period. What a
+// renewal needs comes first, in one line of the processor's cache.
 type nodeRecord struct {
-	renewal    int64 // the lease's renewTime that came last, noStamp if none did
-	lease      version
-	object     version // the stamp is the heartbeat of its Ready condition
 	observed   readiness
 	known      bool // a verdict was given
 	expired    bool
-	heard      bool // a sign of life waits to be dated by the next Pass
-	turned     bool // its LastTransitionTime has changed since the last verdict
-	news       bool // the next Pass returns it even if its verdict is as before
-	told       told // by the last verdict
+	heard      bool  // a sign of life waits to be dated by the next Pass
+	turned     bool  // its LastTransitionTime has changed since the last verdict
+	news       bool  // the next Pass returns it even if its verdict is as before
+	told       told  // by the last verdict
+	changed    int32 // its place in Monitor.changed plus one; 0 if it is not there
+	renewal    int64 // the lease's renewTime that came last, noStamp if none did
+	lease      version
+	object     version // the stamp is the heartbeat of its Ready condition
 	name       string
 	uid        string
 	heartbeat  int64 // stamp of the Ready condition
 	transition int64 // its LastTransitionTime, only compared for change
 	since      int64 // when judged last changed
 	watched    int64 // when we began to watch it
-	changed    int   // its place in Monitor.changed plus one; 0 if it is not there
 }
 
 // Monitor decides which nodes are alive, from their status reports and leases. Most callers want [Monitor.ObserveNode]
@@ -157,7 +158,7 @@ func (m *Monitor) judge(n *nodeRecord) (news bool) {
 func (m *Monitor) touch(e *monitored) {
 	if e.of.changed == 0 {
 		m.changed = append(m.changed, e)
-		e.of.changed = len(m.changed)
+		e.of.changed = int32(len(m.changed))
 	}
 }
 

@@ -10,9 +10,9 @@ const noStamp = math.MinInt64
 
 // version is what is known about the versions of one object.
 type version struct {
+	peak   int64  // the latest stamp seen is this one or the last one, whichever is later
 	number uint64 // the newest resourceVersion, 0 if none
 	fell   int64  // when an older one was first seen since, plus one; 0 if none was
-	peak   int64  // the latest stamp seen is this one or the last one, whichever is later
 }
 
 // see says whether an object with this version and stamp is believed, and whether the stamp is a sign of life. last is

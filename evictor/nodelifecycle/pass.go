@@ -56,9 +56,6 @@ func (e *engine) judge(n *node, v health.Verdict) {
 	}
 	silent := v.Expired && !n.verdict.Expired
 	n.verdict, n.heard, n.unwritten = v, false, v.Expired
-	if silent && !e.asked.IsZero() && v.LastBeat.Add(v.Grace).After(e.asked) { // this pass came later than was announced
-		e.unknown(n, errAsked)
-	}
 	if first && !n.seen.After(e.begun) { // it may have failed before we watched
 		n.early = n.failed()
 	}

@@ -8,25 +8,25 @@ import (
 // errAsked is why the lease of a node is not known while it is being read.
 var errAsked = errors.New("its lease is being read")
 
-// Silent returns the nodes that will have been silent for their whole grace period at the next pass unless a heartbeat
-// comes, and when to ask again. Their leases have to be read live, because the events about them may have got lost: each
-// of these nodes waits until LeaseRead has answered for it, is named until then, and is not harmed before. Without a period
-// it names nodes a quarter of their grace period before its end. A leases.Reader does all of this.
+// Silent returns the nodes that the next pass may find silent for their whole grace period, however late it comes, and when
+// to ask again: those of which a quarter of the grace period is left, or 1.2 periods if that is more. Their leases have to be
+// read live, because the events about them may have got lost: each of these nodes waits until LeaseRead has answered for it,
+// is named until then, and is not harmed before. A leases.Reader does all of this.
 func (c *Controller) Silent() (nodes []string, next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	by, next := c.mu.Now.Add(c.cfg.NodeMonitorGracePeriod/4), c.mu.Now.Add(c.cfg.NodeMonitorGracePeriod/8)
-	if period := c.cfg.NodeMonitorPeriod; period > 0 {
-		if by, _ = c.monitor.Next(); !by.After(c.mu.Now) { // for that one they were asked about before
-			by = c.mu.Now.Add(period)
+	gap, period := c.cfg.NodeMonitorGracePeriod/4, c.cfg.NodeMonitorPeriod
+	next = c.mu.Now.Add(gap / 2)
+	if period > 0 {
+		gap = max(gap, period+period/5)
+		if next, _ = c.monitor.Next(); !next.After(c.mu.Now) {
+			next = c.mu.Now.Add(period)
 		}
-		next = by
 	}
 	if c.blind {
 		return nil, c.around.Shown(next)
 	}
-	c.asked = by
-	for _, name := range c.monitor.Silent(by) {
+	for _, name := range c.monitor.Silent(c.mu.Now.Add(gap)) {
 		if n := c.nodes[name]; n != nil && n.unread == nil {
 			c.unknown(n, errAsked)
 		}

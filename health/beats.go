@@ -88,8 +88,7 @@ func (b *beats[R]) of(grace int64) *group[R] {
 	g := b.groups.Get(grace)
 	if g == nil {
 		g = b.groups.Add(grace)
-		g.grace = grace
-		g.gap = max(cmp.Or(b.maxGap, grace/4, 1), steady.Add(b.period, time.Duration(b.period/5)))
+		g.grace, g.gap = grace, max(cmp.Or(b.maxGap, grace/4, 1), steady.Add(b.period, time.Duration(b.period/5)))
 		b.all.Set(g, &g.inAll, g.gap, 0)
 		_, b.least, _ = b.all.Min()
 	}

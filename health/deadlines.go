@@ -51,8 +51,7 @@ func NewDeadlines[K comparable](config DeadlinesConfig) (*Deadlines[K], error) {
 		return nil, fmt.Errorf("health: %w", err)
 	}
 	d := &Deadlines[K]{grace: int64(config.Grace)}
-	d.beats.maxGap = int64(config.MaxGap)
-	d.guard.Clock = clockOr(config.Clock)
+	d.beats.maxGap, d.guard.Clock = int64(config.MaxGap), clockOr(config.Clock)
 	return d, nil
 }
 

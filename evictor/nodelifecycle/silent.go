@@ -23,15 +23,12 @@ func (c *Controller) Silent() (nodes []string, next time.Time) {
 			next = c.mu.Now.Add(period)
 		}
 	}
-	if c.blind {
-		return nil, c.around.Shown(next)
-	}
 	for _, name := range c.monitor.Silent(c.mu.Now.Add(gap)) {
 		if n := c.nodes[name]; n != nil && n.unread == nil {
 			c.unknown(n, errAsked)
 		}
 	}
-	return sortedKeys(c.unread), c.around.Shown(next)
+	return sortedKeys(c.unread), c.around.Shown(next) // what could not be read is named until it is, even by who is blind
 }
 
 // unknown notes why the lease of a node is not known, nil if it is.

@@ -105,10 +105,11 @@ func TestNeverReported(t *testing.T) {
 
 func TestUnknownWrittenByUsIsNoSignOfLife(t *testing.T) {
 	w := watching(t, 5*time.Second)
-	n := node("a", "1", v1.ConditionTrue, 0)
+	n := node("a", "1", v1.ConditionTrue, 0.5)
 	w.ObserveNode(n)
 	require.Equal(t, []string{"0 a True", "45 a Unknown"}, w.to(50))
 	n.Status.Conditions = UnknownConditions(n, at(45))
+	n.Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(at(0)) // the API server cuts it to seconds
 	require.Equal(t, Observation{}, w.ObserveNode(n))
 	w.ObserveLease("a", at(50), "")
 	require.Equal(t, []string{"55 a Unknown"}, w.to(60), "it renews again, but only a report makes it Ready")

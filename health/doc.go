@@ -16,11 +16,11 @@
 //
 // Only time in which we listened counts: of the time between two calls, at most MaxGap.
 //
-//   - A call is any call of a method that reads the clock. Only Forget, Freeze and Len do not.
+//   - Every method counts as a call but Forget, Freeze and Len.
 //   - MaxGap is a quarter of the key's own grace period, unless the program sets it.
 //   - With a NodeMonitorPeriod, MaxGap is never less than 1.2 periods.
 //   - A key is silent once its grace period has passed in time that counts.
-//   - Next lies at most half a MaxGap ahead. The smallest MaxGap among keys that can still fall silent is the one.
+//   - Next lies at most half a MaxGap ahead, the smallest among keys that can still fall silent.
 //   - With a NodeMonitorPeriod, Next lies one period after the last Pass instead.
 //
 // So a process that was suspended condemns nobody who is heard soon after: however long it slept, that was a quarter of

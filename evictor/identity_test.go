@@ -217,7 +217,7 @@ func TestTaintOfAnOlderVersionEvictsNobody(t *testing.T) {
 			if silent {
 				c.Fail("a-0")
 			}
-			for range 30 {
+			for range 7 { // for less than a grace period
 				s.run(5 * time.Second)
 				s.e.PodChanged(evictor.PodKey{Namespace: "default", Name: "p"})
 				s.e.NodeChanged("a-0")

@@ -116,7 +116,7 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
 	harms := len(added) > 0
 	fresh := harms && len(has) == 0 // a swap is no new harm
 	return livesRules{
-		{"stale", livesVersion(node) < livesVersion(known.object) && !m.world.fresh(known.changed)},
+		{"stale", livesVersion(node) < livesVersion(known.object) && !m.world.fresh(known.changed) && (known.older.IsZero() || m.world.now.Sub(known.older) < m.grace())},
 		{"foreign taint written", len(foreign)+len(alien) > 0},
 		{"row NoSchedule and NoExecute are lifted in one write", halved},
 		{"row a swap of our two taints keeps its start and TimeAdded", slices.ContainsFunc(change.Apply(node.Spec.Taints, m.process.wall()), anew)},

@@ -44,6 +44,7 @@ type livesNode struct {
 	due            time.Time             // without taints: since when PodEvictionTimeout is over, zero for not
 	emptied        bool                  // without taints: it has had its turn in this outage
 	unsure         bool                  // without taints: it may have had its turn, or given it back since an eviction failed
+	older          time.Time             // since when an older version of it is shown
 	lost           time.Duration         // of its silence, at most: "when a clock without monotonic readings is set back, no time passes" (doc.go)
 }
 
@@ -67,7 +68,7 @@ type livesMind struct {
 	nodes     map[string]*livesNode
 	pods      map[string]livesPod
 	prior     map[string]livesMachine // leases that came before the first Step
-	slot      time.Time               // of the grid, in which the last pass was
+	slot      time.Time               // of the last pass
 	listened  time.Duration           // until then
 	ruling    zone.Ruling             // what the program's policy said last
 	partly    map[string]bool         // domains that were partially disrupted, and small, at the last pass
@@ -76,7 +77,6 @@ type livesMind struct {
 	downSince time.Time               // since when every zone is down, as of the last pass
 	came      time.Time               // when it began to watch
 	anew      time.Time               // when all clocks started anew, at the earliest
-	lossAt    time.Duration           // how long it had listened when it last found that it had slept for more than a grace
 	closed    map[string][2]time.Time // since when and until when harm was last not permitted, by domain
 	unsettled time.Time               // when it last began to see, or was frozen until
 }
@@ -97,7 +97,16 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		return
 	}
 	now, known := m.world.now, m.nodes[name]
-	if known != nil && (livesVersion(node) < livesVersion(known.object) || known.object.ResourceVersion == node.ResourceVersion) {
+	if known != nil && livesVersion(node) < livesVersion(known.object) {
+		if known.older.IsZero() {
+			known.older = now
+		}
+		return
+	}
+	if known != nil {
+		known.older = time.Time{}
+	}
+	if known != nil && known.object.ResourceVersion == node.ResourceVersion {
 		return
 	}
 	ready, stamp := livesReady(node)
@@ -210,8 +219,8 @@ func (m *livesMind) lives(known *livesNode) {
 	known.beat, known.heard, known.silent, known.confirmed, known.lost = m.world.now, m.hears(), false, false, m.unheard()
 }
 
-// hears is how long this process has listened: row "a gap between two passes adds at most one period to a node's
-// silence". Exact mode has no passes to miss, and its gaps are not judged.
+// hears is how long this process has listened: row "of the time between two calls, at most a quarter of a grace counts".
+// Exact mode has no passes to miss, and its gaps are not judged.
 func (m *livesMind) hears() time.Duration {
 	switch {
 	case m.world.plan.Exact:
@@ -219,7 +228,11 @@ func (m *livesMind) hears() time.Duration {
 	case m.slot.IsZero() || m.setBack: // no time has passed since
 		return m.listened
 	}
-	return m.listened + min(m.world.now.Sub(m.slot), m.world.config.Nodes.NodeMonitorPeriod)
+	return m.listened + min(m.world.now.Sub(m.slot), m.maxGap())
+}
+
+func (m *livesMind) maxGap() time.Duration {
+	return max(m.grace()/4, m.world.config.Nodes.NodeMonitorPeriod*6/5)
 }
 
 func (m *livesMind) silence(known *livesNode) time.Duration { return m.hears() - known.heard }
@@ -255,32 +268,12 @@ func (m *livesMind) restarts() {
 	}
 }
 
-// slept is told of each pass: row "a gap between two passes adds …". It says whether the pass has surely missed a slot,
-// and so ends no grace. Exact mode has no slots. A clock that is set back hides how long a sleep was, and moves all slots
-// that follow by less than a period.
-func (m *livesMind) slept() (missed bool) {
-	gap, period, startup := m.world.now.Sub(m.slot), m.world.config.Nodes.NodeMonitorPeriod, m.world.config.Nodes.NodeStartupGracePeriod
-	if first := m.slot.IsZero(); first || m.world.plan.Exact {
-		m.listens()
-		return false
-	}
-	m.listens()
-	if gap-period > m.grace() && m.process.blind == nil {
-		if !m.setBack && gap-2*period > m.grace() && (m.lossAt == 0 || m.listened-m.lossAt > 2*startup) { // else not again so soon
-			m.restarts()
-		}
-		m.lossAt = m.listened
-	}
-	return gap >= 3*period && !m.setBack
-}
-
 // listens is called for each pass; the end of a freeze is one.
 func (m *livesMind) listens() {
-	if period := m.world.config.Nodes.NodeMonitorPeriod; m.slot.IsZero() {
-		m.slot = m.world.now
-	} else if slots := m.world.now.Sub(m.slot) / max(period, 1); slots > 0 { // passes that come late keep to their grid
-		m.slot, m.listened = m.slot.Add(slots*period), m.listened+period
+	if !m.slot.IsZero() {
+		m.listened = m.hears()
 	}
+	m.slot = m.world.now
 }
 
 // startAnew: what has failed has one more grace.
@@ -295,14 +288,14 @@ func (m *livesMind) startAnew() {
 
 // passed is told after each monitor pass. Row "verdicts freeze while the observer is not healthy".
 func (m *livesMind) passed() {
-	missed := m.slept()
+	m.listens()
 	for _, known := range m.nodes {
 		ready, _ := livesReady(known.object)
 		if known.domain = m.world.plan.domain(known.object); ready == v1.ConditionTrue {
 			known.good = m.world.now
 		}
 		if m.process.blind == nil {
-			known.fell, known.silent = false, known.silent || m.isSilent(known) && !missed
+			known.fell, known.silent = false, known.silent || m.isSilent(known)
 			if known.verdict = ready; m.isSilent(known) && !m.unconfirmed(known) && m.silence(known)-known.lost >= m.grace()+m.world.config.Nodes.NodeMonitorPeriod { // surely
 				known.verdict = v1.ConditionUnknown
 			}

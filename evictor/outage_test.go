@@ -135,7 +135,7 @@ func TestObserverThatReturnsTaintsNobodyBeforeAGrace(t *testing.T) {
 	c.Advance(39 * time.Second)
 	require.Len(t, says(c, "NoExecute", "add"), 1)
 	c.Advance(20 * time.Second)
-	require.Equal(t, []string{"45.000", "250.000", "260.000"}, times(says(c, "NoExecute", "add")), "the wait cost no tokens")
+	require.Equal(t, []string{"45.000", "245.000", "255.000"}, times(says(c, "NoExecute", "add")), "the wait cost no tokens")
 }
 
 // An eviction that is due by then is cancelled as NotSettled, and armed again after that grace period.

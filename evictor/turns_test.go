@@ -229,7 +229,7 @@ func TestANodeThatRenewsItsLeaseBeforeItIsWrittenIsNotUnknown(t *testing.T) {
 			c.Advance(46 * time.Second)
 			require.Equal(t, 1, tries, "%s, period %s", name, cfg.Nodes.NodeMonitorPeriod)
 			require.Empty(t, says(c, "Unknown"), fmt.Sprint(name, cfg.Nodes.NodeMonitorPeriod))
-			c.Advance(45 * time.Second) // then it is silent again
+			c.Advance(49 * time.Second) // then it is silent again
 			require.Len(t, says(c, `"Ready"`, "Unknown"), 1)
 		}
 	}

@@ -44,7 +44,7 @@ func benchmarkRenewal(b *testing.B, clk clock.PassiveClock) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := 0; i < b.N; i++ {
-		m.ObserveRenewal(names[i%many], epoch.Add(time.Duration(i)))
+		m.ObserveLease(names[i%many], epoch.Add(time.Duration(i)), "")
 	}
 }
 
@@ -89,7 +89,7 @@ func BenchmarkWorstPass(b *testing.B) {
 	worst := time.Duration(0)
 	for i := 0; i < b.N; i++ {
 		for k := 0; k < many/2; k++ {
-			m.ObserveRenewal(names[(i%2)*many/2+k], clk.Now())
+			m.ObserveLease(names[(i%2)*many/2+k], clk.Now(), "")
 		}
 		next, _ := m.Next()
 		clk.SetTime(next)
@@ -114,8 +114,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// Reset of 100,000 keys, each with its own grace, then one beat.
-func BenchmarkReset(b *testing.B) {
+// Restart of 100,000 keys, each with its own grace, then one beat.
+func BenchmarkRestartDeadlines(b *testing.B) {
 	d, _ := NewDeadlines[int](DeadlinesConfig{Grace: time.Hour, Clock: testingclock.NewFakePassiveClock(epoch)})
 	for i := range many {
 		d.Beat(i)
@@ -123,7 +123,7 @@ func BenchmarkReset(b *testing.B) {
 	}
 	b.ResetTimer()
 	for i := range b.N {
-		d.Reset()
+		d.Restart()
 		d.Next()
 		d.Beat(i % many)
 	}
@@ -138,41 +138,6 @@ func BenchmarkRestart(b *testing.B) {
 	for i := range b.N {
 		m.Restart()
 		m.Next()
-		m.ObserveRenewal(names[i%many], epoch.Add(time.Duration(i)))
-	}
-}
-
-// durationsOfMany watches 100,000 nodes with a kubelet's four conditions; every hundredth node is not Ready.
-func durationsOfMany(b *testing.B, names []string) (d *Durations[string], well, ill []v1.NodeCondition) {
-	d, err := NewDurations[string](DurationsConfig{Clock: testingclock.NewFakePassiveClock(epoch), Rules: []Rule{
-		{v1.NodeReady, v1.ConditionFalse, 5 * time.Minute}, {v1.NodeReady, v1.ConditionUnknown, 10 * time.Minute},
-		{v1.NodeDiskPressure, v1.ConditionTrue, time.Hour}, {"KernelDeadlock", v1.ConditionTrue, time.Minute},
-	}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, kind := range kubeletConditions {
-		well, ill = append(well, condition(kind, v1.ConditionFalse, 0)), append(ill, condition(kind, v1.ConditionFalse, 0))
-	}
-	well[0].Status = v1.ConditionTrue
-	for i, name := range names {
-		if i%100 == 0 {
-			d.Observe(name, ill)
-		} else {
-			d.Observe(name, well)
-		}
-	}
-	rand.New(rand.NewSource(2)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	return d, well, ill
-}
-
-// An observation that changes nothing, of a random one of 100,000 nodes.
-func BenchmarkObserveConditions(b *testing.B) {
-	names := shuffled()
-	d, well, _ := durationsOfMany(b, names)
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := range b.N {
-		d.Observe(names[i%many], well)
+		m.ObserveLease(names[i%many], epoch.Add(time.Duration(i)), "")
 	}
 }

@@ -11,17 +11,17 @@ import (
 
 // Config configures a Monitor. The zero Config is not valid; start from DefaultConfig.
 type Config struct {
-	// NodeMonitorPeriod is the time between the passes at which the Monitor notes heartbeats and changes verdicts; 0 means
-	// exact mode. See the package comment. It may be longer than the grace periods.
+	// NodeMonitorPeriod is the time between the passes at which the Monitor notes heartbeats and changes verdicts. With 0,
+	// it notes them when they come. It may be longer than the grace periods.
 	NodeMonitorPeriod time.Duration
 	// NodeMonitorGracePeriod is how long a node that has reported may stay silent.
 	NodeMonitorGracePeriod time.Duration
 	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation or, if it
 	// existed before the first Pass, after that Pass.
 	NodeStartupGracePeriod time.Duration
-	// Confirm makes a node that has been silent for a whole grace period a suspect, whose verdict stays as it was until
-	// Monitor.Confirm. If false, such a node is Unknown at once.
-	Confirm bool
+	// MaxGap is how much of the time between two calls counts at most; 0 means a quarter of the node's grace period. It is
+	// never less than 1.2 periods. See "Silence" in the package comment.
+	MaxGap time.Duration
 	// Clock is the real clock if nil.
 	Clock clock.PassiveClock
 }
@@ -33,18 +33,31 @@ func DefaultConfig() Config {
 
 // Validate reports every fault at once.
 func (c Config) Validate() error {
-	var errs field.ErrorList
-	bad := func(name string, d time.Duration, why string) {
-		errs = append(errs, field.Invalid(field.NewPath(name), d.String(), why))
+	var errs faults
+	errs.least(0, "nodeMonitorPeriod", c.NodeMonitorPeriod, "must not be negative; with 0, heartbeats are noted when they come")
+	errs.least(1, "nodeMonitorGracePeriod", c.NodeMonitorGracePeriod, "must be greater than 0")
+	errs.least(1, "nodeStartupGracePeriod", c.NodeStartupGracePeriod, "must be greater than 0")
+	return errs.with(c.MaxGap, c.Clock)
+}
+
+// faults are those of a configuration.
+type faults field.ErrorList
+
+func (f *faults) least(least time.Duration, name string, d time.Duration, why string) {
+	if d < least {
+		*f = append(*f, field.Invalid(field.NewPath(name), d.String(), why))
 	}
-	if c.NodeMonitorPeriod < 0 {
-		bad("nodeMonitorPeriod", c.NodeMonitorPeriod, "must not be negative; 0 is exact")
+}
+
+// with adds those of what both types have, and returns all.
+func (f *faults) with(maxGap time.Duration, clk clock.PassiveClock) error {
+	f.least(0, "maxGap", maxGap, "must not be negative; 0 is a quarter of each grace period")
+	return append(field.ErrorList(*f), absent.Faults(field.NewPath("clock"), clk)...).ToAggregate()
+}
+
+func clockOr(c clock.PassiveClock) clock.PassiveClock {
+	if c == nil {
+		return clock.RealClock{}
 	}
-	if c.NodeMonitorGracePeriod <= 0 {
-		bad("nodeMonitorGracePeriod", c.NodeMonitorGracePeriod, "must be greater than 0")
-	}
-	if c.NodeStartupGracePeriod <= 0 {
-		bad("nodeStartupGracePeriod", c.NodeStartupGracePeriod, "must be greater than 0")
-	}
-	return append(errs, absent.Faults(field.NewPath("clock"), c.Clock)...).ToAggregate()
+	return c
 }

@@ -2,71 +2,66 @@
 // clock.
 //
 //	beats, err := health.NewDeadlines[string](health.DeadlinesConfig{Grace: 40 * time.Second})
-//	beats.Beat(id)                   // when a message comes
+//	beats.Beat(id)                    // when a message comes
 //	for id := range beats.Expired() { // when it is time: see Next
 //
-// Which type you need:
+// Deadlines is for anything that sends signs of life: devices, sites, processes, clusters. Monitor is for Kubernetes
+// nodes: it reads their objects and leases, and judges as kube-controller-manager does.
 //
-//	Deadlines   for anything that sends signs of life: devices, sites, processes, clusters
-//	Monitor     for Kubernetes nodes, from their objects and leases, as kube-controller-manager judges them
-//	Durations   for conditions that must last before anything is done, as repair controllers configure them
+//	monitor.ObserveNode(node)                             // at each event of a node
+//	monitor.ObserveLease(name, lease.RenewTime, version)  // at each event of a lease
+//	for _, verdict := range monitor.Pass() {              // when Next says
+//
+// # Silence
+//
+// Only time in which we listened counts: of the time between two calls, at most MaxGap.
+//
+//   - Every method counts as a call but Forget, Freeze and Len.
+//   - MaxGap is a quarter of the key's own grace period, unless the program sets it.
+//   - With a NodeMonitorPeriod, MaxGap is never less than 1.2 periods.
+//   - A key is silent once its grace period has passed in time that counts.
+//   - Next lies at most half a MaxGap ahead, the smallest among keys that can still fall silent.
+//   - With a NodeMonitorPeriod, Next lies one period after the last Pass instead.
+//
+// So a process that was suspended condemns nobody who is heard soon after: however long it slept, that was a quarter of
+// a grace period. Who calls when Next says finds each silence at the instant at which its grace period ends. Who calls
+// less often finds it later.
+//
+// A test on a fake clock that steps ten minutes at once sees what a suspended process sees. Step from one Next to the
+// next instead, or set MaxGap to an hour: then all time counts.
 //
 // # Monitor
-//
-//	monitor.ObserveNode(node)                     // at each event of a node
-//	monitor.ObserveRenewal(name, lease.RenewTime) // at each event of a lease
-//	for _, verdict := range monitor.Pass() {      // when Next says
 //
 //	                 Ready condition    silent for              verdict
 //	never reported   missing            startup grace, 60s      Unknown, NodeStatusNeverUpdated
 //	alive            True or False      less than grace, 50s    what it reports
 //	silent           any                monitor grace           Unknown, NodeStatusUnknown
 //
-// With a NodeMonitorPeriod (5s by default), a Monitor works on a grid of slots, as kube-controller-manager does. It
-// dates a heartbeat at the next slot unless the heartbeat comes exactly on one, and a verdict at the slot of its Pass.
-// A Pass finds expired every grace period that ended before its slot and, if it comes later than the slot, however
-// little, also one that ended exactly at the slot. With a period of 0 all of this is exact. With Config.Confirm, a
-// silent node is first a suspect, until Confirm, Revive or a heartbeat.
+// With a NodeMonitorPeriod (5s by default), a heartbeat is dated at the Pass that finds it, and silence must be longer
+// than the grace period. Without one, a heartbeat is dated when it comes, and silence must be as long as the grace
+// period. Heartbeats before the first Pass are dated at the first Pass.
 //
 // # Whose time
 //
-// A node's clock may be wrong. So the package compares a time that another machine wrote only with the one that it
-// wrote before: if the two differ, in either direction, that is a sign of life, and it happened when we saw it. Only
-// the creation of an object, the transition of a condition and the start given to Track count as instants. Each becomes
-// an age once, when it is first seen; one in the future becomes age 0. On our own clock, only elapsed time counts:
-// setting the wall clock moves no deadline if readings have a monotonic part. Without one, a step forward counts as
-// time passed, and a step back as no time.
+// A node's clock may be wrong. So a time that another machine wrote is only compared with the one that it wrote before.
+// If they differ, in either direction, that is a sign of life, and it happened when we saw it. A report whose Ready is
+// Unknown is no sign of life, because no kubelet writes it. Only two times of others count as instants: the creation of
+// an object, and the start given to Track. Each becomes an age when it is first seen. One in the future is age 0.
 //
-// # Listening
-//
-// A process that was asleep heard nobody, which says nothing about the nodes. So silence counts only while the program
-// listens, that is, while it keeps calling: on the Monitor's grid at most one period from one Pass to the next,
-// elsewhere as Deadlines says. All clocks of a Monitor start with its first Pass. They restart at the Pass after a gap
-// that does not count and is longer than the NodeMonitorGracePeriod (on the grid, longer by more than a period), but at
-// most once in twice the longer grace period. A single gap condemns nobody, however long it is.
-//
-// Mind this in tests on a fake clock: one jump of ten minutes condemns nobody. Let time pass as it will in production,
-// from one Next to the next:
-//
-//	for next, ok := beats.Next(); ok && !next.After(end); next, ok = beats.Next() {
-//		clock.SetTime(next)
-//		for id := range beats.Expired() {
+// On our own clock, only elapsed time counts. If readings have a monotonic part, setting the wall clock changes
+// nothing. If they have none, a step forward is time between two calls, and a step back is no time.
 //
 // # Old objects seen again
 //
-// A relist from a stale cache must not revive a dead node. So a Monitor ignores an object whose resourceVersion is
-// older than the newest one seen under its name. There is one exception: no old cache can hold a stamp (heartbeat or
-// renewTime) later than all seen before, so an object with such a stamp is believed. Once two objects of a kind have
-// shown a later stamp with an older version, and neither has shown a newer version since, etcd must have been restored
-// from a backup: the versions seen until then no longer count. The first version that an object shows, ever or after
-// such a restore, is accepted; its stamp is a sign of life only if it is later than all before. An object without a
-// version is never ignored. The Monitor knows a name's versions until Forget. It always ignores an older version under
-// another UID.
+// A stale cache may show an old object again. That must not revive a dead node. So a Monitor ignores an object with an
+// older resourceVersion than one seen before, until no newer one has come for a grace period. Even then the old object
+// is no sign of life. A stamp (heartbeat or renewTime) later than all before is believed at once, because no cache can
+// hold it. So nobody falls silent after etcd was restored from a backup. An object without a version is never old.
 //
 // # What goes wrong
 //
-// A key that does not equal itself (NaN) can never be forgotten. A Deadlines that is asked less often than Next says
-// takes longer to see a silence. Durations cannot tell two objects with the same key apart. All types are safe for
-// concurrent use and start no goroutine. The cost of an operation grows with what it changes and returns, except for
-// Reset, Thaw and Restart, which are O(n).
+// A key that does not equal itself (NaN) panics, because it could never be forgotten. So does a key that cannot be
+// hashed. All types are safe for concurrent use and start no goroutine. An operation costs what it changes and returns,
+// and O(log n) for each key once in a grace period. A gap longer than MaxGap costs O(1) for each different grace period.
+// Restart and Thaw are O(n).
 package health

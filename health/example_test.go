@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/health"
 )
 
-// Which clusters are alive, without Kubernetes objects?
+// Which clusters are alive, without Kubernetes objects? The loop goes from one Next to the next, as a program would.
 func ExampleDeadlines() {
 	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	beats, err := health.NewDeadlines[string](health.DeadlinesConfig{Grace: 40 * time.Second, Clock: clk})
@@ -20,51 +20,33 @@ func ExampleDeadlines() {
 		return
 	}
 	beats.Beat("blue")
-	clk.SetTime(clk.Now().Add(30 * time.Second))
-	beats.Beat("green")
-	next, _ := beats.Next()
-	fmt.Println("look again at", next.Format(time.TimeOnly))
-	clk.SetTime(next)
-	for id := range beats.Expired() {
-		fmt.Println(id, "is silent")
-	}
-	// Output:
-	// look again at 12:00:40
-	// blue is silent
-}
-
-// Which nodes to repair, by a list of conditions with timeouts, as repair controllers have.
-func ExampleDurations() {
-	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
-	repairs, err := health.NewDurations[string](health.DurationsConfig{Clock: clk, Rules: []health.Rule{
-		{Type: v1.NodeReady, Status: v1.ConditionFalse, For: 5 * time.Minute},
-		{Type: v1.NodeReady, Status: v1.ConditionUnknown, For: 10 * time.Minute},
-		{Type: "KernelDeadlock", Status: v1.ConditionTrue, For: time.Minute},
-	}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	since := func(clock string, status v1.ConditionStatus) []v1.NodeCondition {
-		t, _ := time.Parse(time.DateTime, "2000-01-01 "+clock)
-		return []v1.NodeCondition{{Type: v1.NodeReady, Status: status, LastTransitionTime: metav1.NewTime(t)}}
-	}
-	reconcile := func(node string, conditions []v1.NodeCondition) {
-		for _, lasting := range repairs.Observe(node, conditions) {
-			if lasting.Left > 0 {
-				fmt.Println(node, "is not Ready since", lasting.Since.Format(time.TimeOnly)+"; look again in", lasting.Left)
-			} else {
-				fmt.Println("repair", node, "because of", lasting.Rule.Type, lasting.Rule.Status, "for", lasting.Rule.For)
-			}
+	beats.SetGrace("green", 24*time.Hour)
+	for next, ok := beats.Next(); ok && next.Sub(clk.Now()) < time.Minute; next, ok = beats.Next() {
+		clk.SetTime(next)
+		for id := range beats.Expired() {
+			fmt.Println(clk.Now().Format(time.TimeOnly), id, "is silent")
 		}
 	}
-	reconcile("node-1", since("11:57:00", v1.ConditionFalse))
-	reconcile("node-2", since("11:00:00", v1.ConditionTrue))
-	clk.SetTime(clk.Now().Add(2 * time.Minute))
-	reconcile("node-1", since("11:57:00", v1.ConditionFalse))
 	// Output:
-	// node-1 is not Ready since 11:57:00; look again in 2m0s
-	// repair node-1 because of Ready False for 5m0s
+	// 12:00:40 blue is silent
+}
+
+// One big step of a fake clock is a gap in which nobody listened. A test that takes such steps sets MaxGap.
+func ExampleDeadlinesConfig() {
+	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
+	for _, maxGap := range []time.Duration{0, time.Hour} {
+		beats, err := health.NewDeadlines[string](health.DeadlinesConfig{Grace: 40 * time.Second, MaxGap: maxGap, Clock: clk})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		beats.Beat("blue")
+		clk.SetTime(clk.Now().Add(10 * time.Minute))
+		fmt.Println(beats.Get("blue").Silent, beats.Get("blue").Late())
+	}
+	// Output:
+	// 10s false
+	// 10m0s true
 }
 
 // Verdicts about nodes, from their objects and leases.
@@ -90,14 +72,14 @@ func ExampleMonitor() {
 			}
 		}
 		if clk.Now().Second() == 10 {
-			monitor.ObserveRenewal("node-1", time.Unix(7, 0)) // its lease, renewed once; the kubelet's clock does not matter
+			monitor.ObserveLease("node-1", time.Unix(7, 0), "1") // renewed once; the kubelet's clock does not matter
 		}
 		next, _ := monitor.Next()
 		clk.SetTime(next)
 	}
 	// Output:
 	// 12:00:00 node-1 True
-	// 12:01:05 node-1 Unknown
+	// 12:01:10 node-1 Unknown
 	//   write Ready Unknown NodeStatusUnknown
 	//   write MemoryPressure Unknown NodeStatusNeverUpdated
 	//   write DiskPressure Unknown NodeStatusNeverUpdated
@@ -108,19 +90,21 @@ func ExampleMonitor() {
 func ExampleConfig() {
 	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	config := health.DefaultConfig()
-	config.Clock, config.NodeMonitorPeriod = clk, 0 // exact: verdicts come when they are due
+	config.Clock, config.NodeMonitorPeriod = clk, 0 // verdicts come when they are due
 	monitor, err := health.NewMonitor(config)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	monitor.ObserveNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "new", UID: "1", CreationTimestamp: metav1.NewTime(clk.Now())}})
-	monitor.Pass()
-	next, _ := monitor.Next()
-	clk.SetTime(next)
-	for _, v := range monitor.Pass() {
-		fmt.Println(clk.Now().Format(time.TimeOnly), v.Node, v.Ready, "grace", v.Grace)
+	for range 10 {
+		for _, v := range monitor.Pass() {
+			fmt.Println(clk.Now().Format(time.TimeOnly), v.Node, v.Ready, "grace", v.Grace)
+		}
+		next, _ := monitor.Next()
+		clk.SetTime(next)
 	}
 	// Output:
+	// 12:00:00 new  grace 1m0s
 	// 12:01:00 new Unknown grace 1m0s
 }

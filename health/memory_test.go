@@ -56,7 +56,7 @@ func TestMemoryFollowsTheNodes(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	before := heapInUse()
 	for i := range nodes {
-		w.seen(report{Node: strconv.Itoa(i), Created: epoch.Add(-time.Duration(i * 7919 % nodes)), UID: "u"})
+		w.ObserveNode(node(strconv.Itoa(i), "u", "", -1))
 	}
 	w.Pass()
 	w.Restart()
@@ -65,7 +65,7 @@ func TestMemoryFollowsTheNodes(t *testing.T) {
 		require.True(t, w.Forget(strconv.Itoa(i), "u"))
 	}
 	w.Pass()
-	require.Zero(t, w.Len())
+	require.Zero(t, w.nodes.Len())
 	require.Less(t, float64(heapInUse())-float64(before), 0.05*float64(peak))
 	runtime.KeepAlive(w)
 }

@@ -1,453 +1,462 @@
 package health
 
 import (
+	"fmt"
+	"math"
+	"math/rand"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/internal/clockcases"
 )
 
-// monitorModel is a Monitor that keeps no order, scans everything, and changes every node when all clocks start again.
+// monitorModel is a Monitor that keeps ages, which grow at each call, keeps no order, and scans everything.
 type monitorModel struct {
-	period, grace, startup time.Duration // the graces as they are compared
-	slack                  time.Duration
-	config                 Config
-
-	elapsed time.Duration // by the rule of package steady
-	started bool
-	from    time.Duration
-	heard   time.Duration
-	looked  time.Duration // on the grid, elapsed time of the last Pass
-	lost    bool
-	gapAt   *time.Duration
-
-	nodes        map[string]*modelNode
-	passed, anew time.Duration
-	rounds       int
-	lossAt       *time.Duration
-	blind        uint64
-	frozen       []string
+	config          Config
+	pending         time.Duration // what has passed since the last call, by the rule of package steady
+	started, frozen bool
+	passed, anew    time.Duration // how long ago, in time that counts
+	nodes           map[string]*modelNode
 }
 
 type modelNode struct {
-	name, uid            string
-	observed, judged     v1.ConditionStatus
-	known, expired, out  bool
-	doubted              bool // its silence is not confirmed
-	turned, news         bool // its transition time has changed; it is told whatever its verdict
-	changed              bool
-	said                 string // by the last verdict
-	beat, since, watched time.Duration
-	heartbeat            int64
-	transition           int64
-	lease                *int64
-	object, leases       modelVersions
+	uid                    string
+	observed, ready        v1.ConditionStatus
+	known, expired, out    bool
+	heard, turned, news    bool
+	said                   string // by the last verdict
+	silent, since, watched time.Duration
+	heartbeat, transition  *int64
+	renewal                *int64
+	object, lease          modelVersion
 }
 
-// modelVersions keeps every stamp that it was shown.
-type modelVersions struct {
-	newest uint64
-	fell   bool
-	stamps []int64
-}
-
-func newMonitorModel(c Config) *monitorModel {
-	m := &monitorModel{
-		period: c.NodeMonitorPeriod, grace: c.NodeMonitorGracePeriod, startup: c.NodeStartupGracePeriod, slack: c.NodeMonitorGracePeriod / 4,
-		config: c, nodes: map[string]*modelNode{},
-	}
-	if c.NodeMonitorPeriod > 0 {
-		m.grace++
-		m.startup++
-	}
-	return m
+type modelVersion struct {
+	number uint64
+	fell   *time.Duration // how long ago an older one was first seen since
+	stamps []int64        // that were signs of life
 }
 
 func (m *monitorModel) graceOf(n *modelNode) time.Duration {
 	if n.observed == "" {
-		return m.startup
+		return m.config.NodeStartupGracePeriod
 	}
-	return m.grace
+	return m.config.NodeMonitorGracePeriod
 }
 
-func (m *monitorModel) grid() bool { return m.started && m.period > 0 }
+func (m *monitorModel) counts(grace time.Duration) time.Duration {
+	return min(m.pending, max(gapOf(m.config.MaxGap, grace), m.config.NodeMonitorPeriod*6/5))
+}
 
-// due returns the earliest deadline.
-func (m *monitorModel) due() (due time.Duration, ok bool) {
+// called is what the call of any method makes of the time that has passed.
+func (m *monitorModel) called() {
+	common := m.counts(m.config.NodeMonitorGracePeriod)
+	m.passed += common
+	m.anew += common
 	for _, n := range m.nodes {
-		if at := n.beat + m.graceOf(n); !n.out && (!ok || at < due) {
-			due, ok = at, true
-		}
-	}
-	return due, ok
-}
-
-// call is a call that reads the clock.
-func (m *monitorModel) call() time.Duration {
-	gap := m.elapsed - m.from
-	if m.grid() {
-		return m.heard + min(gap, m.period)
-	}
-	if due, ok := m.due(); m.started && ok {
-		if promised := max(due-m.heard, 0); gap > m.slack && float64(gap) > 1.2*float64(promised) {
-			if gap > m.config.NodeMonitorGracePeriod {
-				m.lost = true
-			}
-			first, heard := m.gapAt == nil || m.heard-*m.gapAt >= 2*m.config.NodeMonitorGracePeriod, m.heard
-			if gap, m.gapAt = m.slack, &heard; first {
-				gap = 0
+		n.silent += m.counts(m.graceOf(n))
+		for _, age := range []*time.Duration{&n.since, &n.watched, n.object.fell, n.lease.fell} {
+			if age != nil {
+				*age += common
 			}
 		}
 	}
-	m.heard += gap
-	m.from = m.elapsed
-	return m.heard
+	m.pending = 0
 }
 
-func (m *monitorModel) losing() bool {
-	if m.grid() {
-		return m.elapsed-m.looked-m.period > m.config.NodeMonitorGracePeriod
+func (m *monitorModel) over(n *modelNode, silent time.Duration) bool {
+	if m.config.NodeMonitorPeriod > 0 {
+		return silent > m.graceOf(n)
 	}
-	return m.lost
-}
-
-func (m *monitorModel) restarts(at time.Duration) bool {
-	return m.lossAt == nil || at-*m.lossAt >= 2*max(m.grace, m.startup)
-}
-
-func (m *monitorModel) note(at time.Duration) time.Duration {
-	if m.grid() && m.elapsed > m.from {
-		return m.heard + m.period
-	}
-	return at
+	return silent >= m.graceOf(n)
 }
 
 func (m *monitorModel) pass() (told []string) {
-	at := m.call()
+	m.passed = 0
 	if !m.started {
-		m.started, m.anew = true, at
-		m.from, m.heard, m.looked = m.elapsed, at, m.elapsed
-		for _, n := range m.nodes {
-			n.watched, n.since, n.beat = at, at, at
-		}
+		m.started, m.anew = true, 0
 	}
-	loss := m.losing()
-	m.lost, m.looked = false, m.elapsed
-	over := at // by when a grace has to be over
-	if m.grid() {
-		before, slots := m.heard, 0
-		for ; m.from+m.period <= m.elapsed; slots++ {
-			m.from += m.period
-			if slots == 0 {
-				m.heard += m.period
-			}
-		}
-		at = m.heard
-		switch over = at; {
-		case slots > 1:
-			over = before
-		case m.elapsed > m.from:
-			over++
-		}
-	}
-	m.passed = at
-	if len(m.frozen) > 0 {
+	if m.frozen {
 		return nil
 	}
-	if loss && m.restarts(at) {
-		m.blind++
-		m.lossAt = &at
-		m.restartAt(at, at)
-	}
-	for _, n := range m.nodes {
-		if !n.out && n.beat+m.graceOf(n) <= over {
-			n.out, n.doubted, n.changed, n.news = true, m.config.Confirm, true, true
-			n.expired = n.expired || !n.doubted
+	for name, n := range m.nodes {
+		if n.heard {
+			n.silent, n.heard, n.out = 0, false, false
 		}
-		if !n.changed {
-			continue
+		if !n.out && m.over(n, n.silent) {
+			n.out, n.expired, n.news = true, true, true
 		}
-		said, news := n.said, n.news || n.turned && !n.expired
-		if m.judge(n, at); news || said != n.said {
-			told = append(told, n.said)
+		ready := n.observed
+		if n.expired {
+			ready = v1.ConditionUnknown
 		}
+		turned := n.turned && !n.expired
+		if !n.known {
+			n.since = min(n.since, m.anew)
+		}
+		if turned || n.known && ready != n.ready {
+			n.since = 0
+		}
+		said := strings.Join([]string{name, string(n.observed), string(ready), map[bool]string{true: "expired"}[n.expired]}, " ")
+		if n.news || turned || said != n.said {
+			told = append(told, said)
+		}
+		n.ready, n.known, n.turned, n.news, n.said = ready, true, false, false, said
 	}
 	slices.Sort(told)
 	return told
 }
 
-func (m *monitorModel) judge(n *modelNode, at time.Duration) {
-	ready := n.observed
-	if n.expired {
-		ready = v1.ConditionUnknown
+func (m *monitorModel) beat(n *modelNode) {
+	n.expired = false
+	if n.heard = m.config.NodeMonitorPeriod > 0 || !m.started; !n.heard {
+		n.silent, n.out = 0, false
 	}
-	if n.known && ready != n.judged || n.turned && !n.expired {
-		n.since = at
-	}
-	n.judged, n.known, n.changed, n.turned, n.news = ready, true, false, false, false
-	n.said = n.told()
 }
 
-func (n *modelNode) suspect() bool { return n.doubted }
-
-// told is what makes a verdict differ from another, and the name.
-func (n *modelNode) told() string {
-	return strings.Join([]string{n.name, string(n.observed), string(n.judged), map[bool]string{true: "expired"}[n.expired], map[bool]string{true: "suspect"}[n.suspect()]}, " ")
-}
-
-// doubt is a silence that waits to be confirmed.
-type doubt struct {
-	verdict Verdict
-	uid     string
-	beat    time.Duration
-	rounds  int
-}
-
-// still returns the node if it has been silent ever since.
-func (m *monitorModel) still(d doubt) *modelNode {
-	n := m.nodes[d.verdict.Node]
-	if n == nil || d.uid != "" && n.uid != "" && n.uid != d.uid || !n.suspect() || n.beat != d.beat || m.rounds != d.rounds {
-		return nil
-	}
-	return n
-}
-
-func (m *monitorModel) confirm(d doubt) (n *modelNode, ok bool) {
-	at := m.call()
-	if n = m.still(d); n == nil || len(m.frozen) > 0 {
-		return nil, false
-	}
-	n.doubted, n.expired = false, true
-	m.judge(n, at)
-	return n, true
-}
-
-func (m *monitorModel) revive(d doubt) bool {
-	at := m.call()
-	n := m.still(d)
-	if n != nil {
-		m.beat(n, at)
-	}
-	return n != nil
-}
-
-// all are the versions of every object of the kind.
-func (m *monitorModel) all(kind func(*modelNode) *modelVersions) (all []*modelVersions) {
+func (m *monitorModel) restart() {
+	m.anew = 0
 	for _, n := range m.nodes {
-		all = append(all, kind(n))
+		n.since, n.silent, n.out = 0, 0, false
 	}
-	return all
 }
 
-func objects(n *modelNode) *modelVersions { return &n.object }
-func leases(n *modelNode) *modelVersions  { return &n.leases }
-
-// see says whether an object is believed, and whether it shows a sign of life.
-func (m *monitorModel) see(kind func(*modelNode) *modelVersions, n *modelNode, number uint64, stamp int64, last *int64) (believed, alive bool) {
-	v := kind(n)
-	latest := last == nil
-	if last != nil {
-		v.stamps = append(v.stamps, *last)
-		latest = stamp > slices.Max(v.stamps)
+// sees says whether an object of that version is believed, and whether its stamp, if it has one, is a sign of life.
+func (m *monitorModel) sees(v *modelVersion, number uint64, stamp, last *int64) (believed, alive bool) {
+	latest := int64(math.MinInt64)
+	for _, s := range v.stamps {
+		latest = max(latest, s)
 	}
-	differs := last == nil || stamp != *last
-	switch {
-	case number == 0:
-		return true, differs
-	case v.newest == 0:
-		v.newest = number
-		return true, latest
-	case number >= v.newest:
-		v.newest, v.fell = number, false
-		return true, differs
-	case !latest:
+	older, later := number != 0 && number < v.number, stamp != nil && *stamp > latest
+	if older && v.fell == nil {
+		v.fell = new(time.Duration)
+	}
+	recent := older && *v.fell < m.config.NodeMonitorGracePeriod
+	if older && recent && !later {
 		return false, false
 	}
-	v.fell = true
-	fell := 0
-	for _, other := range m.all(kind) {
-		if other.fell {
-			fell++
-		}
+	if number != 0 && (!older || later && !recent) {
+		v.number, v.fell = number, nil
 	}
-	if fell == 2 {
-		for _, other := range m.all(kind) {
-			other.newest, other.fell = 0, false
-		}
-		v.newest = number
-	}
-	return true, true
+	alive = stamp != nil && (later || !older && (last == nil || *stamp != *last))
+	return true, alive
 }
 
-func (m *monitorModel) begin(n *modelNode, r report, at time.Duration, now time.Time) {
-	noted := m.note(at)
-	number := parseVersion(r.ResourceVersion)
-	if number == 0 {
-		number = n.object.newest
+func (m *monitorModel) observe(o *v1.Node, wall time.Time) Observation {
+	n, uid := m.nodes[o.Name], string(o.UID)
+	number, ready := parseVersion(o.ResourceVersion), find(o, v1.NodeReady)
+	status, stamp, transition := v1.ConditionStatus(""), (*int64)(nil), (*int64)(nil)
+	if ready != nil {
+		heartbeat, turn := ready.LastHeartbeatTime.UnixNano(), ready.LastTransitionTime.UnixNano()
+		status, stamp, transition = ready.Status, &heartbeat, &turn
 	}
-	*n = modelNode{lease: n.lease, leases: n.leases, news: true, name: r.Node, uid: string(r.UID), observed: r.Ready, changed: true, beat: noted, since: noted, watched: noted, heartbeat: r.Heartbeat.UnixNano(), transition: r.Transition.UnixNano()}
-	n.object.newest = number
-	m.nodes[r.Node] = n
-	if r.Ready != "" {
-		return
+	reports := status == v1.ConditionTrue || status == v1.ConditionFalse
+	other := n != nil && n.uid != "" && uid != "" && n.uid != uid
+	if n == nil || other {
+		return m.watch(o, n, modelNode{uid: uid, observed: status, heartbeat: stamp, transition: transition, object: modelVersion{number: number}, news: true}, wall)
 	}
-	n.heartbeat = r.Created.UnixNano()
-	n.transition = n.heartbeat
-	if age := now.Sub(r.Created); m.started && !r.Created.IsZero() && age >= 0 {
-		n.beat = at - min(age, at-m.passed)
-		n.since = n.beat
+	counted := stamp
+	if !reports {
+		counted = nil
 	}
-}
-
-// observe takes the clock's reading without its monotonic part, because creation times are compared with it.
-func (m *monitorModel) observe(r report, wall time.Time) Observation {
-	at := m.call()
-	number := parseVersion(r.ResourceVersion)
-	n := m.nodes[r.Node]
-	if n == nil {
-		m.begin(&modelNode{}, r, at, wall)
-		return Observation{New: true, Heartbeat: true}
-	}
-	if n.uid != "" && r.UID != "" && n.uid != string(r.UID) {
-		if number != 0 && number < n.object.newest {
-			return Observation{Stale: true}
-		}
-		m.begin(n, r, at, wall)
-		return Observation{New: true, Heartbeat: true}
-	}
-	stamp := r.Heartbeat.UnixNano()
-	if r.Ready == "" {
-		stamp = noStamp
-	}
-	believed, alive := m.see(objects, n, number, stamp, &n.heartbeat)
+	believed, alive := m.sees(&n.object, number, counted, n.heartbeat)
 	if !believed {
 		return Observation{Stale: true}
 	}
-	if n.uid == "" && r.UID != "" {
-		n.uid, n.changed, n.news = string(r.UID), true, true
+	if n.uid == "" && uid != "" {
+		n.uid, n.news = uid, true
 	}
-	was := n.observed
-	if was != r.Ready {
-		n.observed, n.changed = r.Ready, true
+	changed := reports && n.observed != status
+	n.observed = status
+	if (alive || changed) && (n.transition == nil || *n.transition != *transition) {
+		n.transition, n.turned = transition, true
 	}
-	if r.Ready == "" {
-		return Observation{}
-	}
-	changed := was != r.Ready && r.Ready != v1.ConditionUnknown
-	alive = alive || changed && was == ""
-	if t := r.Transition.UnixNano(); t != n.transition && (alive || changed) {
-		n.transition, n.turned, n.changed = t, true, true
-	}
-	n.heartbeat = stamp
 	if alive {
-		m.beat(n, at)
+		n.heartbeat = stamp
+		n.object.stamps = append(n.object.stamps, *stamp)
+		m.beat(n)
 	}
 	return Observation{Heartbeat: alive}
 }
 
-func (m *monitorModel) beat(n *modelNode, at time.Duration) {
-	if n.expired || n.doubted {
-		n.expired, n.doubted, n.changed = false, false, true
+func (m *monitorModel) watch(o *v1.Node, old *modelNode, n modelNode, wall time.Time) Observation {
+	if old != nil {
+		if believed, _ := m.sees(&old.object, n.object.number, nil, nil); !believed {
+			return Observation{Stale: true}
+		}
+		n.lease, n.renewal = old.lease, old.renewal
+		if n.object.number == 0 {
+			n.object.number = old.object.number
+		}
+		n.heard, n.out = old.heard, old.out
 	}
-	n.beat, n.out = m.note(at), false
+	if n.heartbeat != nil {
+		n.object.stamps = []int64{*n.heartbeat}
+	}
+	created := o.CreationTimestamp.Time
+	if n.observed == "" && m.started && !created.IsZero() && !created.After(wall) {
+		n.silent = min(wall.Sub(created), m.passed)
+		n.since, n.heard, n.out = n.silent, false, false
+	} else {
+		m.beat(&n)
+	}
+	m.nodes[o.Name] = &n
+	return Observation{Heartbeat: true}
 }
 
-func (m *monitorModel) lease(name string, stamp int64, number uint64) bool {
-	at := m.call()
+func (m *monitorModel) renew(name string, stamp int64, number uint64) bool {
 	n := m.nodes[name]
 	if n == nil {
 		return false
 	}
-	believed, alive := m.see(leases, n, number, stamp, n.lease)
-	if !believed {
-		return false
-	}
-	n.lease = &stamp
+	_, alive := m.sees(&n.lease, number, &stamp, n.renewal)
 	if alive {
-		m.beat(n, at)
+		n.renewal = &stamp
+		n.lease.stamps = append(n.lease.stamps, stamp)
+		m.beat(n)
 	}
 	return alive
 }
 
-func (m *monitorModel) restart() {
-	at := m.call()
-	m.restartAt(at, m.note(at))
+// settles returns how much longer it takes.
+func (m *monitorModel) settles(n *modelNode) (in time.Duration, ok bool) {
+	grace := m.graceOf(n)
+	if m.config.NodeMonitorPeriod > 0 {
+		grace++
+	}
+	switch watched := min(n.watched, m.anew); {
+	case n.ready == v1.ConditionFalse && n.watched < m.anew && n.since < n.watched:
+		return -n.since, true
+	case n.ready == v1.ConditionFalse, n.ready == v1.ConditionUnknown && n.expired && n.out:
+		return grace - watched, true
+	}
+	return 0, false
 }
 
-func (m *monitorModel) restartAt(at, beat time.Duration) {
-	m.anew = at
-	m.rounds++
-	for _, n := range m.nodes {
-		n.beat, n.out = beat, false
-		n.since = at
-		if n.doubted {
-			n.doubted, n.changed = false, true
-		}
-	}
-}
-
-func (m *monitorModel) thaw(reason string) bool {
-	m.call()
-	i := slices.Index(m.frozen, reason)
-	if i < 0 {
-		return false
-	}
-	m.frozen = slices.Delete(m.frozen, i, i+1)
-	if len(m.frozen) == 0 {
-		at := m.call()
-		m.lost, m.looked = false, m.elapsed
-		if m.grid() {
-			for m.from+m.period <= m.elapsed {
-				m.from += m.period
-			}
-			m.heard = at - (m.elapsed - m.from)
-			m.passed = m.heard
-		}
-		m.restart()
-	}
-	return true
-}
-
-func (m *monitorModel) settled(name string) bool {
-	at := m.call()
-	n := m.nodes[name]
-	if n == nil || m.losing() && len(m.frozen) == 0 && m.restarts(at) {
-		return false
-	}
-	settles, ok := m.settles(n)
-	return ok && at >= settles
-}
-
-func (m *monitorModel) settles(n *modelNode) (at time.Duration, ok bool) {
-	at = max(n.watched, m.anew) + m.graceOf(n)
-	switch n.judged {
-	case v1.ConditionFalse:
-		if n.watched > m.anew && n.since > n.watched { // seen to change
-			at = n.since
-		}
-		return at, true
-	case v1.ConditionUnknown:
-		return at, n.out && !n.doubted
-	}
-	return at, false
-}
-
-// next returns the listened time at which Pass is due.
-func (m *monitorModel) next(at time.Duration) (time.Duration, bool) {
-	changed := false
-	for _, n := range m.nodes {
-		changed = changed || n.changed
-	}
+func (m *monitorModel) next() (in time.Duration, ok bool) {
+	period := m.config.NodeMonitorPeriod
 	switch {
 	case !m.started:
-		return at, true
-	case m.grid():
-		return m.heard + m.period, true
-	case len(m.frozen) > 0:
+		return -m.passed, true
+	case period > 0:
+		return period - m.passed, true
+	case m.frozen:
 		return 0, false
-	case changed || m.lost:
-		return m.passed, true
 	}
-	return m.due()
+	in = math.MaxInt64
+	for _, n := range m.nodes {
+		if !n.out {
+			gap := gapOf(m.config.MaxGap, m.graceOf(n))
+			in, ok = min(in, m.graceOf(n)-n.silent, gap-gap/2), true
+		}
+	}
+	return in, ok
+}
+
+// monitorLife plays operations on a Monitor and on the model.
+type monitorLife struct {
+	t     testing.TB
+	r     *rand.Rand
+	m     *Monitor
+	model *monitorModel
+	clk   *clockcases.Clock
+	real  bool // the clock has monotonic readings
+	time  time.Duration
+	seed  int64
+}
+
+func newMonitorLife(t testing.TB, seed int64) *monitorLife {
+	r := rand.New(rand.NewSource(seed))
+	l := &monitorLife{t: t, r: r, real: seed%2 == 0, seed: seed}
+	l.clk = clockcases.New(l.real)
+	config := Config{
+		NodeMonitorPeriod:      []time.Duration{0, 0, 5 * time.Second, 7 * time.Second}[r.Intn(4)],
+		NodeMonitorGracePeriod: []time.Duration{20 * time.Second, 40 * time.Second}[r.Intn(2)], NodeStartupGracePeriod: 40 * time.Second,
+		MaxGap: []time.Duration{0, 0, 3 * time.Second, time.Hour}[r.Intn(4)], Clock: l.clk,
+	}
+	var err error
+	l.m, err = NewMonitor(config)
+	require.NoError(t, err)
+	l.m.Next()
+	l.model = &monitorModel{config: config, nodes: map[string]*modelNode{}}
+	return l
+}
+
+func (l *monitorLife) name() string { return string(rune('a' + l.r.Intn(6))) }
+
+// stamp is a time by a clock that is often wrong.
+func (l *monitorLife) stamp() time.Time {
+	return clockcases.Start.Add(l.time + time.Duration(l.r.Intn(5)-3)*10*time.Second).Truncate(10 * time.Second)
+}
+
+func (l *monitorLife) version() string {
+	if l.r.Intn(3) == 0 {
+		return ""
+	}
+	return fmt.Sprint(100 + int(l.time/(10*time.Second))%30 + l.r.Intn(5))
+}
+
+func (l *monitorLife) node() *v1.Node {
+	n := &v1.Node{}
+	n.Name, n.UID, n.ResourceVersion = l.name(), []types.UID{"", "1", "1", "1", "2"}[l.r.Intn(5)], l.version()
+	if l.r.Intn(4) > 0 {
+		n.CreationTimestamp = metav1.NewTime(l.clk.Wall().Add(time.Duration(10-l.r.Intn(100)) * time.Second))
+	}
+	status := []v1.ConditionStatus{"", v1.ConditionTrue, v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown}[l.r.Intn(5)]
+	if status != "" {
+		n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: status, LastHeartbeatTime: metav1.NewTime(l.stamp()), LastTransitionTime: metav1.NewTime(l.stamp())}}
+	}
+	return n
+}
+
+func (l *monitorLife) wait(d time.Duration) {
+	l.clk.Pass(d)
+	l.time += d
+	l.model.pending += d
+}
+
+func (l *monitorLife) pass() {
+	told := []string(nil)
+	verdicts := l.m.Pass()
+	l.model.called()
+	for _, v := range verdicts {
+		told = append(told, strings.Join([]string{v.Node, string(v.Observed), string(v.Ready), map[bool]string{true: "expired"}[v.Expired]}, " "))
+	}
+	if want := l.model.pass(); !slices.Equal(want, told) {
+		l.t.Fatalf("%q, expected %q", told, want)
+	}
+}
+
+func (l *monitorLife) set(d time.Duration) {
+	l.m.Next()
+	l.model.called()
+	l.clk.Set(d)
+	if !l.real && d > 0 {
+		l.model.pending = d
+	}
+}
+
+func (l *monitorLife) step() {
+	switch l.r.Intn(24) {
+	case 0, 1, 2, 3:
+		o := l.node()
+		got := l.m.ObserveNode(o)
+		l.model.called()
+		if want := l.model.observe(o, l.clk.Wall()); got != want {
+			l.t.Fatalf("%+v, expected %+v of %+v", got, want, o)
+		}
+	case 4, 5, 6, 7, 8, 9:
+		name, stamp, version := l.name(), l.stamp(), l.version()
+		got := l.m.ObserveLease(name, stamp, version)
+		l.model.called()
+		require.Equal(l.t, l.model.renew(name, stamp.UnixNano(), parseVersion(version)), got)
+	case 10:
+		name, uid := l.name(), []types.UID{"", "1", "2"}[l.r.Intn(3)]
+		n := l.model.nodes[name]
+		known := n != nil && (uid == "" || n.uid == "" || string(uid) == n.uid)
+		require.Equal(l.t, known, l.m.Forget(name, uid))
+		if known {
+			delete(l.model.nodes, name)
+		}
+	case 11, 12, 13, 14:
+		if next, ok := l.m.Next(); ok {
+			l.model.called()
+			l.wait(max(0, next.Sub(l.clk.Now())) + time.Duration(l.r.Intn(3))*time.Millisecond)
+			l.pass()
+		}
+	case 15, 16:
+		l.wait(time.Duration(l.r.Intn(10)) * time.Second)
+	case 17, 18:
+		l.pass()
+	case 19:
+		l.rare()
+	case 20:
+		if l.r.Intn(4) == 0 {
+			l.m.Freeze()
+			l.model.frozen = true
+			return
+		}
+		l.m.Thaw()
+		l.model.called()
+		if l.model.frozen {
+			l.model.frozen = false
+			l.model.restart()
+		}
+	case 21, 22:
+		l.silent()
+	}
+	l.check()
+}
+
+func (l *monitorLife) rare() {
+	switch l.r.Intn(7) {
+	case 0:
+		l.wait(time.Duration(1+l.r.Intn(3600)) * time.Second)
+	case 1:
+		l.set([]time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}[l.r.Intn(4)])
+	case 2:
+		l.m.Restart()
+		l.model.called()
+		l.model.restart()
+	}
+}
+
+// silent asks who would be silent after a while.
+func (l *monitorLife) silent() {
+	in := time.Duration(l.r.Intn(30)) * time.Second
+	got, want := l.m.Silent(l.clk.Now().Add(in)), []string(nil)
+	l.model.called()
+	for name, n := range l.model.nodes {
+		if !l.model.frozen && !n.heard && !n.expired && !n.out && n.silent+in >= l.model.graceOf(n) {
+			want = append(want, name)
+		}
+	}
+	if slices.Sort(want); !slices.Equal(want, got) {
+		l.t.Fatalf("silent in %v: %q, expected %q", in, got, want)
+	}
+}
+
+// check compares the answers of every method.
+func (l *monitorLife) check() {
+	now := l.clk.Now()
+	next, ok := l.m.Next()
+	l.model.called()
+	want, some := l.model.next()
+	if len(l.m.changed) > 0 && l.model.started && !l.model.frozen && l.model.config.NodeMonitorPeriod == 0 {
+		want, some = -l.model.passed, true
+	}
+	if ok != some || some && next.Sub(now) != want {
+		l.t.Fatalf("Next %v %v, expected %v %v", next.Sub(now), ok, want, some)
+	}
+	for name, n := range l.model.nodes {
+		v, known := l.m.Verdict(name)
+		silent := n.silent
+		if n.heard {
+			silent = 0
+		}
+		if known != n.known || known && (v.Node != name || string(v.UID) != n.uid || v.Ready != n.ready || v.Observed != n.observed || v.Expired != n.expired ||
+			now.Sub(v.LastBeat) != silent || now.Sub(v.Since) != n.since || v.Grace != l.model.graceOf(n)) {
+			l.t.Fatalf("seed %d: %+v at %v, expected %+v", l.seed, v, now, n)
+		}
+		if in, ok := l.model.settles(n); known && (ok == v.Settles.IsZero() || ok && v.Settles.Sub(now) != in) {
+			l.t.Fatalf("%s settles at %v, expected %v %v", name, v.Settles, in, n)
+		}
+	}
+	require.Len(l.t, l.model.nodes, l.m.nodes.Len())
+}
+
+func TestMonitorAgainstAModel(t *testing.T) {
+	for seed, left := int64(0), *operationsFlag; left > 0; seed, left = seed+1, left-500 {
+		l := newMonitorLife(t, seed)
+		for range 500 {
+			l.step()
+		}
+	}
 }

@@ -34,10 +34,10 @@ func TestRemoteClockAnHourOffDoesNoHarm(t *testing.T) {
 			require.Equal(t, []string{"0 a True"}, w.to(0))
 			for s := 10.0; s <= renewals; s += 10 {
 				require.Empty(t, w.to(s))
-				require.True(t, w.ObserveRenewal("a", at(remote(s))))
-				require.False(t, w.ObserveRenewal("a", at(remote(s))), "the same again, as a resync brings it")
+				require.True(t, w.ObserveLease("a", at(remote(s)), ""))
+				require.False(t, w.ObserveLease("a", at(remote(s)), ""), "the same again, as a resync brings it")
 			}
-			require.Equal(t, []string{"7245 a Unknown"}, w.to(2*renewals))
+			require.Equal(t, []string{"7250 a Unknown"}, w.to(2*renewals))
 		})
 	}
 }
@@ -54,8 +54,8 @@ func TestRemoteClockOfReportsDoesNoHarm(t *testing.T) {
 	}
 	v, _ := w.Verdict("a")
 	require.Equal(t, v1.ConditionTrue, v.Ready)
-	require.Equal(t, at(3600), v.LastBeat, "when we saw it")
-	require.Equal(t, []string{"3645 a Unknown"}, w.to(4000))
+	require.Equal(t, at(3605), v.LastBeat, "as of the next Pass")
+	require.Equal(t, []string{"3650 a Unknown"}, w.to(4000))
 }
 
 // upstreams is a monitor configured like the one in upstream's tests.
@@ -109,12 +109,12 @@ func TestUpstreamsHealthTable(t *testing.T) {
 			n.CreationTimestamp = metav1.NewTime(at(row.created))
 			w.ObserveNode(n)
 			if row.lease {
-				w.ObserveRenewal("node0", at(0))
+				w.ObserveLease("node0", at(0), "")
 			}
 			w.to(0)
 			for s := 10.0; s <= row.passes; s += 10 {
 				if row.renews {
-					w.ObserveRenewal("node0", at(s))
+					w.ObserveLease("node0", at(s), "")
 				}
 				if row.reports {
 					n.Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(at(s))

@@ -5,9 +5,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Verdict is what the monitor says about a node, as of the last Pass.
+// Verdict is what the monitor says about a node, as of the last Pass. Time that does not count moves its instants
+// forward, so that LastBeat plus Grace is the deadline.
 type Verdict struct {
 	Node string
 	UID  types.UID
@@ -17,19 +20,18 @@ type Verdict struct {
 	Observed, Ready v1.ConditionStatus
 	// Expired: the monitor saw no heartbeat for a whole grace period; UnknownConditions returns what to write.
 	Expired bool
-	// Suspect: the monitor saw no heartbeat for a whole grace period, and waits for Monitor.Confirm; see Config.Confirm.
-	// Until then the silence does not change Ready and Expired: Ready is Unknown, with Expired, only if it was before.
-	Suspect bool
 	// Since is the Pass at which Ready last changed, or which found that it had changed meanwhile: its LastTransitionTime
-	// was another one, with a heartbeat or a change to True or False. LastBeat is when the monitor noted the last sign of
-	// life; on the grid that is up to a period ahead. Both are by our own clock, and never before all clocks last started.
-	// For a new node, both are the time at which the monitor first saw it or, without a Ready condition, its creation, but
-	// not before the last Pass. Time in which nobody listened moves both forward, so that LastBeat plus Grace is the
-	// deadline.
-	Since, LastBeat time.Time
-	Grace           time.Duration
-
-	beat int64 // the last one, in a suspect's verdict: it tells one silence from another
+	// was another one, with a heartbeat or a change to True or False. For a new node it is when the monitor first saw it
+	// or, without a Ready condition, its creation. A restart of all clocks is a change.
+	Since time.Time
+	// LastBeat is when the monitor noted the last sign of life. One that waits for the next Pass counts as of now.
+	LastBeat time.Time
+	Grace    time.Duration
+	// Settles is from when you can act on the failure of the node if nothing changes: once the monitor has watched it for
+	// one whole Grace since it first saw the node, and since all clocks last started. An Unknown node must have been
+	// silent all that time. A node that the monitor saw change to False settles at once. Settles is zero if the node has
+	// not failed, or if it is Unknown by its own report and is not silent. It may lie in the past.
+	Settles time.Time
 }
 
 type readiness uint8
@@ -43,8 +45,6 @@ const (
 
 func readinessOf(s v1.ConditionStatus) readiness {
 	switch s {
-	case "":
-		return readyMissing
 	case v1.ConditionTrue:
 		return readyTrue
 	case v1.ConditionFalse:
@@ -56,28 +56,41 @@ func readinessOf(s v1.ConditionStatus) readiness {
 
 var readinessStatus = [...]v1.ConditionStatus{"", v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown}
 
+// verdict returns the node's verdict, with instants as of the clock's last reading.
 func (m *Monitor) verdict(e *monitored) Verdict {
 	n := &e.of
-	grace := m.config.NodeMonitorGracePeriod
-	if n.observed == readyMissing {
-		grace = m.config.NodeStartupGracePeriod
+	beat := m.beats.now
+	if !n.heard {
+		beat = steady.Add(e.beat, time.Duration(e.group.lost))
 	}
 	v := Verdict{
 		Node: n.name, UID: types.UID(n.uid),
 		Observed: readinessStatus[n.observed], Ready: readinessStatus[n.told.judged], Expired: n.expired,
-		Since: m.listening.instant(n.since), LastBeat: m.listening.instant(e.beat), Grace: grace,
+		Since: m.instant(n.since), LastBeat: m.guard.Time.Instant(beat), Grace: time.Duration(e.group.grace),
 	}
-	if v.Suspect = n.doubted; v.Suspect {
-		v.beat = e.beat
+	if at, ok := m.settles(e); ok {
+		v.Settles = m.instant(at)
 	}
 	return v
 }
 
+// settles returns since when the node's verdict can be acted on, or from when, if nothing changes.
+func (m *Monitor) settles(e *monitored) (at int64, ok bool) {
+	n := &e.of
+	switch ready := n.told.judged; {
+	case ready == readyFalse && n.watched > m.anew && n.since > n.watched:
+		return n.since, true // we saw it change
+	case ready == readyFalse, ready == readyUnknown && n.expired && e.isOut():
+		return steady.Add(max(n.watched, m.anew)+m.strict, time.Duration(e.group.grace)), true
+	}
+	return 0, false
+}
+
 // Verdict returns the node's verdict, or false if no Pass has reached one yet. Ready and Since are as of the last Pass
-// or restart; the other fields may be newer. Instants are what the clock showed then, as of its last reading.
+// or restart; the other fields may be newer. Instants are as the clock shows them now.
 func (m *Monitor) Verdict(node string) (Verdict, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.lock()
+	defer m.guard.Unlock()
 	e := m.nodes.Get(node)
 	if e == nil || !e.of.known {
 		return Verdict{}, false

@@ -161,7 +161,7 @@ func ExampleConfig_karpenter() {
 	b, _ := budget.New(budget.Config[string, machine]{
 		Dimensions: pool,
 		Bad:        broken,
-		Actionable: broken, // for long enough: see health.Durations
+		Actionable: broken, // for long enough
 		Bounds: []budget.Bound{
 			{Name: "a fifth of a pool", Per: "pool", Of: budget.Bad, Max: budget.Percent(20).Up()},
 			{Name: "a fifth of all", Without: "pool", Of: budget.Bad, Max: budget.Percent(20).Up()},
@@ -180,7 +180,7 @@ func ExampleConfig_karpenter() {
 func ExampleConfig_clusterAPI() {
 	b, _ := budget.New(budget.Config[string, machine]{
 		Bad:        broken, // members that are about to be actionable count too
-		Actionable: broken, // for long enough: see health.Durations
+		Actionable: broken, // for long enough
 		Bounds:     []budget.Bound{{Name: "unhealthyRange", Of: budget.Bad, Min: budget.Count(1), Max: budget.Count(3)}},
 	})
 	tell(b, "a", 20, 3)

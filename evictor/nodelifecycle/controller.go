@@ -40,7 +40,7 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	c := &Controller{engine: engine{
 		mu:  environment.Lock{Around: around},
 		cfg: cfg, clients: clients, opts: opts, around: around,
-		nodes: make(map[string]*node), attention: make(map[string]*node), holds: make(map[string]string), closed: make(map[zone.Key]bool),
+		nodes: make(map[string]*node), attention: make(map[string]*node), holds: make(map[string]string), closed: make(map[zone.Key]bool), unread: make(map[string]*node),
 	}}
 	if err := c.build(); err != nil {
 		return nil, fmt.Errorf("nodelifecycle: %w", err)
@@ -142,7 +142,7 @@ func (c *Controller) LeaseObserved(node string, renewTime time.Time, resourceVer
 	if c.around.Inbox.Early(node, lease) || !c.monitor.ObserveLease(node, renewTime, resourceVersion) {
 		return
 	}
-	if c.cfg.NodeMonitorPeriod == 0 && environment.Due(c.monitor.NextAt, c.around.Now()) {
+	if c.cfg.NodeMonitorPeriod == 0 && c.passDue() {
 		c.around.Inbox.Kick()
 	}
 }
@@ -150,7 +150,6 @@ func (c *Controller) LeaseObserved(node string, renewTime time.Time, resourceVer
 // SetObserverHealth says whether the evictor itself can see the cluster; err says why not. While it cannot, verdicts stay
 // as they are, and nothing is harmed. When it can again, what has failed is tried again at once.
 func (c *Controller) SetObserverHealth(err error) {
-	const reason = "observer"
 	if err != nil {
 		err = fmt.Errorf("observer is not healthy: %w", err)
 	}
@@ -158,9 +157,9 @@ func (c *Controller) SetObserverHealth(err error) {
 	c.around.Permits.Blind(err)
 	sees := c.blind && err == nil
 	if err != nil && !c.blind {
-		c.monitor.Freeze(reason)
+		c.monitor.Freeze()
 	} else if sees {
-		c.monitor.ThawAt(reason, c.mu.Now)
+		c.monitor.Thaw()
 		c.restarted()
 	}
 	c.blind = err != nil

@@ -125,7 +125,7 @@ func (c *Controller) removable(ref cluster.PodRef) (pod *v1.Pod, domain zone.Key
 		return nil, domain, c.cfg.GateInterval, false
 	case n.leaving[ref.PodKey].again.After(c.mu.Now):
 		return nil, domain, n.leaving[ref.PodKey].again.Sub(c.mu.Now), false
-	case object == nil || s == reported || c.unclear(n) || !c.monitor.SettledAt(n.name, c.mu.Now):
+	case object == nil || s == reported || c.unclear(n) || !c.settled(n):
 		return nil, domain, c.untilPass(n), false
 	}
 	return pod, n.domain, 0, true

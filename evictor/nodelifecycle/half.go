@@ -53,7 +53,7 @@ func (h half) read(nodes []string, pods []cluster.PodKey) {
 		}
 	}
 	exact := h.cfg.NodeMonitorPeriod == 0 && (len(h.attention) > 0 || h.left || environment.Due(h.zones.NextAt, h.mu.Now))
-	if exact || environment.Due(h.monitor.NextAt, h.mu.Now) || !h.started {
+	if exact || h.passDue() || !h.started {
 		h.pass()
 		h.decide(Decision{Kind: Passed, Took: max(0, h.around.Since(h.mu.Now))})
 	}
@@ -68,7 +68,7 @@ func (h half) Next() time.Time {
 	if !h.mute && h.free() {
 		soon.Or(h.turns.Next())
 	}
-	soon.Or(h.monitor.NextAt(h.mu.Now))
+	soon.Or(h.monitor.Next())
 	if h.cfg.NodeMonitorPeriod == 0 {
 		soon.Or(h.zones.NextAt(h.mu.Now))
 		soon.Or(h.attendAt())

@@ -22,9 +22,9 @@ func (e *engine) look(name string) (object *v1.Node, gone bool) {
 	case n == nil:
 		return object, false
 	case n.uid != object.UID:
-		return object, !e.monitor.ObserveNodeAt(object, e.mu.Now).Stale
+		return object, !e.monitor.ObserveNode(object).Stale
 	}
-	seen := e.monitor.ObserveNodeAt(object, e.mu.Now)
+	seen := e.monitor.ObserveNode(object)
 	if seen.Stale {
 		return nil, false
 	}

@@ -148,7 +148,10 @@ func (e *engine) standing(n *node) standing {
 
 // settled says whether the node was watched for one whole grace period, as its verdict needs it, whoever wrote what its
 // object says. A node that renews its lease is not settled.
-func (e *engine) settled(n *node) bool { return e.monitor.SettledAt(n.name, e.mu.Now) }
+func (e *engine) settled(n *node) bool {
+	v, _ := e.monitor.Verdict(n.name)
+	return !v.Settles.IsZero() && !e.mu.Now.Before(v.Settles)
+}
 
 func (e *engine) why(n *node) string {
 	if s := e.standing(n); s != heldBack {
@@ -178,9 +181,9 @@ func (e *engine) unclear(n *node) bool {
 
 // untilPass is how long it takes until that is clearer.
 func (e *engine) untilPass(n *node) time.Duration {
-	at, _ := e.monitor.NextAt(e.mu.Now)
-	if settled, settles := e.monitor.Settles(n.name); settles && e.cfg.NodeMonitorPeriod == 0 && settled.After(e.mu.Now) && (at.IsZero() || settled.Before(at)) {
-		at = settled
+	at, _ := e.monitor.Next()
+	if v, _ := e.monitor.Verdict(n.name); e.cfg.NodeMonitorPeriod == 0 && v.Settles.After(e.mu.Now) && (at.IsZero() || v.Settles.Before(at)) {
+		at = v.Settles
 	}
 	if !at.After(e.mu.Now) {
 		return e.cfg.GateInterval

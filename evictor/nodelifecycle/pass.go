@@ -16,11 +16,8 @@ func (e *engine) pass() {
 	if !e.started {
 		e.begun = e.mu.Now
 	}
-	blind := e.monitor.Blind()
-	verdicts := e.monitor.PassAt(e.mu.Now)
-	if e.monitor.Blind() != blind {
-		e.restarted()
-	}
+	verdicts := e.monitor.Pass()
+	e.mu.Now = e.around.Now() // the verdicts are as of a later reading
 	for _, v := range verdicts {
 		if n := e.nodes[v.Node]; n != nil && v.UID == n.uid {
 			e.judge(n, v)
@@ -80,6 +77,12 @@ func (e *engine) judge(n *node, v health.Verdict) {
 	e.attention[n.name] = n
 }
 
+// passDue says whether a pass is due now.
+func (e *engine) passDue() bool {
+	at, some := e.monitor.Next()
+	return some && !e.around.Now().Before(at)
+}
+
 // evaluateZones sets the zones' rates, and enters or leaves the state in which every zone is down.
 func (e *engine) evaluateZones() {
 	transition := zone.None
@@ -109,7 +112,7 @@ func (e *engine) evaluateZones() {
 		}
 	case zone.Left:
 		e.decide(Decision{Kind: AllZonesDownEnded})
-		e.monitor.RestartAt(e.mu.Now)
+		e.monitor.Restart()
 		e.restarted()
 	}
 }
@@ -130,7 +133,7 @@ func (e *engine) restarted() {
 func (e *engine) consider(n *node) {
 	object := e.current(n)
 	if n.early && !e.zones.AllDown() {
-		if n.early = !e.monitor.SettledAt(n.name, e.mu.Now); n.early {
+		if n.early = !e.settled(n); n.early {
 			e.attention[n.name] = n
 		}
 	}
@@ -161,12 +164,11 @@ func (e *engine) attendAt() (time.Time, bool) {
 	var soon environment.Soonest
 	for _, n := range e.attention {
 		unsettled := n.early || n.failed() && !e.settled(n)
-		switch at, settles := e.monitor.Settles(n.name); {
+		switch v, ok := e.monitor.Verdict(n.name); {
 		case e.blind: // verdicts are frozen
-		case unsettled && settles:
-			soon.Or(at, true)
+		case unsettled && !v.Settles.IsZero():
+			soon.Or(v.Settles, true)
 		case unsettled:
-			v, ok := e.monitor.Verdict(n.name)
 			soon.Or(v.LastBeat.Add(v.Grace), ok)
 		case e.mu.Now.Before(n.unseen):
 			soon.Or(n.unseen, true)

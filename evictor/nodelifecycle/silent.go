@@ -2,50 +2,42 @@ package nodelifecycle
 
 import (
 	"errors"
-	"slices"
 	"time"
-
-	"github.com/evictkit/evictkit/evictor/internal/environment"
 )
 
 // errAsked is why the lease of a node is not known while it is being read.
 var errAsked = errors.New("its lease is being read")
 
-// Silent returns the nodes that will have been silent for their whole grace period at the next pass unless a heartbeat
-// comes, and when to ask again. Their leases have to be read live, because the events about them may have got lost: each
-// of these nodes waits until LeaseRead has answered for it, is named until then, and is not harmed before. Without a period
-// it names nodes a quarter of their grace period before its end. A leases.Reader does all of this.
+// Silent returns the nodes that the next pass may find silent for their whole grace period, however late it comes, and when
+// to ask again: those of which a quarter of the grace period is left, or 1.2 periods if that is more. Their leases have to be
+// read live, because the events about them may have got lost: each of these nodes waits until LeaseRead has answered for it,
+// is named until then, and is not harmed before. A leases.Reader does all of this.
 func (c *Controller) Silent() (nodes []string, next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var soon environment.Soonest
-	pass, _ := c.monitor.NextAt(c.mu.Now)
-	if period := c.cfg.NodeMonitorPeriod; period > 0 {
-		if !pass.After(c.mu.Now) { // for that one they were asked about before
-			pass = c.mu.Now.Add(period)
+	gap, period := c.cfg.NodeMonitorGracePeriod/4, c.cfg.NodeMonitorPeriod
+	next = c.mu.Now.Add(gap / 2)
+	if period > 0 {
+		gap = max(gap, period+period/5)
+		if next, _ = c.monitor.Next(); !next.After(c.mu.Now) {
+			next = c.mu.Now.Add(period)
 		}
-		soon.Or(pass, true)
 	}
-	for name, n := range c.nodes {
-		v, ok := c.monitor.Verdict(name)
-		if !ok || n.unread == nil && (c.blind || v.Expired) { // what could not be read is named until it is
-			continue
+	for _, name := range c.monitor.Silent(c.mu.Now.Add(gap)) {
+		if n := c.nodes[name]; n != nil && n.unread == nil {
+			c.unknown(n, errAsked)
 		}
-		at, by := v.LastBeat.Add(v.Grace), pass // when it is asked about, if that lies before the next pass
-		if c.cfg.NodeMonitorPeriod == 0 {
-			at, by = at.Add(-v.Grace/4), c.mu.Now
-		}
-		switch {
-		case n.unread == nil && by.Before(at):
-			soon.Or(at, c.cfg.NodeMonitorPeriod == 0)
-			continue
-		case n.unread == nil:
-			n.unread = errAsked
-		}
-		nodes = append(nodes, name)
 	}
-	slices.Sort(nodes)
-	return nodes, c.around.Shown(soon.Time)
+	return sortedKeys(c.unread), c.around.Shown(next) // what could not be read is named until it is, even by who is blind
+}
+
+// unknown notes why the lease of a node is not known, nil if it is.
+func (e *engine) unknown(n *node, why error) {
+	if n.unread = why; why == nil {
+		delete(e.unread, n.name)
+	} else {
+		e.unread[n.name] = n
+	}
 }
 
 // LeaseRead answers for a node that Silent has named: what its lease says, the zero time if it has none, or why it cannot
@@ -60,7 +52,7 @@ func (c *Controller) LeaseRead(node string, renewTime time.Time, resourceVersion
 	if n == nil {
 		return
 	}
-	if n.unread = err; err == nil && n.failed() { // it waited for this
+	if c.unknown(n, err); err == nil && n.failed() { // it waited for this
 		c.attention[node] = n
 		c.around.Inbox.Node(node)
 	}

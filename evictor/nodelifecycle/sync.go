@@ -21,7 +21,7 @@ func (e *engine) syncNode(name string) {
 		n.belongs = n.domain
 		e.nodes[name], e.attention[name] = n, n
 		e.decide(Decision{Kind: NodeRegistered, Node: name, NodeUID: n.uid, Zone: n.domain})
-		e.note(n, object, e.monitor.ObserveNodeAt(object, e.mu.Now).Heartbeat)
+		e.note(n, object, e.monitor.ObserveNode(object).Heartbeat)
 	}
 	if n.failed() {
 		e.attention[name] = n
@@ -64,6 +64,7 @@ func (e *engine) forget(n *node) {
 	e.endTurn(n, dropped)
 	delete(e.attention, n.name)
 	delete(e.nodes, n.name)
+	delete(e.unread, n.name)
 	e.left = true
 	e.writes.Cancel(n.name)
 	e.lifts.Cancel(n.name)

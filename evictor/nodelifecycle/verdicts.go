@@ -24,7 +24,7 @@ func (c *Controller) Own(name string) (own cluster.Own) {
 	if !own.Wanted {
 		own.Why = c.why(n)
 	}
-	if own.Stale || c.unclear(n) || !c.monitor.SettledAt(n.name, c.mu.Now) {
+	if own.Stale || c.unclear(n) || !c.settled(n) {
 		own.Why, own.Wait = cmp.Or(own.Why, standings[settling]), c.untilPass(n)
 	}
 	if own.Overdue && own.Wanted {

@@ -197,9 +197,9 @@ func TestASlowAPIAndABlindWatchCondemnNobodyAlive(t *testing.T) {
 		{"slow for controllers", slow(simulation.ForEvictor), 5 * time.Second, 0, pass}, // who takes over has watched it
 		{"slow for all", slow(""), 5 * time.Second, 0, pass},
 		{"blind", blind, -time.Second, grace, look + 2*pass}, // one notes that it is well, one counts
-		// It renewed once more, unseen. A read shows that when its grace period ends, and gives it another: that is when
-		// the evictor first sees that renewal, and it does not trust the time in it.
-		{"blind, and it renewed meanwhile", blind, 5 * time.Second, 2 * grace, pass},
+		// It renewed once more, unseen. A read shows that when a quarter of its grace period is left, and gives it another:
+		// that is when the evictor first sees that renewal, and it does not trust the time in it.
+		{"blind, and it renewed meanwhile", blind, 5 * time.Second, grace*3/4 + grace, look + 2*pass},
 	} {
 		for lasts := time.Minute; lasts <= 5*time.Minute; lasts += 17 * time.Second {
 			s := outage(time.Second, time.Second) // too short for anybody to notice

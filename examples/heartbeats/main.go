@@ -44,7 +44,7 @@ func listen(clock *testingclock.FakePassiveClock, out io.Writer) (*listener, err
 
 // beat is called for each message.
 func (l *listener) beat(device int) {
-	if noted := l.beats.Beat(device); noted.HandedOut {
+	if was := l.beats.Beat(device); was.HandedOut {
 		fmt.Fprintf(l.out, "%s device %d is back\n", l.clock.Now().Format(time.TimeOnly), device)
 	}
 }
@@ -95,7 +95,7 @@ func play(out io.Writer) error {
 	if l, err = listen(clock, out); err != nil {
 		return err
 	}
-	var snapshot health.DeadlinesSnapshot[int]
+	var snapshot []health.Status[int]
 	if err := json.Unmarshal(saved, &snapshot); err != nil {
 		return err
 	}

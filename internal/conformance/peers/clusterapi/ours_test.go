@@ -14,13 +14,13 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/evictkit/evictkit/evictor/budget"
-	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/internal/conformance/peers/lasting"
 )
 
 // ours decides as the check says, with our packages.
 type ours struct {
 	t         *testing.T
-	durations *health.Durations[string]
+	durations *lasting.Durations[string]
 	budget    *budget.Budget[string, sight]
 }
 
@@ -36,9 +36,9 @@ func ofMachine(kind string) corev1.NodeConditionType {
 }
 
 func newOurs(t *testing.T, check *clusterv1.MachineHealthCheck) *ours {
-	var rules []health.Rule
+	var rules []lasting.Rule
 	add := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, seconds *int32) {
-		rule := health.Rule{Type: kind, Status: status, For: max(time.Duration(ptr.Deref(seconds, 0))*time.Second, 1)}
+		rule := lasting.Rule{Type: kind, Status: status, For: max(time.Duration(ptr.Deref(seconds, 0))*time.Second, 1)}
 		if !slices.Contains(rules, rule) {
 			rules = append(rules, rule)
 		}
@@ -52,7 +52,7 @@ func newOurs(t *testing.T, check *clusterv1.MachineHealthCheck) *ours {
 	if startup := check.Spec.Checks.NodeStartupTimeoutSeconds; *startup > 0 {
 		add(noNode, corev1.ConditionTrue, startup)
 	}
-	durations, err := health.NewDurations[string](health.DurationsConfig{Rules: rules})
+	durations, err := lasting.NewDurations[string](lasting.DurationsConfig{Rules: rules})
 	require.NoError(t, err)
 	b, err := budget.New(budget.Config[string, sight]{
 		Counts:     func(s sight) bool { return s.counts },
@@ -96,8 +96,8 @@ func (o *ours) look(m *machine) (unhealthy bool, left time.Duration) {
 	}
 	_, unhealthy = m.Annotations[clusterv1.RemediateMachineAnnotation]
 	unhealthy = unhealthy || m.node == nil && !waitsForNode
-	lasting := o.durations.Observe(m.Name, seen)
-	for _, l := range lasting {
+	lasts := o.durations.Observe(m.Name, seen)
+	for _, l := range lasts {
 		if unhealthy = unhealthy || l.Left == 0; left == 0 || l.Left < left {
 			left = l.Left
 		}
@@ -107,7 +107,7 @@ func (o *ours) look(m *machine) (unhealthy bool, left time.Duration) {
 	}
 	o.budget.Set(m.Name, sight{
 		counts: !m.skipped(),
-		bad:    unhealthy || len(lasting) > 0 || waitsForNode || m.deleting,
+		bad:    unhealthy || len(lasts) > 0 || waitsForNode || m.deleting,
 		due:    unhealthy && !m.deleting && !m.skipped() && !m.waiting,
 	})
 	return unhealthy, left

@@ -12,14 +12,14 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/evictkit/evictkit/evictor/budget"
-	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/internal/conformance/peers/lasting"
 )
 
 // ours decides as Karpenter does, with our packages.
 type ours struct {
 	t         *testing.T
-	reasons   map[health.Rule][]*regexp.Regexp // one of which must match
-	durations *health.Durations[string]
+	reasons   map[lasting.Rule][]*regexp.Regexp // one of which must match
+	durations *lasting.Durations[string]
 	budget    *budget.Budget[string, sight]
 }
 
@@ -30,20 +30,20 @@ type sight struct {
 }
 
 func newOurs(t *testing.T, policies []cloudprovider.RepairPolicy, clock clock.Clock) *ours {
-	o := &ours{t: t, reasons: map[health.Rule][]*regexp.Regexp{}}
-	var rules []health.Rule
+	o := &ours{t: t, reasons: map[lasting.Rule][]*regexp.Regexp{}}
+	var rules []lasting.Rule
 	for _, p := range policies {
 		if p.Action != cloudprovider.ReplaceNode {
 			continue
 		}
-		rule := health.Rule{Type: p.ConditionType, Status: p.ConditionStatus, For: p.TolerationDuration}
+		rule := lasting.Rule{Type: p.ConditionType, Status: p.ConditionStatus, For: p.TolerationDuration}
 		if _, known := o.reasons[rule]; !known {
 			rules = append(rules, rule)
 		}
 		o.reasons[rule] = append(o.reasons[rule], regexp.MustCompile(p.ReasonRegex))
 	}
 	var err error
-	o.durations, err = health.NewDurations[string](health.DurationsConfig{Rules: rules, Clock: clock})
+	o.durations, err = lasting.NewDurations[string](lasting.DurationsConfig{Rules: rules, Clock: clock})
 	require.NoError(t, err)
 	o.budget, err = budget.New(budget.Config[string, sight]{
 		Dimensions: map[string]func(sight) (string, bool){"pool": func(s sight) (string, bool) { return s.pool, s.pool != "" }},
@@ -63,13 +63,13 @@ func newOurs(t *testing.T, policies []cloudprovider.RepairPolicy, clock clock.Cl
 // 0 if it is not bad, may be repaired now, or is not Karpenter's.
 func (o *ours) look(m *machine) (left time.Duration) {
 	name, conditions := m.node.Name, m.node.Status.Conditions
-	lasting := slices.DeleteFunc(o.durations.Observe(name, conditions), func(l health.Lasting) bool {
+	lasts := slices.DeleteFunc(o.durations.Observe(name, conditions), func(l lasting.Lasting) bool {
 		reason := reasonOf(conditions, l.Rule.Type)
 		return !slices.ContainsFunc(o.reasons[l.Rule], func(r *regexp.Regexp) bool { return r.MatchString(reason) })
 	})
-	s := sight{pool: m.pool, bad: len(lasting) > 0}
+	s := sight{pool: m.pool, bad: len(lasts) > 0}
 	if s.bad && m.claim != nil {
-		left = slices.MinFunc(lasting, func(a, b health.Lasting) int { return int(a.Left - b.Left) }).Left
+		left = slices.MinFunc(lasts, func(a, b lasting.Lasting) int { return int(a.Left - b.Left) }).Left
 		s.due = left == 0 && !m.repairing
 	}
 	o.budget.Set(name, s)

@@ -5,7 +5,7 @@
 // Its code has 836 lines removed, 155 added. Removed are the folder scheduler, nodeHealthMap and most of
 // tryUpdateNodeHealth, ComputeZoneState, the limiters, and a lock. Its tests have 439 lines removed, 65 added. Removed
 // are all 394 lines about the queue; their port file says which of them are played elsewhere. Other tests let an hour
-// pass between two passes. A Monitor treats that as a gap in its own listening and declares no node silent, so the time
+// pass between two passes. A Monitor treats that as a gap in its own listening of which a quarter of a grace period counts, so the time
 // passes in twenty steps (listenUntil). Who begins to watch waits, so where a test begins with an old node, the Monitor
 // has listened before. The rest reads states and the queue where they are now, and TestTryUpdateNodeHealth starts with
 // a node that was last seen when it was created. testdata has a test of ours about the loss of all zones, for which

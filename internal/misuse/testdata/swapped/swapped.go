@@ -23,7 +23,7 @@ func swapped(
 ) {
 	zones.Set(name, "eu-1a", zone.Member{})                                           // want `cannot use "eu-1a"`
 	_ = zone.Ruling{State: zone.Entered}                                              // want `cannot use zone.Entered`
-	monitor.ObserveRenewal(now, name)                                                 // want `cannot use now`
+	monitor.ObserveLease(now, name, "")                                               // want `cannot use now`
 	monitor.Forget(uid, name)                                                         // want `cannot use uid`
 	_ = queue.SetRate(10 * time.Second)                                               // want `cannot use 10 * time.Second`
 	work.Schedule(name, now, 1)                                                       // want `cannot use now`

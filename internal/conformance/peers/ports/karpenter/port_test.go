@@ -17,7 +17,7 @@ import (
 	_ "sigs.k8s.io/karpenter/pkg/utils/testing"
 
 	_ "github.com/evictkit/evictkit/evictor/budget" // and the port's
-	_ "github.com/evictkit/evictkit/health"
+	_ "github.com/evictkit/evictkit/internal/conformance/peers/lasting"
 	"github.com/evictkit/evictkit/internal/port"
 )
 

@@ -1,7 +1,9 @@
-package health
+// Package lasting says how long conditions have lasted, for the comparisons with repair controllers.
+package lasting
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -60,8 +62,7 @@ func (c DurationsConfig) Validate() error {
 // true. It is for reconcilers: they are called for one key, [Durations.Observe] it, act, and requeue it after the
 // smallest Left; [Durations.Forget] is for a key that is gone.
 //
-// The last observation holds until the next. Durations believes every object that it is shown, even an old one; a
-// Monitor's Observation.Stale detects those. It cannot tell two objects with the same key apart: put the UID into the
+// The last observation holds until the next. Durations believes every object that it is shown, even an old one. It cannot tell two objects with the same key apart: put the UID into the
 // key, or call Forget.
 //
 // All methods are safe for concurrent use. Memory is bounded by the keys that are not forgotten. A key that cannot be
@@ -88,12 +89,17 @@ type held struct {
 // NewDurations returns an empty tracker, or an error with all faults of the configuration.
 func NewDurations[K comparable](config DurationsConfig) (*Durations[K], error) {
 	if err := config.Validate(); err != nil {
-		return nil, fmt.Errorf("health: %w", err)
+		return nil, fmt.Errorf("lasting: %w", err)
 	}
 	d := &Durations[K]{rules: slices.Clone(config.Rules)}
-	d.guard.Clock = clockOr(config.Clock)
+	if d.guard.Clock = config.Clock; config.Clock == nil {
+		d.guard.Clock = clock.RealClock{}
+	}
 	return d, nil
 }
+
+// noStamp stands for no transition time.
+const noStamp = math.MinInt64
 
 // Lasting is a rule whose status a key has, whether or not for long enough.
 type Lasting struct {
@@ -124,7 +130,7 @@ func (d *Durations[K]) Observe(key K, conditions []v1.NodeCondition) (lasting []
 	first := o == nil
 	if first {
 		if key != key { //nolint:gocritic // NaN
-			panic(fmt.Sprintf("health: the key %v does not equal itself, so it could never be forgotten", key)) //nolint:forbidigo // as for a key that cannot be hashed
+			panic(fmt.Sprintf("lasting: the key %v does not equal itself, so it could never be forgotten", key)) //nolint:forbidigo // as for a key that cannot be hashed
 		}
 		o = d.known.Add(key)
 		o.held = make(map[v1.NodeConditionType]held)
@@ -133,14 +139,18 @@ func (d *Durations[K]) Observe(key K, conditions []v1.NodeCondition) (lasting []
 		h := o.held[r.Type]
 		status, claim, stamp := shown(conditions, r.Type)
 		if first || status != h.status || stamp != h.claim && stamp != noStamp {
-			h = held{status, plausible(&d.guard.Time, claim, now), stamp}
+			since := now
+			if !claim.IsZero() {
+				since = min(since, d.guard.Time.Of(claim))
+			}
+			h = held{status, since, stamp}
 			if !first {
 				h.since = max(h.since, o.seen)
 			}
 			o.held[r.Type] = h
 		}
 		if h.status == r.Status {
-			left := max(0, age(steady.Add(h.since, r.For), now))
+			left := max(0, time.Duration(steady.Sub(steady.Add(h.since, r.For), now)))
 			lasting = append(lasting, Lasting{r, d.guard.Time.Instant(h.since), left})
 		}
 	}

@@ -355,6 +355,9 @@ func (p *livesProcess) renewed(name string) {
 		p.lateLeases[name] = true
 		return
 	}
+	if !p.mind.slot.IsZero() {
+		p.mind.listens() // also while it is frozen: the feed goes on
+	}
 	p.mind.renewed(name, machine.renew, machine.lease)
 	p.evictor.LeaseObserved(name, machine.renew, fmt.Sprint(machine.lease))
 	p.fed = true

@@ -350,6 +350,9 @@ func (w *livesWorld) processEvent(e livesEvent) {
 	case "backlease":
 		for _, name := range livesKeys(p.mind.nodes) { // older than what it has seen, which lags
 			if known := p.mind.nodes[name]; known.leaseVersion > 0 {
+				if !p.mind.slot.IsZero() {
+					p.mind.listens()
+				}
 				p.evictor.LeaseObserved(name, known.lease.Add(-10*time.Second), fmt.Sprint(max(1, known.leaseVersion-int64(1+e.b%200))))
 			}
 		}

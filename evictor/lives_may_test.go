@@ -91,6 +91,11 @@ func (m *livesMind) writes(node *v1.Node) string {
 	return livesRules{{m.mayWrite(true), m.mayWrite(true) != ""}, {"unknown node written", gone}}.first()
 }
 
+// stale: row "an object older than one seen before is ignored", for a grace.
+func (m *livesMind) stale(known *livesNode, shown *v1.Node) bool {
+	return livesVersion(shown) < livesVersion(known.object) && (known.older.IsZero() || m.world.now.Sub(known.older) < m.grace())
+}
+
 func (m *livesMind) updatesConditions(node *v1.Node, conditions []v1.NodeCondition) string {
 	return livesRules{
 		{"verdict too soon", !m.nodes[node.Name].silent},
@@ -116,7 +121,7 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
 	harms := len(added) > 0
 	fresh := harms && len(has) == 0 // a swap is no new harm
 	return livesRules{
-		{"stale", livesVersion(node) < livesVersion(known.object) && !m.world.fresh(known.changed) && (known.older.IsZero() || m.world.now.Sub(known.older) < m.grace())},
+		{"stale", m.stale(known, node) && !m.world.fresh(known.changed)},
 		{"foreign taint written", len(foreign)+len(alien) > 0},
 		{"row NoSchedule and NoExecute are lifted in one write", halved},
 		{"row a swap of our two taints keeps its start and TimeAdded", slices.ContainsFunc(change.Apply(node.Spec.Taints, m.process.wall()), anew)},
@@ -146,7 +151,7 @@ func (m *livesMind) evicts(ref evictor.PodRef, why taints.Deadline) string {
 	own := m.world.plan.Taints && m.due(m.deadline(known, pod, true, false))
 	return livesRules{
 		{m.mayWrite(false), m.mayWrite(false) != ""},
-		{"row an object older than one seen before is ignored", livesVersion(shown) < livesVersion(pod) || livesVersion(m.process.seenNodes[ref.Node]) < livesVersion(known.object)},
+		{"row an object older than one seen before is ignored", livesVersion(shown) < livesVersion(pod) || m.stale(known, m.process.seenNodes[ref.Node])},
 		{"row a pod is evicted once for all reasons", pod.evicted},
 		{"row terminating pods are left alone", pod.DeletionTimestamp != nil},
 		{"row completed and mirror pods stay", livesSpared(pod.Pod)},

@@ -374,7 +374,7 @@ func (w *livesWorld) processEvent(e livesEvent) {
 	case "clockback":
 		back := time.Duration(1+e.b%120) * time.Second
 		p.skew -= back
-		p.mind.setBack, p.mind.moved = true, true
+		p.mind.moved = true
 		for _, known := range p.mind.nodes { // what it has not read of its clock since the last pass
 			known.lost += min(back, livesLater(w.now, p.frozen).Sub(p.mind.slot))
 		}

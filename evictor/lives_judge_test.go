@@ -59,7 +59,6 @@ type livesNotes struct {
 	kicked   time.Time
 	askedBy  map[types.UID]time.Time // when the program wants to be asked again, at the latest
 	behind   time.Time               // when the store last stopped showing older versions
-	setBack  bool                    // its clock, since its last pass
 	moved    bool                    // its slots, by less than a period, when its clock was set back
 	before   *livesMind              // under Run: as it was when this instant began
 	doubts   []livesDoubt            // under Run: writes that only the end of the instant may justify

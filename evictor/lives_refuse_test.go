@@ -86,7 +86,7 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why taints.Deadl
 	return err
 }
 
-// forgetsRefusals: what is remembered of pods goes with their node.
+// forgetsRefusals: what is remembered of pods goes with their node, and with its verdict.
 func (m *livesMind) forgetsRefusals(node string) {
 	for name, known := range m.pods {
 		if known.Spec.NodeName == node {
@@ -98,13 +98,8 @@ func (m *livesMind) forgetsRefusals(node string) {
 
 // reports judges that a refusal is reported once, unless something else is reported of the pod's eviction.
 func (m *livesMind) reports(d decision) {
-	if d.Kind == "NodeVerdict" && d.To == v1.ConditionTrue {
-		for name, known := range m.pods {
-			if known.Spec.NodeName == d.Node {
-				known.reported = ""
-				m.pods[name] = known
-			}
-		}
+	if d.Kind == "NodeVerdict" { // what follows from it is another question
+		m.forgetsRefusals(d.Node)
 	}
 	m.of(d.Pod, func(known *livesPod) {
 		if d.Kind == "EvictionCancelled" || d.Kind == "EvictionDelayed" && !strings.HasPrefix(d.Reason, "reason ") { // that ends a row

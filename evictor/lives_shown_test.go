@@ -117,7 +117,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		}
 		m.lives(known)
 		m.nodes[name] = known
-	} else if before, was := livesReady(known.object); ready != "" && (before != "" && !was.Equal(stamp) || before == "" && ready != v1.ConditionUnknown) {
+	} else if before, was := livesReady(known.object); ready != "" && ready != v1.ConditionUnknown && (before == "" || !was.Equal(stamp)) {
 		m.lives(known)
 	}
 	m.knowTaints(known, node)
@@ -225,7 +225,7 @@ func (m *livesMind) hears() time.Duration {
 	switch {
 	case m.world.plan.Exact:
 		return m.world.now.Sub(livesBegin)
-	case m.slot.IsZero() || m.setBack: // no time has passed since
+	case m.slot.IsZero():
 		return m.listened
 	}
 	return m.listened + min(m.world.now.Sub(m.slot), m.maxGap())

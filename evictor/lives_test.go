@@ -321,7 +321,6 @@ func (p *livesProcess) options() evictor.Options {
 				w.enter()
 				defer w.mu.Unlock()
 				p.mind.passed()
-				p.mind.setBack = false
 			}
 		}, nil)},
 	}

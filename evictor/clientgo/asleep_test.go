@@ -13,11 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/explain"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // process is the clock of a process that can be suspended: its time stands still, and then jumps.
@@ -42,6 +46,14 @@ func startProcess(t *testing.T) *process {
 		}
 	}()
 	return p
+}
+
+// sleeps suspends the process for so long.
+func (p *process) sleeps(d time.Duration) {
+	p.asleep.Store(true)
+	time.Sleep(d)
+	p.SetTime(time.Now())
+	p.asleep.Store(false)
 }
 
 // ready is what a kubelet reports when it can again.
@@ -91,13 +103,11 @@ func sleepAndWake(t *testing.T, grace, period time.Duration) {
 	require.NoError(t, err)
 	require.NotEmpty(t, failed.Spec.Taints, "its pod would be evicted within the next four minutes")
 
-	p.asleep.Store(true)
 	g.set(func() { g.blind, g.takes, g.alive = true, time.Hour, []string{"a-0", "a-1"} })
 	g.ready(t, "a-0")
-	time.Sleep(10 * time.Minute)
+	p.sleeps(10 * time.Minute)
 	woke.Store(true)
 	waking := time.Now()
-	p.asleep.Store(false)
 	time.Sleep(45 * time.Second)
 	require.Equal(t, []string{"cart"}, podsOf(t, g.client), "its node came back meanwhile")
 	require.Error(t, g.cluster.Health())
@@ -119,4 +129,69 @@ func sleepAndWake(t *testing.T, grace, period time.Duration) {
 		require.NotContains(t, e.Text, "→ Unknown", "nobody is condemned")
 		require.Equal(t, "NodeVerdict", e.Kind, e.Text)
 	}
+}
+
+// TestWhoAsksAfterASuspensionWaitsUntilAllAreTold: an evictor asks before it decides anything.
+func TestWhoAsksAfterASuspensionWaitsUntilAllAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := startProcess(t)
+		g := startGuardedWith(t, never, clientgo.Options{Clock: p})
+		time.Sleep(time.Minute)
+		p.sleeps(2 * time.Second)
+		require.True(t, g.cluster.Clients().Nodes.Synced())
+		require.Empty(t, g.all(), "a short pause is none")
+		p.sleeps(6 * time.Second)
+		require.True(t, g.cluster.Clients().Nodes.Synced())
+		require.Len(t, g.all(), 1)
+		require.Contains(t, g.all()[0], "suspended")
+		time.Sleep(15 * time.Second)
+		require.Equal(t, "well", g.all()[1], "its connections live")
+	})
+}
+
+// TestWhatWasOnItsWayIsNoSignAfterASuspension: neither events in a buffer nor an answer to what was asked before.
+func TestWhatWasOnItsWayIsNoSignAfterASuspension(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := startProcess(t)
+		g := startGuardedWith(t, never, clientgo.Options{Clock: p})
+		time.Sleep(time.Minute)
+		g.set(func() { g.takes = time.Hour })
+		p.sleeps(time.Minute)
+		time.Sleep(30 * time.Second)
+		require.Len(t, g.all(), 1, "renewals were seen, but nothing can be read")
+		g.set(func() { g.takes = 0 })
+		time.Sleep(15 * time.Second)
+		require.Equal(t, "well", g.all()[1])
+
+		g.set(func() { g.takes, g.alive, g.reads = 4*time.Second, nil, 0 })
+		for reads := 0; reads == 0; g.set(func() { reads = g.reads }) {
+			time.Sleep(100 * time.Millisecond)
+		}
+		p.sleeps(6 * time.Second)
+		time.Sleep(5 * time.Second)
+		require.Len(t, g.all(), 3, "two reads have ended, and both were begun by a look before")
+		time.Sleep(10 * time.Second)
+		require.Equal(t, "well", g.all()[3])
+	})
+}
+
+// TestASuspendedProcessThatWatchesNoLeases hears once the API server answers.
+func TestASuspendedProcessThatWatchesNoLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, told := startProcess(t), &heard{}
+		var down atomic.Bool
+		client := fake.NewClientset(node("a-0"))
+		client.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) { return down.Load(), nil, errDown })
+		cluster := runPods(t, client, clientgo.Options{Clock: p}, tainteviction.Options{Clock: p})
+		require.NoError(t, cluster.Feed(told))
+		time.Sleep(time.Minute)
+		down.Store(true)
+		p.sleeps(time.Minute)
+		time.Sleep(time.Minute)
+		require.Len(t, told.all(), 1)
+		require.ErrorContains(t, cluster.Health(), "no node can be read")
+		down.Store(false)
+		time.Sleep(3 * time.Second)
+		require.Equal(t, "well", told.all()[1])
+	})
 }

@@ -212,9 +212,10 @@ func (g *guard) run(ctx context.Context) {
 			if !g.c.Synced() {
 				continue // the evictor decides nothing before that
 			}
+			_ = g.awake() // the process may have been suspended until now
 			began := g.c.opts.Clock.Now()
 			err := g.look(ctx)
-			_ = g.awake() // the process may have been suspended while it looked
+			_ = g.awake() // or while it looked
 			g.found(err, began)
 			g.prod()
 			if g.c.writes.ill() != nil {
@@ -232,7 +233,7 @@ func (g *guard) look(ctx context.Context) error {
 	quiet, was, unseen, slept := now.Sub(g.advanced), g.err, g.unseen, !g.woke.IsZero()
 	g.mu.Unlock()
 	for _, l := range g.c.allLinks() {
-		if since, err := l.broken(now); err != nil && (since >= silence || slept) {
+		if since, err := l.broken(now); err != nil && since >= silence {
 			return fmt.Errorf("the watch of %s has been broken for %s: %w", l.what, since.Round(time.Second), err)
 		}
 	}

@@ -79,6 +79,7 @@ type guarded struct {
 	// blind: what is written is not told to watches. mute: reads fail.
 	blind, mute bool
 	takes       time.Duration // how long it takes to read a lease
+	reads       int           // how many reads of a lease have begun
 }
 
 func (g *guarded) set(change func()) {
@@ -96,6 +97,7 @@ func (g *guarded) is(what *bool) bool {
 func (g *guarded) latency() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.reads++
 	return g.takes
 }
 

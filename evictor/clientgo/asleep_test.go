@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -193,5 +194,21 @@ func TestASuspendedProcessThatWatchesNoLeases(t *testing.T) {
 		down.Store(false)
 		time.Sleep(3 * time.Second)
 		require.Equal(t, "well", told.all()[1])
+	})
+}
+
+// TestASuspendedProcessThatMayReadNoLeases is not blind for ever.
+func TestASuspendedProcessThatMayReadNoLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := startProcess(t)
+		g := startGuardedWith(t, never, clientgo.Options{Clock: p})
+		g.client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(v1.Resource("leases"), "", errDown)
+		})
+		time.Sleep(time.Minute)
+		p.sleeps(time.Minute)
+		time.Sleep(3 * time.Second)
+		require.Len(t, g.all(), 2)
+		require.Equal(t, "well", g.all()[1])
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -161,7 +162,7 @@ func (g *guard) awake() error {
 	}
 	g.find(func() {
 		g.woke, g.err = now, fmt.Errorf("this process was suspended for %s, and does not know yet whether its watches still deliver", gap.Round(time.Second))
-		err = g.seen()
+		g.unseen, err = renewal{}, g.seen()
 	})
 	g.tick(now) // only now: until then all others wait above
 	return err
@@ -246,7 +247,10 @@ func (g *guard) look(ctx context.Context) error {
 		return nil
 	}
 	live, err := g.probe(ctx, unseen)
-	if err != nil {
+	switch {
+	case slept && apierrors.IsForbidden(err):
+		return g.c.answers(ctx)
+	case err != nil:
 		return fmt.Errorf("no lease has advanced for %s, and none can be read: %w", quiet.Round(time.Second), err)
 	}
 	g.remember(live)
@@ -301,7 +305,7 @@ func (g *guard) probe(ctx context.Context, unseen renewal) (renewal, error) {
 	return renewal{}, nil
 }
 
-// answers says why the API server does not answer, of one who may read no leases.
+// answers says why the API server does not answer, for a Cluster that has no leases or may not read them.
 func (c *Cluster) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.LeaseSilence/2)
 	defer cancel()

@@ -257,12 +257,10 @@ func (g *guard) look(ctx context.Context) error {
 	switch {
 	case live.node == "":
 		return nil
-	case unseen.node == "":
-		return was // the watch may be about to deliver it; the next look decides
-	case !g.c.sees(unseen):
+	case unseen.node != "" && !g.c.sees(unseen):
 		return fmt.Errorf("the watch of leases has stood still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), unseen.node)
 	default:
-		return nil
+		return was // the watch may be about to deliver it; the next look decides
 	}
 }
 

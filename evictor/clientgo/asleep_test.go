@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -202,9 +201,7 @@ func TestASuspendedProcessThatMayReadNoLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := startProcess(t)
 		g := startGuardedWith(t, never, clientgo.Options{Clock: p})
-		g.client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, apierrors.NewForbidden(v1.Resource("leases"), "", errDown)
-		})
+		g.set(func() { g.forbidden = true })
 		time.Sleep(time.Minute)
 		p.sleeps(time.Minute)
 		time.Sleep(3 * time.Second)

@@ -78,6 +78,7 @@ type guarded struct {
 	alive []string
 	// blind: what is written is not told to watches. mute: reads fail.
 	blind, mute bool
+	forbidden   bool          // no single lease may be read
 	takes       time.Duration // how long it takes to read a lease
 	reads       int           // how many reads of a lease have begun
 }
@@ -165,6 +166,9 @@ func startGuardedWith(t *testing.T, resync time.Duration, o clientgo.Options) *g
 	g.client.PrependReactor("*", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if g.is(&g.mute) && action.GetVerb() != "update" {
 			return true, nil, errDown
+		}
+		if g.is(&g.forbidden) && action.GetVerb() == "get" {
+			return true, nil, apierrors.NewForbidden(v1.Resource("leases"), "", errDown)
 		}
 		return false, nil, nil
 	})

@@ -136,7 +136,7 @@ func (c *Cluster) Clients() evictor.Clients {
 		Nodes:      c.nodes,
 		Pods:       c.pods,
 		NodeWriter: &nodeWriter{client: c.client, nodes: c.nodes, kept: c.kept, clock: c.opts.Clock, writes: c.writes},
-		PodWriter:  &podWriter{client: c.client, evictions: c.opts.EvictionClient, pods: c.pods, clock: c.opts.Clock, evictionAPI: c.opts.EvictionAPI, writes: c.writes},
+		PodWriter:  &podWriter{client: c.client, evictions: c.opts.EvictionClient, pods: c.pods, clock: c.opts.Clock, evictionAPI: c.opts.EvictionAPI, writes: c.writes, awake: c.guard.awake},
 		Source:     c,
 	}
 }

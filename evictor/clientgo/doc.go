@@ -77,12 +77,20 @@
 //
 // A controller whose watch is broken sees no heartbeats, and must not conclude that all nodes are dead. So a guard
 // calls the evictor's SetObserverHealth when it cannot see the cluster: the evictor freezes its verdicts, and taints
-// and evicts nothing until the guard can see again. There are two such cases:
+// and evicts nothing until the guard can see again. There are three such cases:
 //
 //   - A watch has been broken for Options.LeaseSilence.
 //   - No lease at all has advanced for that long, and the fault is on our side. To find out, the guard reads a few
 //     leases from the API server, those renewed last first, and others at each further look. If it cannot read them, or
 //     they have advanced unseen, the fault is ours. If they stand still there too, it is not, and the evictor acts.
+//   - The process was suspended for more than a quarter of LeaseSilence (at least a second). Its connections may be
+//     dead, and what it was about to do is old. The guard can see again once some leases were read from the API server
+//     and the watch shows what was read. Without a watch of leases, or the permission to read them, the API server
+//     need only answer.
+//
+// When a process wakes, anything in it may run first. So the clock is asked at each look, when the evictor asks whether
+// the store is complete, and before each eviction; node writes need no such question, because a resourceVersion makes
+// them fail if the node has changed. A machine whose monotonic clock stands still while it is suspended goes unnoticed.
 //
 // The guard must notice before grace periods end: keep 1.625 times LeaseSilence below NodeMonitorGracePeriod; nobody
 // checks it. Without a watch of leases, it only notices broken watches.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -38,10 +39,15 @@ type podWriter struct {
 	clock       clock.PassiveClock
 	evictionAPI bool
 	writes      *writes
+	awake       func() error // says why the cluster cannot be seen
 }
 
-// Evict implements evictor.PodWriter.
+// Evict implements evictor.PodWriter. An eviction that fell due while this process was suspended comes here before
+// anybody else has noticed; unlike the writes of nodes, no resourceVersion holds it back.
 func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why taints.Deadline) error {
+	if err := w.awake(); err != nil {
+		return &gate.Refused{Reason: "Blind", Err: err}
+	}
 	ctx, cancel := finishing(ctx)
 	defer cancel()
 	mark := false

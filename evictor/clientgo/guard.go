@@ -11,6 +11,8 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 )
@@ -32,6 +34,8 @@ type guard struct {
 
 	mu       sync.Mutex
 	advanced time.Time            // guarded by mu: when a lease was last seen to advance
+	ticked   time.Time            // guarded by mu: when awake was last called; zero unless the guard runs
+	woke     time.Time            // guarded by mu: when it was last found that the process had been suspended; zero once it hears again
 	err      error                // guarded by mu: what look found last
 	blind    error                // guarded by mu: why no lease can be read that must be, nil if one can
 	told     []evictor.Target     // guarded by mu
@@ -129,8 +133,65 @@ func (g *guard) find(note func()) {
 	}
 }
 
-// found takes the result of a look.
-func (g *guard) found(err error) { g.find(func() { g.err = err }) }
+// found takes the result of a look. One that began before the process was suspended, or found to have been, counts for
+// nothing.
+func (g *guard) found(err error, began time.Time) {
+	g.find(func() {
+		if g.woke.After(began) {
+			return
+		}
+		if g.err = err; err == nil {
+			g.woke = time.Time{}
+		}
+	})
+}
+
+// awake finds out whether this process was suspended, and returns why the cluster cannot be seen, or nil. Whoever asks
+// waits until the targets have been told, so that nobody acts on what was true before.
+func (g *guard) awake() error {
+	now := g.c.opts.Clock.Now()
+	g.mu.Lock()
+	gap, err := now.Sub(g.ticked), g.seen()
+	slept := !g.ticked.IsZero() && gap > max(g.spread(), time.Second)
+	if !slept && !g.ticked.IsZero() {
+		g.ticked = now
+	}
+	g.mu.Unlock()
+	if !slept {
+		return err
+	}
+	g.find(func() {
+		g.woke, g.err = now, fmt.Errorf("this process was suspended for %s, and does not know yet whether its watches still deliver", gap.Round(time.Second))
+		g.unseen, err = renewal{}, g.seen()
+	})
+	g.tick(now) // only now: until then all others wait above
+	return err
+}
+
+func (g *guard) tick(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ticked = now
+}
+
+// ticks keeps asking whether the process was suspended, also while a look waits for answers.
+func (g *guard) ticks(ctx context.Context) {
+	if g.c.opts.LeaseSilence < 0 {
+		return
+	}
+	ticker := g.c.opts.Clock.NewTicker(max(g.spread()/2, time.Millisecond))
+	defer ticker.Stop()
+	g.tick(g.c.opts.Clock.Now())
+	defer g.tick(time.Time{})
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+			_ = g.awake()
+		}
+	}
+}
 
 // unreadable says why no lease can be read of those that a target must have; nil if one can.
 func (g *guard) unreadable(err error) { g.find(func() { g.blind = err }) }
@@ -152,7 +213,11 @@ func (g *guard) run(ctx context.Context) {
 			if !g.c.Synced() {
 				continue // the evictor decides nothing before that
 			}
-			g.found(g.look(ctx))
+			_ = g.awake() // the process may have been suspended until now
+			began := g.c.opts.Clock.Now()
+			err := g.look(ctx)
+			_ = g.awake() // or while it looked
+			g.found(err, began)
 			g.prod()
 			if g.c.writes.ill() != nil {
 				g.c.tryWriting(ctx)
@@ -165,21 +230,27 @@ func (g *guard) run(ctx context.Context) {
 // as old as the informer says.
 func (g *guard) look(ctx context.Context) error {
 	silence, now := g.c.opts.LeaseSilence, g.c.opts.Clock.Now()
+	g.mu.Lock()
+	quiet, was, unseen, slept := now.Sub(g.advanced), g.err, g.unseen, !g.woke.IsZero()
+	g.mu.Unlock()
 	for _, l := range g.c.allLinks() {
 		if since, err := l.broken(now); err != nil && since >= silence {
 			return fmt.Errorf("the watch of %s has been broken for %s: %w", l.what, since.Round(time.Second), err)
 		}
 	}
-	g.mu.Lock()
-	quiet, was, unseen := now.Sub(g.advanced), g.err, g.unseen
-	g.mu.Unlock()
-	if quiet < silence || g.c.sources.leases == nil {
+	switch {
+	case slept && g.c.sources.leases == nil:
+		return g.c.answers(ctx)
+	case quiet < silence && !slept, g.c.sources.leases == nil:
 		g.next = 0
 		g.remember(renewal{})
 		return nil
 	}
 	live, err := g.probe(ctx, unseen)
-	if err != nil {
+	switch {
+	case slept && apierrors.IsForbidden(err):
+		return g.c.answers(ctx)
+	case err != nil:
 		return fmt.Errorf("no lease has advanced for %s, and none can be read: %w", quiet.Round(time.Second), err)
 	}
 	g.remember(live)
@@ -230,6 +301,16 @@ func (g *guard) probe(ctx context.Context, unseen renewal) (renewal, error) {
 		}
 	}
 	return renewal{}, nil
+}
+
+// answers says why the API server does not answer, for a Cluster that has no leases or may not read them.
+func (c *Cluster) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.LeaseSilence/2)
+	defer cancel()
+	if _, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 1}); err != nil {
+		return fmt.Errorf("this process was suspended, and no node can be read since: %w", err)
+	}
+	return nil
 }
 
 // sees says whether the informer has this renewal of the node's lease, or a later one.

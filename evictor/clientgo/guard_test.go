@@ -25,6 +25,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/clientgo/clientgotest"
 )
 
 // TestMain takes client-go's handlers of errors away: the last of them sleeps by a clock that it shares with all bubbles.
@@ -77,7 +78,9 @@ type guarded struct {
 	alive []string
 	// blind: what is written is not told to watches. mute: reads fail.
 	blind, mute bool
+	forbidden   bool          // no single lease may be read
 	takes       time.Duration // how long it takes to read a lease
+	reads       int           // how many reads of a lease have begun
 }
 
 func (g *guarded) set(change func()) {
@@ -95,6 +98,7 @@ func (g *guarded) is(what *bool) bool {
 func (g *guarded) latency() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.reads++
 	return g.takes
 }
 
@@ -135,9 +139,14 @@ func (w *shownWatch) forward(to chan<- watch.Event, seen func() bool) {
 // startGuarded gives a test, within its bubble, a cluster once everything is synced.
 func startGuarded(t *testing.T, resync time.Duration) *guarded {
 	t.Helper()
+	return startGuardedWith(t, resync, clientgo.Options{})
+}
+
+func startGuardedWith(t *testing.T, resync time.Duration, o clientgo.Options) *guarded {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	g := &guarded{heard: &heard{}, client: fake.NewClientset([]runtime.Object{node("a-0"), node("a-1"), lease("a-0"), lease("a-1")}...), alive: []string{"a-0", "a-1"}}
-	g.client.PrependWatchReactor("leases", func(action clienttesting.Action) (bool, watch.Interface, error) {
+	g := &guarded{heard: &heard{}, client: clientgotest.NewClientset(node("a-0"), node("a-1"), lease("a-0"), lease("a-1")), alive: []string{"a-0", "a-1"}}
+	shown := func(action clienttesting.Action) (bool, watch.Interface, error) {
 		if g.is(&g.mute) {
 			return true, nil, errDown
 		}
@@ -151,14 +160,18 @@ func startGuarded(t *testing.T, resync time.Duration) *guarded {
 		g.watches.add(shown)
 		go shown.forward(forwarded, func() bool { return !g.is(&g.blind) })
 		return true, shown, nil
-	})
+	}
+	g.client.PrependWatchReactor("leases", shown)
+	g.client.PrependWatchReactor("nodes", shown)
 	g.client.PrependReactor("*", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if g.is(&g.mute) && action.GetVerb() != "update" {
 			return true, nil, errDown
 		}
+		if g.is(&g.forbidden) && action.GetVerb() == "get" {
+			return true, nil, apierrors.NewForbidden(v1.Resource("leases"), "", errDown)
+		}
 		return false, nil, nil
 	})
-	var o clientgo.Options
 	if resync != never {
 		o.Factory = informers.NewSharedInformerFactory(g.client, resync)
 	}

@@ -186,7 +186,7 @@ func TestOneLeaseThatTheWatchLoses(t *testing.T) {
 		require.ErrorAs(t, l.cluster.Health(), &partial)
 		require.Equal(t, []string{"a-0"}, partial.Lost)
 		require.NoError(t, l.cluster.MayLead(), "it sees well enough to act")
-		require.InDelta(t, 5, len(l.reads), 1, "one in each grace period, and none for a node that beats")
+		require.InDelta(t, 7, len(l.reads), 1, "one in three quarters of each grace period, and none for a node that beats")
 
 		l.alive["a-1"] = false
 		l.pass(2 * time.Minute)

@@ -82,7 +82,7 @@ func (c *Cluster) start() {
 			run(ctx)
 		}()
 	}
-	for _, run := range slices.Concat([]task{c.guard.run}, c.sources.runs(), c.begin) {
+	for _, run := range slices.Concat([]task{c.guard.run, c.guard.ticks}, c.sources.runs(), c.begin) {
 		c.launch(run)
 	}
 	if c.opts.Factory != nil {
@@ -107,8 +107,10 @@ func (c *Cluster) Synced() bool {
 	return state == runs && len(lists) == 0
 }
 
-// complete is Synced for the evictor; it also notes that an evictor looks.
+// complete is Synced for the evictor, which asks before it decides anything; it also notes that an evictor looks, and
+// whether this process was suspended.
 func (c *Cluster) complete() bool {
+	_ = c.guard.awake()
 	c.looked()
 	return c.Synced()
 }

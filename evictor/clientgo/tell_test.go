@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -29,19 +30,19 @@ func (s *slow) SetObserverHealth(err error) {
 func TestTheLatestFindingIsToldLast(t *testing.T) {
 	g := newGuard(&Cluster{opts: Options{Logger: slog.New(slog.DiscardHandler)}})
 	blind := errors.New("blind")
-	g.found(blind)
+	g.found(blind, time.Time{})
 	told := make(chan struct{})
 	e := &slow{meanwhile: func() {
 		require.False(t, g.telling.TryLock(), "who finds something else waits")
 		go func() {
 			defer close(told)
-			g.found(nil)
+			g.found(nil, time.Time{})
 		}()
 	}}
 	g.tell(e)
 	<-told
 	require.Equal(t, []error{blind, nil}, e.told)
-	g.found(blind)
+	g.found(blind, time.Time{})
 	require.Len(t, e.told, 3, "once each")
 }
 
@@ -53,11 +54,11 @@ func TestWhatTheGuardFindsIsNotOverruled(t *testing.T) {
 	reads := judge{guard: g}
 	blind, unread := errors.New("blind"), errors.New("no lease can be read")
 	reads.SetObserverHealth(unread)
-	g.found(blind)
+	g.found(blind, time.Time{})
 	reads.SetObserverHealth(nil)
 	require.Equal(t, []error{unread}, e.told)
 	reads.SetObserverHealth(unread)
-	g.found(nil)
+	g.found(nil, time.Time{})
 	require.Equal(t, []error{unread}, e.told)
 	reads.SetObserverHealth(nil)
 	require.Equal(t, []error{unread, nil}, e.told)

@@ -62,6 +62,6 @@
 //
 // A key that does not equal itself (NaN) panics, because it could never be forgotten. So does a key that cannot be
 // hashed. All types are safe for concurrent use and start no goroutine. An operation costs what it changes and returns,
-// and O(log n) for each key once in a grace period. A gap longer than MaxGap costs O(1) for each different grace period.
+// and O(log n) for each key once in a grace period. A gap longer than MaxGap costs O(1) for each distinct grace period.
 // Restart and Thaw are O(n).
 package health

@@ -65,9 +65,10 @@ func All(gates ...Gate) Gate {
 }
 
 // Refused is the one "not now": of a Gate, or of a writer that does nothing yet. It is no failure.
+// Nothing asks again before Again but Kick, and an observer that recovers.
 type Refused struct {
 	Reason string    // a short stable text
-	Again  time.Time // when to ask again, by the evictor's clock; zero for when the asker thinks best; only Kick asks earlier
+	Again  time.Time // when to ask again, by the evictor's clock; zero for when the asker thinks best
 	Err    error     // what is behind it, or nil
 	// Pace says of an eviction by one of our own taints that the pod leaves later with its node, at its zone's rate.
 	Pace bool

@@ -182,7 +182,7 @@ func (c *Controller) delay(ref cluster.PodRef, no *gate.Refused, asked int) time
 		c.decide(Decision{Kind: PodDelayed, Node: ref.Node, Pod: ref, Reason: no.Reason, Err: no})
 	}
 	how.times, how.why = how.times+1, no.Error()
-	if closed := c.around.Permits.Last(gate.Harm, n.domain) != nil || c.around.Permits.Last(gate.Write, zone.Key{}) != nil; closed && n.turn != nil {
+	if n.turn != nil && c.around.Permits.Closed(n.domain) != nil {
 		how.tried = failed // the node needs another turn, so that the pace holds
 		c.noteLeft(n, ref, &how)
 		return timedworker.Forget()

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/ratelimitqueue"
@@ -41,7 +40,7 @@ func (c *Controller) status(name string) (NodeStatus, bool) {
 	if n == nil || !n.judged() {
 		return NodeStatus{}, false
 	}
-	status := NodeStatus{Verdict: n.verdict, Zone: n.domain, Held: c.heldFor(n), HeldBack: environment.Why(cmp.Or(c.around.Permits.Last(gate.Harm, n.domain), c.around.Permits.Last(gate.Write, zone.Key{}), n.refused)), Why: c.why(n)}
+	status := NodeStatus{Verdict: n.verdict, Zone: n.domain, Held: c.heldFor(n), HeldBack: environment.Why(cmp.Or(c.around.Permits.Closed(n.domain), n.refused)), Why: c.why(n)}
 	if now, ok := c.monitor.Verdict(name); ok {
 		status.Verdict.LastBeat = now.LastBeat
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
-	"github.com/evictkit/evictkit/zone"
 )
 
 type podWork = timedworker.Work[cluster.PodKey, *pod]
@@ -25,7 +24,7 @@ func (c *Controller) evict(ctx context.Context, w podWork) (result timedworker.R
 		no := c.around.Permits.MayEvict(ctx, gate.Act{Do: gate.Evict, Node: p.ref.Node, Domain: found.domain, Pod: found.object, Why: c.because(p)})
 		if no != nil {
 			defer c.around.Out.Deliver()
-			return c.refuse(p, no, asked, c.around.Permits.Last(gate.Harm, found.domain) != nil || c.around.Permits.Last(gate.Write, zone.Key{}) != nil)
+			return c.refuse(p, no, asked, c.around.Permits.Closed(found.domain) != nil)
 		}
 		found = c.check(p) // that may have taken time
 	}

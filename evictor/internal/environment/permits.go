@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -120,6 +121,11 @@ func (p *Permits) Last(do gate.Do, domain zone.Key) *gate.Refused {
 		return p.blind
 	}
 	return p.refused[remembered{do, domain}].no
+}
+
+// Closed is the last answer that lets no pod leave in a domain: about harm there, or about writes.
+func (p *Permits) Closed(domain zone.Key) *gate.Refused {
+	return cmp.Or(p.Last(gate.Harm, domain), p.Last(gate.Write, zone.Key{}))
 }
 
 // Blind refuses harm because the evictor cannot see the cluster, until it is called with nil.

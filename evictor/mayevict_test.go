@@ -249,3 +249,27 @@ func TestMayEvictIsNotAskedSoonerBecauseOfNews(t *testing.T) {
 	require.Len(t, toldOf(e, "default/a-0-p0", "EvictionMoved"), 3)
 	require.Len(t, toldOf(e, "default/a-0-p0", held...), 3)
 }
+
+// What a Gate refuses with Pace leaves later node by node, at the zone's rate, and is asked about once for each turn.
+func TestWhatIsPacedLeavesNodeByNode(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 20), evictortest.PodsPerNode(2))
+	permits := evictortest.Epoch.Add(10 * time.Minute)
+	asked := 0
+	start(c, config(), evictor.Options{Gate: mayEvict(func(context.Context, *v1.Pod, taints.Deadline) error {
+		if asked++; c.Clock().Now().Before(permits) {
+			return &gate.Refused{Reason: "Budget", Pace: true}
+		}
+		return nil
+	})})
+	c.Fail("a-0", "a-1", "a-2", "a-3")
+	c.Advance(permits.Sub(c.Clock().Now()) - time.Second)
+	require.Empty(t, c.Evicted())
+	require.Less(t, asked, 8+2*26, "the eight pods when they are due, then those of one node each ten seconds")
+	last := 0
+	for range 50 {
+		c.Advance(time.Second)
+		require.LessOrEqual(t, len(c.Evicted())-last, 2, "the pods of one node")
+		last = len(c.Evicted())
+	}
+	require.Len(t, c.Evicted(), 8)
+}

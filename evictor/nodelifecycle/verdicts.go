@@ -33,13 +33,14 @@ func (c *Controller) Own(name string) (own cluster.Own) {
 	return own
 }
 
-// Overdue says that pods of the node fell due by our own taints while harm was refused. They wait for a turn of the node at
-// its zone's rate.
+// Overdue says that pods of the node fell due by our own taints while harm was refused, or that a Gate wants them paced. They
+// wait for a turn of the node at its zone's rate.
 func (c *Controller) Overdue(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := c.nodes[name]; n != nil {
 		n.overdue = true
+		c.release(n)
 	}
 }
 

@@ -20,45 +20,43 @@ type checked struct {
 }
 
 // check reads the pod and its node again and says whether the pod is to be evicted now. It is the last word.
-func (c *Controller) check(p *pod) (found checked) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pods[p.ref.PodKey] != p {
+func (e *engine) check(p *pod) (found checked) {
+	if e.pods[p.ref.PodKey] != p {
 		return found
 	}
-	n, object := p.node, c.readPod(p.ref.PodKey)
-	own, shown := c.look(n)
+	n, object := p.node, e.readPod(p.ref.PodKey)
+	own, shown := e.look(n)
 	switch {
 	case !shown || p.newer(object):
 		p.delayed, n.stale = "NotShown", true // so that the node's next event begins a round
-		found.wait = c.cfg.GateInterval
+		found.wait = e.cfg.GateInterval
 		return found
-	case !p.ref.Shows(object) || object.DeletionTimestamp != nil || c.around.Evicted.Was(object):
+	case !p.ref.Shows(object) || object.DeletionTimestamp != nil || e.around.Evicted.Was(object):
 		p.armed = false
-		c.around.Inbox.Pod(p.ref.PodKey)
+		e.around.Inbox.Pod(p.ref.PodKey)
 		return found
 	}
 	if n.stale = n.stale || own.Wanted != n.ours; n.stale {
-		c.around.Inbox.Node(n.name)
+		e.around.Inbox.Node(n.name)
 	}
-	why := c.deadline(p, object, own.Wanted)
+	why := e.deadline(p, object, own.Wanted)
 	reason := seen.Spared(object)
 	if reason == "" && why.Forever {
 		reason = p.reason(own)
 	}
 	if reason != "" {
 		p.armed = false
-		c.cancelled(p, reason)
+		e.cancelled(p, reason)
 		return found
 	}
-	why, wait, because := c.earliest(p, object, why, own)
+	why, wait, because := e.earliest(p, object, why, own)
 	p.why = why
 	if because == "" {
 		return checked{object: object, domain: own.Domain, due: true}
 	}
 	if because == notSettled && p.delayed != because {
 		p.words = ""
-		c.decide(c.decision(p, EvictionDelayed, because, nil))
+		e.decide(e.decision(p, EvictionDelayed, because, nil))
 	}
 	if because != "NotDue" {
 		p.delayed = because

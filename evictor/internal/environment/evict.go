@@ -1,0 +1,112 @@
+package environment
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/timedworker"
+)
+
+// Eviction is one try to evict a pod, by either half. Its methods are called with nothing locked.
+type Eviction interface {
+	// Check reads the pod and its node again. It says whether the pod is to be evicted now, and as what act; if not, when
+	// to check again, or 0 if it is over.
+	Check() (act gate.Act, wait time.Duration, due bool)
+	// Refused says when to try again what is not permitted now.
+	Refused(no Refusal) timedworker.Result
+	// Tried records the result of the call.
+	Tried(err error) timedworker.Result
+}
+
+// Refusal is why a pod cannot be evicted now.
+type Refusal struct {
+	*gate.Refused
+	ByWriter bool // and not by the Gate
+	Closed   bool // no pod may leave the domain now
+	stale    bool // it may be older than what Reask was called for
+	now      time.Time
+}
+
+// Wait is how long to wait until the time that the refusal names or, without one, for longer each time.
+func (r *Refusal) Wait(times int, backoff timedworker.Backoff) time.Duration {
+	if r.stale {
+		return 0
+	}
+	if left := r.Again.Sub(r.now); left > 0 {
+		return max(left, backoff.Initial)
+	}
+	return backoff.Delay(max(1, times), nil)
+}
+
+// Evict makes one try: check, ask the Gate, check once more, call. Calls about one pod never overlap: if the other half
+// makes one, it waits for busy.
+func (e *Environment) Evict(ctx context.Context, pod cluster.PodRef, by Eviction, through cluster.Evicter, busy time.Duration) (result timedworker.Result) {
+	defer e.Out.Deliver()
+	asked := e.Permits.Asked()
+	act, wait, due := by.Check()
+	if due && e.Permits.Asks() {
+		if no := e.Permits.MayEvict(ctx, act); no != nil {
+			return by.Refused(e.refusal(no, act, asked, false))
+		}
+		act, wait, due = by.Check() // that may have taken time
+	}
+	switch {
+	case !due && wait > 0:
+		return timedworker.Blocked(wait)
+	case !due:
+		return timedworker.Forget()
+	case !e.Evicted.Begin(pod.PodKey):
+		return timedworker.Blocked(busy)
+	}
+	defer e.Evicted.End(pod.PodKey)
+	e.Out.Deliver()
+	err := ErrEnded // and stays so if the client ends the goroutine
+	defer func() {
+		switch no := e.Refused(err); {
+		case no != nil:
+			result = by.Refused(e.refusal(no, act, asked, true))
+		default:
+			if err == nil || apierrors.IsNotFound(err) {
+				e.Evicted.Note(pod)
+			}
+			result = by.Tried(err)
+		}
+	}()
+	err = e.Guard(pod.PodKey, func() error { return through.Evict(ctx, pod, act.Why) })
+	return result
+}
+
+func (e *Environment) refusal(no *gate.Refused, act gate.Act, asked int, byWriter bool) Refusal {
+	return Refusal{no, byWriter, e.Permits.Closed(act.Domain) != nil, asked != e.Permits.Asked(), e.Shown(e.Now())}
+}
+
+// Refused returns the refusal that a writer's error is, if it is one: a disruption budget's or an overloaded API server's,
+// too.
+func (e *Environment) Refused(err error) *gate.Refused {
+	var no *gate.Refused
+	switch {
+	case errors.As(err, &no):
+		return no
+	case !apierrors.IsTooManyRequests(err):
+		return nil
+	case apierrors.HasStatusCause(err, "DisruptionBudget"): // policyv1.DisruptionBudgetCause
+		no = &gate.Refused{Reason: "DisruptionBudget", Err: err}
+	default:
+		no = &gate.Refused{Reason: "TooManyRequests", Err: err}
+	}
+	if seconds, asks := apierrors.SuggestsClientDelay(err); asks && seconds > 0 {
+		no.Again = e.Shown(e.Now().Add(time.Duration(seconds) * time.Second))
+	}
+	return no
+}
+
+// Unknown says whether the API server may have done what it was asked although the answer is an error: a lost answer, a
+// time-out, an internal error. These four say that nothing was done.
+func Unknown(err error) bool {
+	return err != nil && !apierrors.IsConflict(err) && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsNotFound(err)
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/explain"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/zone"
@@ -78,7 +79,9 @@ func TestWaiting(t *testing.T) {
 	require.Equal(t, []turn{{"a-3", zoneA, at(45), time.Time{}}}, waiting()[:1], "nothing moves while it is paused")
 	pending := e.Pods().Evictions()
 	first := pending[slices.IndexFunc(pending, func(p tainteviction.Eviction) bool { return p.Pod.Name == "a-0-p0" })]
-	require.Contains(t, explain.Pod(first.Why).String(), "pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (tolerations[1]), due 00:05:45")
+	require.Contains(t, explain.Pod(first.Why).String(), "pod default/a-0-p0: eviction held back: Paused: paused: audit")
+	require.ErrorIs(t, first.Why.Err, gate.ErrPaused)
+	require.Equal(t, 5*time.Minute, first.Why.Tolerated)
 	require.Equal(t, at(345), first.Why.Deadline)
 	require.True(t, first.Due.After(at(427)), "it is asked again when it may go")
 }

@@ -45,7 +45,7 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	if err := c.build(); err != nil {
 		return nil, fmt.Errorf("nodelifecycle: %w", err)
 	}
-	around.Parts = append(around.Parts, half{c})
+	around.Parts = append(around.Parts, environment.Part{Half: half{c}, Workers: []environment.Worker{c.lifts, c.writes, c.marks}, Evictions: c.deletes})
 	c.loop = loop.Loop{Around: around, Nodes: clients.Nodes, Source: clients.Source, Interval: cfg.GateInterval, Turns: cfg.NodeWorkers}
 	if clients.Source != nil {
 		if err := clients.Source.Feed(c); err != nil {

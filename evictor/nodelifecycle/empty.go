@@ -102,7 +102,7 @@ func (r *removal) Check() (act gate.Act, wait time.Duration, due bool) {
 	case object == nil || s == reported || r.unclear(n) || !r.settled(n):
 		return act, r.untilPass(n), false
 	}
-	why := taints.Deadline{At: r.around.Shown(r.mu.Now), Toleration: -1}
+	why := taints.Deadline{At: r.mu.Shown(r.mu.Now), Toleration: -1}
 	return gate.Act{Do: gate.Evict, Node: ref.Node, Domain: n.domain, Pod: pod, Why: why}, 0, true
 }
 

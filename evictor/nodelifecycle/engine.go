@@ -58,7 +58,7 @@ type turn = ratelimitqueue.Item[turnKey, struct{}]
 // decide records a decision for the next deliver.
 func (e *engine) decide(d Decision) {
 	if e.opts.Observer != nil {
-		d.Time = e.around.Shown(e.mu.Now)
+		d.Time = e.mu.Shown(e.mu.Now)
 		e.around.Out.Add(func() { e.opts.Observer(d) })
 	}
 }

@@ -11,9 +11,6 @@ import (
 // half is the controller as a loop drives it.
 type half struct{ *Controller }
 
-func (h half) Workers() []environment.Worker { return []environment.Worker{h.lifts, h.writes, h.marks} }
-func (h half) Evictions() environment.Worker { return h.deletes }
-
 // Bound keeps turns from being out that no worker takes: if every worker hangs, no further node gets a turn.
 func (h half) Bound(turns int) {
 	h.mu.Lock()

@@ -83,7 +83,7 @@ func (c *Controller) granted(item turn, no *gate.Refused) {
 		c.attention[n.name] = n
 		c.decide(Decision{Kind: NodeDequeued, Node: n.name, Zone: n.domain, Reason: c.why(n)})
 	case no != nil:
-		item.Blocked(max(c.cfg.GateInterval, no.Again.Sub(c.around.Shown(c.mu.Now))))
+		item.Blocked(max(c.cfg.GateInterval, no.Again.Sub(c.mu.Shown(c.mu.Now))))
 		was := n.refused
 		if n.refused = no; was == nil || was.Reason != no.Reason {
 			c.decide(Decision{Kind: TurnRefused, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: no.Reason, Err: no})

@@ -70,7 +70,7 @@ func (e *engine) note(n *node, object *v1.Node, heartbeat bool) {
 	if n.tainted = slices.ContainsFunc(object.Spec.Taints, e.own); n.tainted {
 		n.unseen = time.Time{}
 	}
-	n.taints, _ = n.taints.Observe(object, e.started, taints.OwnNoExecute, e.mu.Now, e.around.Lead())
+	n.taints, _ = n.taints.Observe(object, e.started, taints.OwnNoExecute, e.mu.Now, e.mu.Lead)
 }
 
 // facts asks the user's functions about a node. While one of them panics, the node is held.

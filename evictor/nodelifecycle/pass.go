@@ -17,7 +17,7 @@ func (e *engine) pass() {
 		e.begun = e.mu.Now
 	}
 	verdicts := e.monitor.Pass()
-	e.mu.Now = e.around.Now() // the verdicts are as of a later reading
+	e.mu.Reading = e.around.Read() // the verdicts are as of a later reading
 	for _, v := range verdicts {
 		if n := e.nodes[v.Node]; n != nil && v.UID == n.uid {
 			e.judge(n, v)

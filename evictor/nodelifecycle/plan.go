@@ -55,7 +55,7 @@ func (e *engine) planWrites(n *node, object *v1.Node) plan {
 	p := plan{labels: staleLabels(object.Labels)}
 	conditions := object.Status.Conditions
 	if n.unwritten && n.verdict.Expired && !n.heard && n.unread == nil {
-		p.conditions = health.UnknownConditions(object, e.around.Shown(e.mu.Now))
+		p.conditions = health.UnknownConditions(object, e.mu.Shown(e.mu.Now))
 		conditions = overlay(conditions, p.conditions)
 	}
 	have := object.Spec.Taints
@@ -71,7 +71,7 @@ func (e *engine) planWrites(n *node, object *v1.Node) plan {
 	case keep && has:
 		want = keepUnready(append(want, those(have, taints.OwnNoExecute)...), have)
 	case taint.Key != "":
-		taint.TimeAdded = n.taints.Outage(have, taints.OwnNoExecute, e.around.Lead())
+		taint.TimeAdded = n.taints.Outage(have, taints.OwnNoExecute, e.mu.Lead)
 		want = keepUnready(append(want, taint), have)
 	case has:
 		p.lift = true

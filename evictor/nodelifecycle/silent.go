@@ -28,7 +28,7 @@ func (c *Controller) Silent() (nodes []string, next time.Time) {
 			c.unknown(n, errAsked)
 		}
 	}
-	return sortedKeys(c.unread), c.around.Shown(next) // what could not be read is named until it is, even by who is blind
+	return sortedKeys(c.unread), c.mu.Shown(next) // what could not be read is named until it is, even by who is blind
 }
 
 // unknown notes why the lease of a node is not known, nil if it is.

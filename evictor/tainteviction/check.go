@@ -55,7 +55,7 @@ func (e *engine) check(p *pod) (found checked) {
 		return checked{object: object, domain: own.Domain, due: true}
 	}
 	if because == notSettled && p.delayed != because {
-		p.words = ""
+		p.no = nil
 		e.decide(e.decision(p, EvictionDelayed, because, nil))
 	}
 	if because != "NotDue" {

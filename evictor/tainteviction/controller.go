@@ -50,7 +50,7 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tainteviction: %w", err)
 	}
-	around.Parts = append(around.Parts, half{c})
+	around.Parts = append(around.Parts, environment.Part{Half: half{c}, Evictions: c.armed})
 	c.loop = loop.Loop{Around: around, Nodes: clients.Nodes, Source: clients.Source, Interval: cfg.GateInterval}
 	if clients.Source != nil {
 		if err := clients.Source.Feed(c); err != nil {
@@ -115,20 +115,31 @@ type Eviction struct {
 	Pod     cluster.PodRef
 	Due     time.Time // of the next try
 	Attempt int       // how many tries have failed; a refusal is no failure
-	Why     Decision  // with its taint, toleration and deadline, as if it were armed now
+	Why     Decision  // EvictionArmed or, while something holds it back, EvictionDelayed with its Reason and Err
 }
 
 // Evictions returns the armed evictions, in the order in which they are due.
 func (c *Controller) Evictions() []Eviction {
-	now, items := c.around.Shown(c.around.Now()), c.armed.Snapshot().Items
+	items := c.armed.Snapshot().Items
 	slices.SortStableFunc(items, func(a, b timedworker.SnapshotItem[cluster.PodKey, *pod]) int { return cmp.Compare(a.In, b.In) })
 	list := make([]Eviction, len(items))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, it := range items {
-		list[i] = Eviction{Pod: it.Value.ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: c.decision(it.Value, EvictionArmed, "", nil)}
+		list[i] = Eviction{Pod: it.Value.ref, Due: c.mu.Shown(c.mu.Now.Add(it.In)), Attempt: it.Attempts, Why: c.standing(it.Value)}
 	}
 	return list
+}
+
+// standing is what was last decided about an armed eviction.
+func (e *engine) standing(p *pod) Decision {
+	switch {
+	case p.no != nil:
+		return e.decision(p, EvictionDelayed, p.no.Reason, p.no)
+	case p.delayed == notSettled:
+		return e.decision(p, EvictionDelayed, notSettled, nil)
+	}
+	return e.decision(p, EvictionArmed, "", nil)
 }
 
 // faults returns the clients and options that would panic at their first use.

@@ -32,7 +32,7 @@ func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
 }
 
 func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
-	p.why, p.armed, p.delayed, p.words = why, true, "", ""
+	p.why, p.armed, p.delayed, p.no = why, true, "", nil
 	p.overdue = p.overdue && !why.At.After(e.mu.Now)
 	due := why.At
 	if p.again.After(due) {
@@ -51,7 +51,7 @@ func (e *engine) disarm(p *pod, reason string) {
 }
 
 func (e *engine) cancelled(p *pod, reason string) {
-	p.words, p.refused, p.again = "", 0, time.Time{} // if it is armed again, that is another question
+	p.no, p.refused, p.again = nil, 0, time.Time{} // if it is armed again, that is another question
 	e.decide(Decision{Kind: EvictionCancelled, Pod: p.ref, Toleration: -1, Reason: reason})
 }
 

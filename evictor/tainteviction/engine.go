@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/taints"
@@ -56,7 +57,7 @@ type pod struct {
 	why     taints.Deadline // of its eviction
 	armed   bool            // it has to leave
 	delayed string          // what last held it back
-	words   string          // the refusal that was last reported, if nothing else was since
+	no      *gate.Refused   // the refusal that was last reported, if nothing else was since
 	refused int             // how often in a row it was refused
 	again   time.Time       // until when that is believed, whatever else changes; zero if nothing may leave there
 	closed  bool            // nothing may leave there
@@ -66,7 +67,7 @@ type pod struct {
 // decide records a decision for the next deliver.
 func (e *engine) decide(d Decision) {
 	if e.opts.Observer != nil {
-		d.Time = e.around.Shown(e.mu.Now)
+		d.Time = e.mu.Shown(e.mu.Now)
 		e.around.Out.Add(func() { e.opts.Observer(d) })
 	}
 }
@@ -76,7 +77,7 @@ func (e *engine) decision(p *pod, kind Kind, reason string, err error) Decision 
 	taint := *p.why.Taint
 	taint.TimeAdded = nil
 	return Decision{
-		Time: e.around.Shown(e.mu.Now), Kind: kind, Pod: p.ref, Toleration: p.why.Toleration, Deadline: e.around.Shown(p.why.At), Taint: &taint, Tolerated: p.why.For, Reason: reason, Err: err,
+		Time: e.mu.Shown(e.mu.Now), Kind: kind, Pod: p.ref, Toleration: p.why.Toleration, Deadline: e.mu.Shown(p.why.At), Taint: &taint, Tolerated: p.why.For, Reason: reason, Err: err,
 	}
 }
 

@@ -47,10 +47,10 @@ func (e *eviction) Refused(no environment.Refusal) timedworker.Result {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.p
-	if p.words != no.Error() || no.ByWriter {
+	if p.no == nil || p.no.Error() != no.Error() || no.ByWriter {
 		e.decide(e.decision(p, EvictionDelayed, no.Reason, no.Refused))
 	}
-	p.delayed, p.words = no.Reason, no.Error()
+	p.delayed, p.no = no.Reason, no.Refused
 	ours := taints.OwnNoExecute(p.why.Taint) && e.clients.Verdicts != nil
 	p.refused++
 	if p.closed = no.Closed || no.Pace && ours; p.closed {

@@ -5,16 +5,13 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
-	"github.com/evictkit/evictkit/evictor/internal/environment"
 )
 
 // half is the controller as a loop drives it.
 type half struct{ *Controller }
 
-func (h half) Workers() []environment.Worker { return nil }
-func (h half) Evictions() environment.Worker { return h.armed }
-func (h half) Bound(int)                     {}
-func (h half) Next() time.Time               { return time.Time{} }
+func (h half) Bound(int)       {}
+func (h half) Next() time.Time { return time.Time{} }
 
 func (h half) Await(missing string) {
 	h.mu.Lock()

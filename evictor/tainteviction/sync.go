@@ -29,7 +29,7 @@ func (n *node) newer(object *v1.Node) bool {
 }
 
 func (e *engine) note(n *node, object *v1.Node) {
-	taints, changed := n.taints.Observe(object, e.started, taints.OwnNoExecute, e.mu.Now, e.around.Lead())
+	taints, changed := n.taints.Observe(object, e.started, taints.OwnNoExecute, e.mu.Now, e.mu.Lead)
 	n.taints, n.stale, n.version = taints, n.stale || changed, seen.Version(object.ResourceVersion)
 	e.around.Ask(n.name, func() { n.domain = e.opts.Domain(object) })
 }
@@ -157,8 +157,7 @@ func (e *engine) shown(key cluster.PodKey, object *v1.Pod, n *node, own cluster.
 func (e *engine) meet(object *v1.Pod, n *node) *pod {
 	p := &pod{ref: cluster.RefOf(object), node: n, bound: e.mu.Now}
 	if !e.started {
-		lead := e.around.Lead()
-		p.bound = boundAt(object, e.mu.Now.Add(-lead)).Add(lead)
+		p.bound = boundAt(object, e.mu.Shown(e.mu.Now)).Add(e.mu.Lead)
 	}
 	if n.pods == nil {
 		n.pods = make(map[cluster.PodKey]*pod)

@@ -14,7 +14,7 @@ type Clock struct {
 	below       clock.PassiveClock
 	mu          sync.Mutex
 	last        time.Time
-	ahead       time.Duration
+	lead        time.Duration
 }
 
 // steady returns a steady clock over another, or over the real one.
@@ -26,39 +26,64 @@ func steady(below clock.PassiveClock) *Clock {
 	return &Clock{Clock: timers, below: below}
 }
 
-// Now is the time that has passed.
-func (s *Clock) Now() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	read := s.below.Now()
-	s.ahead += max(0, s.last.Sub(read))
-	s.last = read
-	return read.Add(s.ahead)
+// Reading is what the clock showed once: the time that had passed, and by how much the clock below was set back in all.
+type Reading struct {
+	Now  time.Time
+	Lead time.Duration
 }
 
-// Since is the time since t.
-func (s *Clock) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
-
-// Shown is what the clock below will show at an instant, unless it is set meanwhile.
-func (s *Clock) Shown(at time.Time) time.Time {
+// Shown is what the clock below shows at an instant, unless it is set meanwhile.
+func (r Reading) Shown(at time.Time) time.Time {
 	if at.IsZero() {
 		return at
 	}
-	return at.Add(-s.Lead())
+	return at.Add(-r.Lead)
 }
 
-// Lead is by how much the clock below was set back in all.
-func (s *Clock) Lead() time.Duration {
+// Read reads the clock.
+func (s *Clock) Read() Reading {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ahead
+	read := s.below.Now()
+	s.lead += max(0, s.last.Sub(read))
+	s.last = read
+	return Reading{read.Add(s.lead), s.lead}
 }
+
+// Now is the time that has passed.
+func (s *Clock) Now() time.Time { return s.Read().Now }
+
+// Shown is Reading.Shown as of now.
+func (s *Clock) Shown(at time.Time) time.Time { return s.Read().Shown(at) }
+
+// Since is the time since t.
+func (s *Clock) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
 
 // Below names the type of the clock below.
 func (s *Clock) Below() string { return fmt.Sprintf("%T", s.below) }
 
 // Timers says whether the clock has timers.
 func (s *Clock) Timers() bool { return s.Clock != nil }
+
+// Lock is a mutex that reads the clock when it is locked, so that nothing is decided at an old time. It knows when a
+// function that Ask calls would wait for itself: then it panics instead, so that the function, which is guarded, has failed.
+type Lock struct {
+	Reading // when it was locked
+	Around  *Environment
+	mu      sync.Mutex
+}
+
+// Lock locks it.
+func (l *Lock) Lock() {
+	if !l.mu.TryLock() {
+		l.Around.mayWait()
+		l.mu.Lock()
+	}
+	l.Reading = l.Around.Read()
+}
+
+// Unlock unlocks it.
+func (l *Lock) Unlock() { l.mu.Unlock() }
 
 // Soonest is the earliest of some instants, or zero.
 type Soonest struct{ time.Time }

@@ -7,16 +7,20 @@ import (
 	"github.com/evictkit/evictkit/evictor/cluster"
 )
 
-// Part is a half of an evictor.
-type Part interface {
+// Part is a half of an evictor, and who makes its writes.
+type Part struct {
+	Half
+	Workers   []Worker // in this order under Step
+	Evictions Worker   // takes pods away
+}
+
+// Half decides.
+type Half interface {
 	// Await reports that something is missing before anything is decided or, empty, that nothing is any more.
 	Await(missing string)
 	// Plan reads what has changed, and decides. It makes no write. It returns the nodes about which the parts after it
 	// have to think again.
 	Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) (changed []string)
-	// Workers make the writes, in this order under Step, and Evictions those that take pods away.
-	Workers() []Worker
-	Evictions() Worker
 	// Next is when Plan has something to do without any change; zero for never.
 	Next() time.Time
 	// Bound bounds how many turns are out at once; 0 means no bound.

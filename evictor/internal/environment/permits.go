@@ -93,7 +93,7 @@ func (p *Permits) May(ctx context.Context, act gate.Act) *gate.Refused {
 
 // note remembers an answer, nil for yes.
 func (p *Permits) note(key remembered, no *gate.Refused, asked int) {
-	now := p.clock.Now()
+	at := p.clock.Read()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, was := p.refused[key]; was != (no != nil) {
@@ -103,12 +103,12 @@ func (p *Permits) note(key remembered, no *gate.Refused, asked int) {
 		delete(p.refused, key)
 		return
 	}
-	until := no.Again.Add(p.clock.Lead())
-	if !until.After(now) {
-		until = now.Add(p.interval)
+	until := no.Again.Add(at.Lead)
+	if !until.After(at.Now) {
+		until = at.Now.Add(p.interval)
 	}
 	if p.asked != asked { // the answer may be older than what Reask was called for
-		until = now
+		until = at.Now
 	}
 	p.refused[key] = memory{no, until}
 }

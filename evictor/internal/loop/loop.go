@@ -135,8 +135,9 @@ func (l *Loop) missing() string {
 // act makes the writes that are due; evictions not while there is something to read, such as our own taints.
 func (l *Loop) act(ctx context.Context) error {
 	defer l.Around.Out.Deliver()
+	now := l.Around.Now()
 	for _, part := range l.Around.Parts {
-		if err := l.work(ctx, part.Workers()...); err != nil {
+		if err := l.work(ctx, now, part.Workers...); err != nil {
 			return err
 		}
 	}
@@ -144,16 +145,16 @@ func (l *Loop) act(ctx context.Context) error {
 		if !l.Around.Inbox.Empty() {
 			break
 		}
-		if err := l.work(ctx, part.Evictions()); err != nil {
+		if err := l.work(ctx, now, part.Evictions); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-func (l *Loop) work(ctx context.Context, workers ...environment.Worker) error {
+func (l *Loop) work(ctx context.Context, now time.Time, workers ...environment.Worker) error {
 	for _, w := range workers {
-		if !environment.Due(w.NextAt, l.Around.Now()) {
+		if !environment.Due(w.NextAt, now) {
 			continue
 		}
 		if _, err := w.Step(ctx); err != nil {
@@ -165,7 +166,7 @@ func (l *Loop) work(ctx context.Context, workers ...environment.Worker) error {
 
 func (l *Loop) workers() (all []environment.Worker) {
 	for _, part := range l.Around.Parts {
-		all = append(append(all, part.Workers()...), part.Evictions())
+		all = append(append(all, part.Workers...), part.Evictions)
 	}
 	return all
 }

@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
-	"time"
 )
 
 var errCalled = errors.New("evictor: a function of Options called the evictor, which holds a lock while it waits for that function")
@@ -27,27 +25,12 @@ func (e *Environment) Ask(about string, call func()) (answered bool) {
 	return true
 }
 
-// Lock is a mutex that reads the clock when it is locked, so that nothing is decided at an old time. It knows when a
-// function that Ask calls would wait for itself: then it panics instead, so that the function, which is guarded, has failed.
-type Lock struct {
-	Around *Environment
-	Now    time.Time // when it was locked
-	mu     sync.Mutex
-}
-
-// Lock locks it.
-func (l *Lock) Lock() {
-	if !l.mu.TryLock() {
-		if l.Around.asking.Load() > 0 && asks() {
-			panic(errCalled) //nolint:forbidigo // Ask recovers it: the function that called has failed
-		}
-		l.mu.Lock()
+// mayWait panics where waiting for a Lock would never end.
+func (e *Environment) mayWait() {
+	if e.asking.Load() > 0 && asks() {
+		panic(errCalled) //nolint:forbidigo // Ask recovers it: the function that called has failed
 	}
-	l.Now = l.Around.Now()
 }
-
-// Unlock unlocks it.
-func (l *Lock) Unlock() { l.mu.Unlock() }
 
 // asks says whether this goroutine is within Ask.
 func asks() bool {

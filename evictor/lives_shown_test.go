@@ -101,7 +101,10 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		if known.older.IsZero() {
 			known.older = now
 		}
-		return
+		if known.object.UID == node.UID || m.stale(known, node) {
+			return
+		}
+		// For a whole grace another node of that name was shown: it is believed.
 	}
 	if known != nil {
 		known.older = time.Time{}
@@ -111,7 +114,11 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	}
 	ready, stamp := livesReady(node)
 	if known == nil || known.object.UID != node.UID {
+		before := known
 		known = &livesNode{first: now, domain: m.world.plan.domain(node)}
+		if before != nil { // a lease goes by its node's name: the same one again is no sign of life of another node
+			known.lease, known.leaseVersion = before.lease, before.leaseVersion
+		}
 		if prior := m.prior[name]; m.slot.IsZero() {
 			known.lease, known.leaseVersion = prior.renew, prior.lease
 		}

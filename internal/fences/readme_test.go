@@ -16,8 +16,13 @@ import (
 // The comment before each block of Go or of output names a file that tests run. A block that is a whole program is all
 // that its file has below its comment, other Go is in the file line by line, and output is what the file's example
 // prints.
-func TestReadmeShowsCodeThatRuns(t *testing.T) {
-	readme := page(t, "README.md")
+func TestPagesShowCodeThatRuns(t *testing.T) {
+	for _, file := range []string{"README.md", "evictor/EXTENDING.md"} {
+		showsCodeThatRuns(t, page(t, file))
+	}
+}
+
+func showsCodeThatRuns(t *testing.T, readme string) {
 	blocks := regexp.MustCompile("(?s)<!-- (\\S+) -->\n```(go|text)\n(.*?)```").FindAllStringSubmatch(readme, -1)
 	require.Len(t, blocks, strings.Count(readme, "```go")+strings.Count(readme, "```text"), "each says where it stands")
 	for _, block := range blocks {
@@ -34,14 +39,16 @@ func TestReadmeShowsCodeThatRuns(t *testing.T) {
 	}
 }
 
-// The first page is short.
-func TestReadmeIsShort(t *testing.T) {
-	require.LessOrEqual(t, strings.Count(page(t, "README.md"), "\n"), 130)
+// What everybody reads is short.
+func TestPagesAreShort(t *testing.T) {
+	for file, most := range map[string]int{"README.md": 130, "evictor/EXTENDING.md": 120} {
+		require.LessOrEqual(t, strings.Count(page(t, file), "\n"), most, file)
+	}
 }
 
 // The links of these pages lead somewhere.
 func TestLinksLeadSomewhere(t *testing.T) {
-	for file, links := range map[string]int{"README.md": 20, "examples/README.md": 10, "evictor/WHY.md": 4} {
+	for file, links := range map[string]int{"README.md": 20, "examples/README.md": 10, "evictor/WHY.md": 4, "evictor/EXTENDING.md": 8} {
 		found := regexp.MustCompile(`\]\(([^)#]*)(?:#([^)]+))?\)`).FindAllStringSubmatch(page(t, file), -1)
 		require.Greater(t, len(found), links, file)
 		for _, link := range found {

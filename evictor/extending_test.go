@@ -69,12 +69,14 @@ func (f failover) Evict(ctx context.Context, pod evictor.PodRef, why taints.Dead
 // A writer around another.
 func Example_writer() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-	clients, asked := cluster.Clients(), 0
-	clients.PodWriter = failover{clients.PodWriter, func(pod string) bool {
+	asked := 0
+	promote := func(pod string) (ready bool) {
 		asked++
 		fmt.Println("promote instead of", pod)
 		return asked == 3
-	}}
+	}
+	clients := cluster.Clients()
+	clients.PodWriter = failover{clients.PodWriter, promote}
 	e, err := evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: cluster.Clock()})
 	if err != nil {
 		fmt.Println(err)
@@ -91,18 +93,18 @@ func Example_writer() {
 	// [a-0-p0]
 }
 
-// A policy: nothing is tainted in a zone of which a third is down.
+// A policy: nothing is tainted in a zone of which more than a third is down.
 func Example_policy() {
 	cautious := zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
 		ruling := zone.DefaultPolicy().Decide(s) // upstream's
-		if 3*s.Counts.Bad >= s.Counts.Total {
+		if 3*s.Counts.Bad > s.Counts.Total { // Total is 0 if all are excluded
 			ruling.Rate = 0
 		}
 		return ruling
 	})
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 6), evictortest.Zone("b", 6))
 	cluster.Start(evictor.DefaultConfig(), evictor.Options{Policy: cautious})
-	cluster.Fail("a-0", "a-1", "b-0")
+	cluster.Fail("a-0", "a-1", "a-2", "b-0")
 	cluster.Advance(5 * time.Minute)
 	fmt.Println(cluster.HasNoExecute("a-0"), cluster.HasNoExecute("b-0"))
 	// Output:

@@ -32,7 +32,8 @@ type Do uint8
 
 // The acts. An eviction asks for Harm, Write and Evict; a new taint for Harm and Write; lifting a taint only for Write.
 const (
-	// Write is a write of any kind. Refusals are remembered for an interval.
+	// Write is a write of any kind. What falls due while it is refused leaves as with Harm. Refusals are remembered for an
+	// interval.
 	Write Do = iota + 1
 	// Harm is any taint or eviction in the domain. While it is refused no turns are given there and no tokens accrue, and what
 	// falls due meanwhile leaves node by node afterwards, at the domain's rate. Refusals are remembered for an interval.

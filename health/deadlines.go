@@ -133,8 +133,7 @@ func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) {
 func (d *Deadlines[K]) Expired() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		d.lock()
-		by := d.beats.now
-		for e := d.beats.expire(by); e != nil; e = d.beats.expire(by) {
+		for e := d.beats.expire(d.beats.now); e != nil; e = d.beats.expire(d.beats.now) {
 			key := e.of
 			d.guard.Unlock()
 			if !yield(key) {

@@ -22,11 +22,11 @@ type Observation struct {
 // again" in the package comment has the exact rule. An object with another UID than the known one is a new node:
 // everything but its lease starts afresh.
 func (m *Monitor) ObserveNode(node *v1.Node) Observation {
+	m.lock()
+	defer m.guard.Unlock()
 	if node == nil {
 		panic("health: ObserveNode was given no node: it is nil") //nolint:forbidigo // a bug of the caller's
 	}
-	m.lock()
-	defer m.guard.Unlock()
 	e := m.nodes.Get(node.Name)
 	if e == nil {
 		e = m.nodes.Add(node.Name)

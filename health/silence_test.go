@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"math"
 	"math/rand"
 	"slices"
 	"testing"
@@ -242,21 +243,44 @@ func TestNextIsHalfAMaxGapAhead(t *testing.T) {
 	require.Equal(t, 5*time.Second, next())
 }
 
-// While the body of a loop over Expired is slow, others are heard; no time counts twice, whatever the clock.
-func TestASlowCallerCountsNoTimeTwice(t *testing.T) {
-	d, clk := deadlines(t, 40*time.Second)
-	d.Track("silent", at(-40))
-	d.Track("next", at(-39))
-	d.Beat("other")
-	for key := range d.Expired() {
-		require.Equal(t, "silent", key, "the loop judges as of its start")
-		for range 9 {
-			clk.SetTime(clk.Now().Add(5 * time.Second))
+// While the body of a loop over Expired is slow, others are heard. However slow it is, the loop loses nobody who was late
+// when it began, nor who is late by now.
+func TestALoopYieldsWhoeverIsLate(t *testing.T) {
+	for _, step := range []time.Duration{5 * time.Second, 10 * time.Second, time.Hour} {
+		d, clk := deadlines(t, 40*time.Second)
+		d.Track("first", at(-41))
+		d.Track("second", at(-40))
+		d.Track("other", at(-20))
+		yielded := []string(nil)
+		for key := range d.Expired() {
+			yielded = append(yielded, key)
+			clk.SetTime(clk.Now().Add(step))
 			d.Beat("beats")
 		}
+		want := map[bool][]string{false: {"first", "second"}, true: {"first", "second", "other"}}[step > 5*time.Second]
+		require.Equal(t, want, yielded)
+		require.Equal(t, 20*time.Second+time.Duration(len(want))*min(step, 10*time.Second), d.Get("other").Silent, "no time counts twice")
 	}
-	require.Equal(t, 45*time.Second, d.Get("other").Silent)
-	require.Equal(t, []string{"next", "other"}, slices.Collect(d.Expired()))
+}
+
+// What fails counts as a call like what succeeds.
+func TestAFailedCallCounts(t *testing.T) {
+	for _, fail := range []func(d *Deadlines[any]){
+		func(d *Deadlines[any]) { require.Error(t, d.Restore(nil)) },
+		func(d *Deadlines[any]) { require.Error(t, d.Restore([]Status[any]{{Key: 2}})) },
+		func(d *Deadlines[any]) { require.Panics(t, func() { d.Beat(math.NaN()) }) },
+		func(d *Deadlines[any]) { require.Panics(t, func() { d.Get([]int{}) }) },
+	} {
+		clk := testingclock.NewFakePassiveClock(epoch)
+		d, err := NewDeadlines[any](DeadlinesConfig{Grace: 40 * time.Second, Clock: clk})
+		require.NoError(t, err)
+		d.Beat(1)
+		clk.SetTime(at(10))
+		fail(d)
+		clk.SetTime(at(20))
+		require.Equal(t, Status[any]{Key: 1, Silent: 20 * time.Second, Grace: 40 * time.Second}, d.Get(1))
+		require.Equal(t, 1, d.Len())
+	}
 }
 
 // Who goes through a list asks about each key. Asking is listening, and does not hand out.

@@ -21,6 +21,8 @@ func (d *Deadlines[K]) Snapshot() []Status[K] {
 // not count. It returns an error and changes nothing if a key is tracked already, or if a key appears twice, does not
 // equal itself, has a grace period that is not positive, or a negative silence.
 func (d *Deadlines[K]) Restore(snapshot []Status[K]) error {
+	d.lock()
+	defer d.guard.Unlock()
 	twice := make(map[K]bool, len(snapshot))
 	for _, k := range snapshot {
 		why := ""
@@ -39,8 +41,6 @@ func (d *Deadlines[K]) Restore(snapshot []Status[K]) error {
 		}
 		twice[k.Key] = true
 	}
-	d.lock()
-	defer d.guard.Unlock()
 	if d.entries.Len() > 0 {
 		return fmt.Errorf("health: cannot restore beside the %d keys that are tracked already: call Restore first", d.entries.Len())
 	}

@@ -101,14 +101,14 @@ func (m *Monitor) pass() []Verdict {
 	if !m.started {
 		m.started, m.anew = true, m.passed
 	}
-	if m.frozen {
-		return nil
-	}
 	for _, e := range m.changed {
 		if e.of.heard {
 			e.of.heard = false
 			m.beats.beatNow(e)
 		}
+	}
+	if m.frozen {
+		return nil
 	}
 	by := m.beats.now - m.strict
 	for e := m.beats.expire(by); e != nil; e = m.beats.expire(by) {

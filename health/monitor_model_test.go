@@ -83,13 +83,15 @@ func (m *monitorModel) pass() (told []string) {
 	if !m.started {
 		m.started, m.anew = true, 0
 	}
+	for _, n := range m.nodes {
+		if n.heard {
+			n.silent, n.heard, n.out = 0, false, false
+		}
+	}
 	if m.frozen {
 		return nil
 	}
 	for name, n := range m.nodes {
-		if n.heard {
-			n.silent, n.heard, n.out = 0, false, false
-		}
 		if !n.out && m.over(n, n.silent) {
 			n.out, n.expired, n.news = true, true, true
 		}
@@ -234,8 +236,10 @@ func (m *monitorModel) settles(n *modelNode) (in time.Duration, ok bool) {
 	switch watched := min(n.watched, m.anew); {
 	case n.ready == v1.ConditionFalse && n.watched < m.anew && n.since < n.watched:
 		return -n.since, true
-	case n.ready == v1.ConditionFalse, n.ready == v1.ConditionUnknown && n.expired && n.out:
+	case n.ready == v1.ConditionFalse:
 		return grace - watched, true
+	case n.expired:
+		return grace - min(watched, n.silent), true
 	}
 	return 0, false
 }

@@ -73,7 +73,7 @@ func TestPeriod(t *testing.T) {
 	require.Equal(t, []string{"60 a Unknown"}, w.to(100), "strictly after 15+40")
 	v, ok := w.Verdict("a")
 	require.True(t, ok)
-	require.Equal(t, Verdict{Node: "a", UID: "1", Observed: v1.ConditionTrue, Ready: v1.ConditionUnknown, Expired: true, Since: at(60), LastBeat: at(15), Grace: 40 * time.Second, Settles: at(40).Add(1)}, v)
+	require.Equal(t, Verdict{Node: "a", UID: "1", Observed: v1.ConditionTrue, Ready: v1.ConditionUnknown, Expired: true, Since: at(60), LastBeat: at(15), Grace: 40 * time.Second, Settles: at(55).Add(1)}, v)
 }
 
 // A node that appears while we watch has the start-up grace from its creation, if that is plausible. One that was there
@@ -235,6 +235,20 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
+// A Pass while frozen dates heartbeats, too, and may be the first.
+func TestTheFirstPassWhileFrozen(t *testing.T) {
+	for _, period := range periods {
+		w := watching(t, period)
+		w.Freeze()
+		w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+		require.Empty(t, w.Pass())
+		w.Thaw()
+		w.clk.SetTime(at(5))
+		v := w.Pass()[0]
+		require.Equal(t, []time.Time{epoch, epoch}, []time.Time{v.Since, v.LastBeat})
+	}
+}
+
 func TestRestartAndSettled(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	w.ObserveNode(node("dead", "1", v1.ConditionTrue, 0))
@@ -256,6 +270,7 @@ func TestRestartAndSettled(t *testing.T) {
 	v, _ := w.Verdict("dead")
 	require.Equal(t, v1.ConditionUnknown, v.Ready, "it stays Unknown")
 	require.Equal(t, at(50), v.LastBeat)
+	require.Equal(t, at(90).Add(1), v.Settles)
 	require.Equal(t, []string{"95 dead Unknown", "95 unready Unknown", "95 written Unknown"}, w.to(95))
 	require.True(t, w.settled("dead"))
 	w.ObserveNode(node("late", "1", v1.ConditionFalse, 96))

@@ -63,27 +63,26 @@ func (m *Monitor) verdict(e *monitored) Verdict {
 	if !n.heard {
 		beat = steady.Add(e.beat, time.Duration(e.group.lost))
 	}
-	v := Verdict{
+	return Verdict{
 		Node: n.name, UID: types.UID(n.uid),
 		Observed: readinessStatus[n.observed], Ready: readinessStatus[n.told.judged], Expired: n.expired,
-		Since: m.instant(n.since), LastBeat: m.guard.Time.Instant(beat), Grace: time.Duration(e.group.grace),
+		Since: m.instant(n.since), LastBeat: m.guard.Time.Instant(beat), Grace: time.Duration(e.group.grace), Settles: m.settles(e, beat),
 	}
-	if at, ok := m.settles(e); ok {
-		v.Settles = m.instant(at)
-	}
-	return v
 }
 
-// settles returns since when the node's verdict can be acted on, or from when, if nothing changes.
-func (m *Monitor) settles(e *monitored) (at int64, ok bool) {
-	n := &e.of
-	switch ready := n.told.judged; {
-	case ready == readyFalse && n.watched > m.anew && n.since > n.watched:
-		return n.since, true // we saw it change
-	case ready == readyFalse, ready == readyUnknown && n.expired && e.isOut():
-		return steady.Add(max(n.watched, m.anew)+m.strict, time.Duration(e.group.grace)), true
+// settles returns since when the node's verdict can be acted on, or from when, if nothing changes. beat is its LastBeat, in
+// steady time.
+func (m *Monitor) settles(e *monitored, beat int64) time.Time {
+	n, at := &e.of, max(e.of.watched, m.anew)
+	switch {
+	case n.expired:
+		at = max(at, steady.Sub(beat, m.grace.lost))
+	case n.told.judged != readyFalse:
+		return time.Time{}
+	case n.watched > m.anew && n.since > n.watched:
+		return m.instant(n.since) // we saw it change
 	}
-	return 0, false
+	return m.instant(steady.Add(at+m.strict, time.Duration(e.group.grace)))
 }
 
 // Verdict returns the node's verdict, or false if no Pass has reached one yet. Ready and Since are as of the last Pass

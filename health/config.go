@@ -16,8 +16,8 @@ type Config struct {
 	NodeMonitorPeriod time.Duration
 	// NodeMonitorGracePeriod is how long a node that has reported may stay silent.
 	NodeMonitorGracePeriod time.Duration
-	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation or, if it
-	// existed before the first Pass, after that Pass.
+	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation. If the
+	// last Pass before the node was first seen is later, that counts instead; if none was, the first Pass does.
 	NodeStartupGracePeriod time.Duration
 	// MaxGap is how much of the time between two calls counts at most; 0 means a quarter of the node's grace period. It is
 	// never less than 1.2 periods. See "Silence" in the package comment.

@@ -36,8 +36,7 @@ func (c DeadlinesConfig) Validate() error {
 // A beat counts from the moment of the call, by the given clock. Which time counts as silence is under "Silence" in the
 // package comment.
 //
-// All methods are safe for concurrent use. Memory is bounded by the tracked keys, and shrinks as they are forgotten. A key
-// that cannot be hashed, or does not equal itself (NaN), panics and changes nothing.
+// All methods are safe for concurrent use. Memory is bounded by the tracked keys, and shrinks as they are forgotten.
 type Deadlines[K comparable] struct {
 	grace   int64
 	guard   steady.Guard // guards what follows
@@ -69,7 +68,8 @@ type Status[K comparable] struct {
 	HandedOut bool `json:"handedOut,omitempty"`
 }
 
-// Late reports whether the key was silent for its whole grace period, whether or not Expired has yielded it.
+// Late reports whether the key was silent for its whole grace period, whether or not Expired has yielded it. It is
+// false if the key is not tracked.
 func (s Status[K]) Late() bool { return s.Grace > 0 && s.Silent >= s.Grace }
 
 // Beat records a sign of life now, and returns what was known before. If that was HandedOut, you can now undo what you
@@ -97,8 +97,8 @@ func (d *Deadlines[K]) track(key K, grace int64) *entry[K] {
 }
 
 // Track tracks an unknown key, with a first beat in the past: the time at which its object was created, for example, or
-// at which somebody else last saw it. All time since then counts as silence. The zero time, or one in the future, counts
-// as now. Track does nothing for a tracked key.
+// at which somebody else last saw it. All time since then counts as silence. The zero time, or one in the future,
+// counts as now. Track does nothing for a tracked key.
 func (d *Deadlines[K]) Track(key K, since time.Time) {
 	d.lock()
 	defer d.guard.Unlock()
@@ -112,8 +112,9 @@ func (d *Deadlines[K]) Track(key K, since time.Time) {
 	d.beats.put(e, steady.Sub(d.beats.heard(e.group), ago))
 }
 
-// SetGrace gives a key its own grace period, counted from its last beat; 0 or less means the configured one. An unknown
-// key is tracked from now on. A key that Expired has yielded is not yielded again before its next beat. O(log n).
+// SetGrace gives a key its own grace period, counted from its last beat; 0 or less means the configured one. What
+// counted as silence until now stays. An unknown key is tracked from now on. A key that Expired has yielded is not
+// yielded again before its next beat. O(log n).
 func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) {
 	d.lock()
 	defer d.guard.Unlock()
@@ -127,9 +128,9 @@ func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) {
 	d.beats.beatNow(d.track(key, int64(grace)))
 }
 
-// Expired yields each key whose grace period is over, in the order in which they ended, and each once until its next
-// beat. Each loop over it reads the clock once, at its start. No lock is held while the loop body runs, so it may call
-// any method. Its cost grows with what expired, plus O(log n) for each key once in a grace period.
+// Expired yields each key whose grace period is over, in the order of their deadlines as they stand now, and each once
+// until its next beat. Each loop reads the clock once, at its start; it also yields whoever is late by a call made
+// meanwhile. No lock is held while the loop body runs, so it may call any method.
 func (d *Deadlines[K]) Expired() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		d.lock()
@@ -158,7 +159,7 @@ func (d *Deadlines[K]) Next() (time.Time, bool) {
 }
 
 // Restart begins the grace period of each key anew, as if it had a beat now. It is for a program that could not hear.
-// Keys that Expired has yielded stay late, and are not yielded again before their next beat. O(n).
+// Keys that Expired has yielded stay as they are. O(n).
 func (d *Deadlines[K]) Restart() {
 	d.lock()
 	defer d.guard.Unlock()

@@ -16,11 +16,11 @@
 //
 // Only time in which we listened counts: of the time between two calls, at most MaxGap.
 //
-//   - Every method counts as a call but Forget, Freeze and Len.
-//   - MaxGap is a quarter of the key's own grace period, unless the program sets it.
-//   - With a NodeMonitorPeriod, MaxGap is never less than 1.2 periods.
+//   - Every method counts as a call, even if it fails, but Forget, Freeze, Len.
+//   - MaxGap is a quarter of a key's own grace period unless the program sets it.
+//   - It is never less than 1ns or, with a NodeMonitorPeriod, 1.2 periods.
 //   - A key is silent once its grace period has passed in time that counts.
-//   - Next lies at most half a MaxGap ahead, the smallest among keys that can still fall silent.
+//   - Next lies at most half a MaxGap (rounded up) ahead, the smallest among keys that can still fall silent.
 //   - With a NodeMonitorPeriod, Next lies one period after the last Pass instead.
 //
 // So a process that was suspended condemns nobody who is heard soon after: however long it slept, that was a quarter of
@@ -38,30 +38,33 @@
 //	silent           any                monitor grace           Unknown, NodeStatusUnknown
 //
 // With a NodeMonitorPeriod (5s by default), a heartbeat is dated at the Pass that finds it, and silence must be longer
-// than the grace period. Without one, a heartbeat is dated when it comes, and silence must be as long as the grace
-// period. Heartbeats before the first Pass are dated at the first Pass.
+// than the grace period, by 1ns. Without one, a heartbeat is dated when it comes, and silence must be as long as the
+// grace period. Heartbeats before the first Pass are dated at the first Pass.
 //
 // # Whose time
 //
 // A node's clock may be wrong. So a time that another machine wrote is only compared with the one that it wrote before.
 // If they differ, in either direction, that is a sign of life, and it happened when we saw it. A report whose Ready is
 // Unknown is no sign of life, because no kubelet writes it. Only two times of others count as instants: the creation of
-// an object, and the start given to Track. Each becomes an age when it is first seen. One in the future is age 0.
+// an object, and the start given to Track. Each becomes an age when it is first seen. The zero time, or one in the
+// future, counts as a heartbeat then.
 //
 // On our own clock, only elapsed time counts. If readings have a monotonic part, setting the wall clock changes
 // nothing. If they have none, a step forward is time between two calls, and a step back is no time.
 //
 // # Old objects seen again
 //
-// A stale cache may show an old object again. That must not revive a dead node. So a Monitor ignores an object with an
-// older resourceVersion than one seen before, until no newer one has come for a grace period. Even then the old object
-// is no sign of life. A stamp (heartbeat or renewTime) later than all before is believed at once, because no cache can
-// hold it. So nobody falls silent after etcd was restored from a backup. An object without a version is never old.
+// A stale cache may show an old object again. That must not revive a dead node. So a Monitor ignores an object with a
+// resourceVersion older than the newest. Once NodeMonitorGracePeriod has passed since the first old one, with no newer
+// or equal one between, it takes each old one, but not as a sign of life. A stamp (heartbeat or renewTime) later than
+// all before is believed at once, because no cache can hold it; after that time its version is the newest. So nobody
+// falls silent after etcd was restored from a backup. An object without a decimal version is never old, and ends no
+// such time. Versions are compared across UIDs, stamps of a node only within one.
 //
 // # What goes wrong
 //
-// A key that does not equal itself (NaN) panics, because it could never be forgotten. So does a key that cannot be
-// hashed. All types are safe for concurrent use and start no goroutine. An operation costs what it changes and returns,
-// and O(log n) for each key once in a grace period. A gap longer than MaxGap costs O(1) for each distinct grace period.
-// Restart and Thaw are O(n).
+// A key that cannot be hashed panics. So does tracking one that does not equal itself (NaN), because it could never be
+// forgotten. What panics changes no key. All types are safe for concurrent use and start no goroutine. An operation
+// costs what it changes and returns, and O(log n) for each key once in a grace period. A gap longer than MaxGap costs
+// O(1) for each distinct grace period. Restart and Thaw are O(n).
 package health

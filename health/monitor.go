@@ -84,10 +84,9 @@ func (m *Monitor) instant(at int64) time.Time {
 }
 
 // Pass decides, and returns in the order of the nodes' names: the verdicts of new nodes, those that changed in more
-// than LastBeat, and those of nodes that it finds silent for a whole grace period (once more after all clocks have
-// restarted). It does not return a verdict only because a restart moved its Since. Call it at the instants that Next
-// returns. While the monitor is frozen, Pass returns nothing. Its cost grows with what was heard, expired and changed,
-// plus O(log n) for each node once in a grace period.
+// than LastBeat, and those of nodes that it finds silent for a whole grace period. After a Restart, it finds them so
+// once more. It does not return a verdict only because a restart moved its Since. Call it at the instants that Next
+// returns. While the monitor is frozen, Pass dates heartbeats, but returns nothing.
 func (m *Monitor) Pass() []Verdict {
 	verdicts := m.pass()
 	slices.SortFunc(verdicts, func(a, b Verdict) int { return strings.Compare(a.Node, b.Node) })
@@ -172,10 +171,10 @@ func (m *Monitor) untouch(n *nodeRecord) {
 	}
 }
 
-// Next returns when to call Pass next. Before the first Pass that is now. With a NodeMonitorPeriod it is one period after
-// the last Pass. Without one it is the next end of a grace period, or half a MaxGap from now if that is sooner; or the
-// last Pass, if an observation may have changed something. It returns false if no node can fall silent, and while the
-// monitor is frozen, but with a period never. The instant may lie in the past.
+// Next returns when to call Pass next. The first Pass is due at once, even when frozen. With a NodeMonitorPeriod the
+// next is due one period after the last. Without one it is due at the next end of a grace period, or half a MaxGap from
+// now if that is sooner; or at the last Pass, if an observation may have changed something. Then Next returns false if
+// no node can fall silent, and while the monitor is frozen. The instant may lie in the past.
 func (m *Monitor) Next() (time.Time, bool) {
 	m.lock()
 	defer m.guard.Unlock()
@@ -197,9 +196,9 @@ func (m *Monitor) Next() (time.Time, bool) {
 }
 
 // Silent returns the nodes that will have been silent for their whole grace period at an instant, unless they give a
-// sign of life until then. It leaves out those that a Pass has already found silent, and returns nothing while the
-// monitor is frozen. Who can read leases live should read those of these nodes, because events about them may have got
-// lost. The cost grows with what it returns, plus O(log n) for each node once in a grace period.
+// sign of life until then. It leaves out those whose sign of life waits for a Pass, and those that a Pass has found
+// silent, until their next sign of life, even after a Restart. While the monitor is frozen, it returns nothing. Who can
+// read leases live should read those of these nodes, because events about them may have got lost.
 func (m *Monitor) Silent(by time.Time) (nodes []string) {
 	m.lock()
 	defer m.guard.Unlock()
@@ -250,7 +249,7 @@ func (m *Monitor) Thaw() {
 }
 
 // Forget drops a node and reports whether it did. With a UID it drops only the node with that UID, so that a late event
-// about a deleted node cannot drop its successor of the same name. An empty UID, given or known, matches any. O(log n).
+// about a deleted node cannot drop its successor of the same name. An empty UID, given or known, matches any.
 func (m *Monitor) Forget(node string, uid types.UID) bool {
 	m.guard.Lock()
 	defer m.guard.Unlock()

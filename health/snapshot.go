@@ -17,9 +17,9 @@ func (d *Deadlines[K]) Snapshot() []Status[K] {
 	return all
 }
 
-// Restore tracks the keys of a snapshot, each silent for as long as when the snapshot was taken: the time in between does
-// not count. It returns an error and changes nothing if a key is tracked already, or if a key appears twice, does not
-// equal itself, has a grace period that is not positive, or a negative silence.
+// Restore tracks the keys of a snapshot, each silent for as long as when the snapshot was taken: the time in between
+// does not count. It returns an error and tracks nothing if any key is tracked already, or if a key appears twice, does
+// not equal itself, has a grace period that is not positive, or a negative silence.
 func (d *Deadlines[K]) Restore(snapshot []Status[K]) error {
 	d.lock()
 	defer d.guard.Unlock()

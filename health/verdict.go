@@ -10,27 +10,29 @@ import (
 )
 
 // Verdict is what the monitor says about a node, as of the last Pass. Time that does not count moves its instants
-// forward, so that LastBeat plus Grace is the deadline.
+// forward, so that LastBeat plus Grace is the deadline: LastBeat by the MaxGap of its own Grace, all else by that of
+// NodeMonitorGracePeriod.
 type Verdict struct {
 	Node string
 	UID  types.UID
-	// Observed is the Ready status in the node's object. Ready is the monitor's: Unknown if the node has been silent
-	// for too long, else the same as Observed. Empty means that there is no Ready condition, which counts as not
-	// ready.
+	// Observed is the Ready status in the node's object. Ready is the monitor's: Unknown if the node has been silent for
+	// too long, else the same as Observed. Empty: there is no Ready condition, which counts as not ready.
 	Observed, Ready v1.ConditionStatus
-	// Expired: the monitor saw no heartbeat for a whole grace period; UnknownConditions returns what to write.
+	// Expired: a Pass saw no sign of life for a whole grace period; UnknownConditions returns what to write. It ends at
+	// the next sign of life at once, and not because the Ready condition vanishes.
 	Expired bool
-	// Since is the Pass at which Ready last changed, or which found that it had changed meanwhile: its LastTransitionTime
-	// was another one, with a heartbeat or a change to True or False. For a new node it is when the monitor first saw it
-	// or, without a Ready condition, its creation. A restart of all clocks is a change.
+	// Since is the Pass at which Ready last changed, or, unless Expired, the Pass after its LastTransitionTime did. Only
+	// a node's first object, heartbeats, and changes to True or False show one. For a new node Since is when the monitor
+	// first saw it or, without a Ready condition, its creation as NodeStartupGracePeriod counts it. The first Pass and a
+	// restart of all clocks are a change.
 	Since time.Time
-	// LastBeat is when the monitor noted the last sign of life. One that waits for the next Pass counts as of now.
+	// LastBeat is when the monitor noted the last sign of life. While one waits for the next Pass, it is now.
 	LastBeat time.Time
 	Grace    time.Duration
-	// Settles is from when you can act on the failure of the node if nothing changes: once the monitor has watched it for
-	// one whole Grace since it first saw the node, and since all clocks last started. An Unknown node must have been
-	// silent all that time. A node that the monitor saw change to False settles at once. Settles is zero if the node has
-	// not failed, or if it is Unknown by its own report and is not silent. It may lie in the past.
+	// Settles is from when you can act on the failure of the node if nothing changes. It is zero unless Ready is False or
+	// the node is Expired. It is one Grace (with a period, and 1ns) after the latest of when the monitor first saw the
+	// node, when all clocks last started and, if Expired, LastBeat. But a node that was first seen after that start
+	// settles at once when it changes to False. Settles may lie in the past.
 	Settles time.Time
 }
 
@@ -70,8 +72,8 @@ func (m *Monitor) verdict(e *monitored) Verdict {
 	}
 }
 
-// settles returns since when the node's verdict can be acted on, or from when, if nothing changes. beat is its LastBeat, in
-// steady time.
+// settles returns since when the node's verdict can be acted on, or from when, if nothing changes. beat is its
+// LastBeat, in steady time.
 func (m *Monitor) settles(e *monitored, beat int64) time.Time {
 	n, at := &e.of, max(e.of.watched, m.anew)
 	switch {

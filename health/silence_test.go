@@ -280,6 +280,7 @@ func TestAFailedCallCounts(t *testing.T) {
 		clk.SetTime(at(20))
 		require.Equal(t, Status[any]{Key: 1, Silent: 20 * time.Second, Grace: 40 * time.Second}, d.Get(1))
 		require.Equal(t, 1, d.Len())
+		require.False(t, d.Forget(math.NaN()), "nobody knows it")
 	}
 }
 

@@ -47,7 +47,7 @@ func (c *cluster) AddBudget(namespace, name string, spec budgetSpec) error {
 	for i := range c.pods { // pods that were added before their budget
 		if p := &c.pods[i]; p.node >= 0 && matched[p.member] && c.counts(p) {
 			have := 1
-			if !c.nodes[p.node].serves() {
+			if p.unstarted || !c.nodes[p.node].serves() {
 				have = 0
 			}
 			c.levels.changeBudget(c.now(), added, 1, have)

@@ -37,14 +37,16 @@ func (c *cluster) KubeletsReach(down bool, latency time.Duration) {
 	}
 }
 
-// tellEnds makes a kubelet that reaches the API again end the pods deleted meanwhile, and report which of its pods are
-// Ready.
+// tellEnds makes a kubelet that reaches the API again end the pods deleted meanwhile, start those bound meanwhile, and
+// report which of its pods are Ready.
 func (c *cluster) tellEnds(n *node) {
 	for p := n.firstPod; p >= 0; {
 		next := c.pods[p].next
 		switch {
 		case c.pods[p].terminating:
 			c.removePod(p)
+		case c.pods[p].unstarted && !c.pods[p].phase.finished():
+			c.starts(p)
 		case c.pods[p].marked && !c.pods[p].phase.finished():
 			c.setReady(p, true)
 		}

@@ -107,6 +107,7 @@ type node struct {
 	pods          int32  // neither terminating nor of a DaemonSet
 	marked        int32  // pods that are not Ready because the controller said so
 	finished      int32  // completed ones among them, which miss nothing when the node falls silent
+	unstarted     int32  // ones among them that have never run
 	failedAt      int64
 	failed        bool
 	parted        bool   // failed, but its pods run on
@@ -137,6 +138,7 @@ type pod struct {
 	bound            int64
 	member           int32 // see Cluster.member
 	ready            bool
+	unstarted        bool // bound while its kubelet could not learn of it
 	terminating      bool
 	marked           bool // not Ready, because the controller said so
 	wasMarked        bool // so at some time
@@ -154,6 +156,11 @@ type podTimes struct {
 
 // phase is a v1.PodPhase in one byte; the zero phase is Running.
 type phase uint8
+
+const (
+	running phase = iota
+	pending
+)
 
 var phases = [...]v1.PodPhase{v1.PodRunning, v1.PodPending, v1.PodSucceeded, v1.PodFailed, v1.PodUnknown, ""}
 

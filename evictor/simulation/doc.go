@@ -58,7 +58,8 @@
 // gone, and when all with lower ordinals are Running and Ready, unless its set's podManagementPolicy is Parallel; one
 // below its set's ordinals.start is not replaced. Any other pod is replaced when its deletion begins, as <name>-r1,
 // <name>-r2 and so on. On a silent node the object stays terminating until the kubelet is back, the node is deleted, or
-// ForceDelete removes it.
+// ForceDelete removes it. A pod that is bound to a node whose kubelet does not reach the API is Pending, and counts as
+// missing, until the kubelet does.
 //
 // An outage of the API is played as clusters live it: a guard tells evictors that they are blind, as package clientgo
 // does; the leader loses its lease, and the next one takes over after the outage; replacements, the scheduler, rolls

@@ -34,7 +34,7 @@ func (c *cluster) mark(i int32) {
 	n.marked++
 	e.now++
 	e.most = max(e.most, e.now)
-	runs := !n.failed || n.parted
+	runs := !n.failed || c.runsOn(p)
 	if runs && !p.wasMarkedRunning {
 		e.running++
 	}

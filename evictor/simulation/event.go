@@ -157,7 +157,8 @@ type AddNode struct {
 	TolerationSeconds    *TolerationSeconds `yaml:"tolerationSeconds,omitempty"` // as in a Zone
 }
 
-// AddPod adds a pod in namespace default, Ready at once, and without an owner unless one is given.
+// AddPod adds a pod in namespace default, without an owner unless one is given. It is Ready at once; if the node's kubelet
+// does not reach the API, it is Pending until the kubelet does.
 type AddPod struct {
 	Name              string             `yaml:"name"`
 	Node              string             `yaml:"node"`

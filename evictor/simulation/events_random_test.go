@@ -169,6 +169,10 @@ func recount(t *testing.T, c *cluster) {
 		if n.failed {
 			lacks = whole - int(n.reach)
 		}
+		if p.unstarted {
+			require.True(t, n.failed || c.kubelets.down, "a kubelet starts what it learns of")
+			lacks = whole
+		}
 		lacking += lacks
 		if p.member == 0 {
 			continue

@@ -244,9 +244,9 @@ func (p *player) addPod(a *AddPod) error {
 	return nil
 }
 
-// addFresh adds a Ready pod of namespace default.
+// addFresh adds a new pod of namespace default.
 func (p *player) addFresh(name, node string, spec *podSpec) error {
 	c := p.cluster
-	fresh := pod{spec: spec, ready: true, bound: c.now(), member: c.member(metav1.NamespaceDefault, spec.OwnerKind, spec.OwnerName, spec.labels)}
+	fresh := c.newPod(spec, c.member(metav1.NamespaceDefault, spec.OwnerKind, spec.OwnerName, spec.labels), &c.nodes[c.nodeByID[node]])
 	return c.addWanted(c.id(evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: name}), fresh, node)
 }

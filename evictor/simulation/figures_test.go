@@ -18,6 +18,7 @@ import (
 type plainPod struct {
 	node                       string
 	daemon, owned, terminating bool
+	unstarted                  bool   // its kubelet has not learned of it
 	set                        string // the ReplicaSet
 }
 
@@ -83,7 +84,7 @@ func newNaive(s Scenario) *naive {
 func (m *naive) move(to time.Duration) {
 	without := len(m.waiting)
 	for _, p := range m.pods {
-		if m.nodes[p.node].silent && !p.daemon && !p.terminating {
+		if (m.nodes[p.node].silent || p.unstarted) && !p.daemon && !p.terminating {
 			without++
 		}
 	}
@@ -101,7 +102,7 @@ func (m *naive) move(to time.Duration) {
 	})
 	m.pass("pod ", to, func(zone string) (desired, have int) {
 		for _, p := range m.pods {
-			if p.set == zone && !p.daemon && !p.terminating && !m.nodes[p.node].silent {
+			if p.set == zone && !p.daemon && !p.terminating && !p.unstarted && !m.nodes[p.node].silent {
 				have++
 			}
 		}
@@ -193,8 +194,11 @@ func (m *naive) event(e *Event) {
 	case e.API != nil:
 		m.down = e.API.State == APIDown
 		maps.DeleteFunc(m.pods, func(_ string, p *plainPod) bool { return p.terminating && !m.nodes[p.node].silent && !m.down })
+		for _, p := range m.pods {
+			p.unstarted = p.unstarted && (m.down || m.nodes[p.node].silent)
+		}
 	case e.AddPod != nil:
-		m.pods[e.AddPod.Name] = &plainPod{node: e.AddPod.Node}
+		m.pods[e.AddPod.Name] = &plainPod{node: e.AddPod.Node, unstarted: m.down || m.nodes[e.AddPod.Node].silent}
 	}
 }
 
@@ -219,6 +223,7 @@ func (m *naive) recover(name string, n *plainNode) {
 			}
 		case !p.daemon:
 			spared++
+			p.unstarted = p.unstarted && m.down
 		}
 	}
 	if spared > 0 && !n.was {
@@ -283,7 +288,7 @@ func (m *naive) line(t *testing.T, l *timeline.Line) {
 				delete(m.waiting, name)
 			}
 		}
-		m.pods[l.Pod] = &plainPod{node: l.Node, owned: true, set: m.sets[before]}
+		m.pods[l.Pod] = &plainPod{node: l.Node, owned: true, set: m.sets[before], unstarted: m.down || m.nodes[l.Node].silent}
 	case timeline.KindCancel:
 		m.r.Writes-- // is not a write
 		m.r.Passes++ // used for the number of cancellations

@@ -225,13 +225,16 @@ func (c *cluster) silence(n *node, parted bool, reach int) bool {
 		z.told.KubeletFailures++
 	}
 	n.failed, n.parted, n.reach = true, parted, uint16(reach)
-	c.stats.lacks(c.now(), int(n.pods-n.finished)*(n.lacks()-before))
+	c.stats.lacks(c.now(), int(n.pods-n.finished-n.unstarted)*(n.lacks()-before))
 	c.tellHappening(n.name, map[bool]string{true: "the kubelet can no longer reach the API; its pods keep running", false: "the kubelet falls silent"}[parted])
 	if served && !n.serves() {
 		c.alive(n, -1)
 	}
 	return true
 }
+
+// runsOn says whether the pod runs while its kubelet is cut off from the API.
+func (c *cluster) runsOn(p *pod) bool { return c.nodes[p.node].parted && !p.unstarted }
 
 // lacks returns the share of the clients, in thousandths, that do not reach the pods of the node.
 func (n *node) lacks() int {
@@ -251,7 +254,7 @@ func (c *cluster) Recover(n *node) bool {
 		return false
 	}
 	i := c.nodeByID[n.name]
-	c.stats.lacks(c.now(), -int(n.pods-n.finished)*n.lacks())
+	c.stats.lacks(c.now(), -int(n.pods-n.finished-n.unstarted)*n.lacks())
 	c.stats.recovered(n)
 	c.isBack(i)
 	c.overdue(n)
@@ -280,7 +283,7 @@ func (c *cluster) endDeleted() {
 	}
 }
 
-// tellPods makes the kubelet end deleted pods, and report the others Ready.
+// tellPods makes the kubelet end deleted pods, start those that it did not know, and report the others Ready.
 func (c *cluster) tellPods(n *node) {
 	for p := n.firstPod; p >= 0; {
 		pod := &c.pods[p]
@@ -288,6 +291,8 @@ func (c *cluster) tellPods(n *node) {
 		switch {
 		case pod.terminating:
 			c.removePod(p)
+		case pod.unstarted && !pod.phase.finished():
+			c.starts(p)
 		case !pod.ready && !pod.phase.finished():
 			c.setReady(p, true)
 		}

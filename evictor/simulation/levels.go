@@ -267,7 +267,7 @@ func (c *cluster) leveled(number int32, desired, have int) {
 // alive counts all pods of a node as live (+1) or not (-1) when its kubelet returns or falls silent.
 func (c *cluster) alive(n *node, by int) {
 	for i := n.firstPod; i >= 0; i = c.pods[i].next {
-		if p := &c.pods[i]; c.counts(p) {
+		if p := &c.pods[i]; c.counts(p) && !p.unstarted {
 			c.leveled(p.member, 0, by)
 		}
 	}

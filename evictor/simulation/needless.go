@@ -18,7 +18,7 @@ const LostAfter = time.Minute
 func (c *cluster) leaves(i int32) {
 	at := c.pods[i].node
 	n := &c.nodes[at]
-	c.stats.evicted(c.now(), n)
+	c.stats.evicted(c.now(), n, c.runsOn(&c.pods[i]))
 	c.zoneOf(n).evicted(c.now())
 	if !n.failed {
 		return

@@ -96,6 +96,25 @@ func (c *cluster) podOf(object *v1.Pod) pod {
 	return p
 }
 
+// newPod is the record of a pod that is bound to a node now. It runs and is Ready at once, unless the kubelet does not
+// reach the API: then the kubelet starts it once it does.
+func (c *cluster) newPod(spec *podSpec, member int32, on *node) pod {
+	p := pod{spec: spec, ready: true, bound: c.now(), member: member}
+	if on.failed || c.kubelets.down {
+		p.ready, p.unstarted, p.phase = false, true, pending
+	}
+	return p
+}
+
+// starts makes the kubelet start such a pod.
+func (c *cluster) starts(i int32) {
+	p := &c.pods[i]
+	c.counted(p, -1)
+	p.unstarted, p.phase = false, running
+	c.counted(p, 1)
+	c.setReady(i, true)
+}
+
 func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 	at, ok := c.nodeByID[nodeName]
 	if !ok {
@@ -183,6 +202,11 @@ func (c *cluster) counted(p *pod, by int32) {
 	if p.phase.finished() {
 		return
 	}
+	if p.unstarted {
+		n.unstarted += by
+		c.stats.lacks(c.now(), int(by)*whole)
+		return
+	}
 	if n.failed {
 		c.stats.lacks(c.now(), int(by)*n.lacks())
 	}
@@ -221,7 +245,7 @@ func (c *cluster) removePod(i int32) {
 
 // takeAway removes the object of a pod at once, whatever its kubelet knows.
 func (c *cluster) takeAway(i int32) {
-	if p := &c.pods[i]; c.nodes[p.node].parted && !p.phase.finished() {
+	if p := &c.pods[i]; c.runsOn(p) && !p.phase.finished() {
 		c.stats.forgotten++
 	}
 	c.leavesNow(i)

@@ -244,7 +244,7 @@ func (p *player) place(b comeback, target int32) {
 	if b.spec.OwnerKind != "DaemonSet" { // only a fresh pod can belong to a DaemonSet
 		c.stats.stranded(c.now(), -1)
 	}
-	if err := c.addPod(c.id(key), pod{spec: b.spec, ready: !n.failed, bound: c.now(), member: b.member}, n.name); err != nil {
+	if err := c.addPod(c.id(key), c.newPod(b.spec, b.member, n), n.name); err != nil {
 		return // another pod has its name
 	}
 	l := timeline.Line{T: c.Clock.Elapsed(), Kind: timeline.KindSchedule, Node: n.name, Pod: joinPodName(key.Namespace, key.Name)}

@@ -85,6 +85,32 @@ func TestPodsOfADeletedNodeAndDeletedPodsComeBack(t *testing.T) {
 	require.Equal(t, back, again)
 }
 
+// A pod that is bound to a node whose kubelet does not learn of it does not run, and nobody has it, before the kubelet does.
+func TestAPodRunsOnceItsKubeletLearnsOfIt(t *testing.T) {
+	const cutOff, back = 65 * time.Second, 90 * time.Second
+	for name, around := range map[string][2]Event{
+		"partitioned":                           {{At: cutOff, Partition: &Partition{Nodes: *named("b")}}, {At: back, Recover: named("b")}},
+		"silent":                                {{At: cutOff, Fail: named("b")}, {At: back, Recover: named("b")}},
+		"no kubelet reaches the API":            {{At: cutOff, API: &API{State: APIDown, For: ForKubelets}}, {At: back, API: &API{State: APIUp, For: ForKubelets}}},
+		"back while no kubelet reaches the API": {{At: cutOff, Partition: &Partition{Nodes: *named("b")}}, {At: back, API: &API{State: APIUp, For: ForKubelets}}},
+	} {
+		events := []Event{{At: time.Minute, Cordon: named("a", "c")}, {At: time.Minute, DeletePod: &Pod{Name: "ReplicaSet"}}, around[0]}
+		if name == "back while no kubelet reaches the API" {
+			events = append(events, Event{At: cutOff, API: &API{State: APIDown, For: ForKubelets}}, Event{At: back - 10*time.Second, Recover: named("b")})
+		}
+		schedule, r := schedules(t, fleet(t, "ReplicaSet"), append(events, around[1])...)
+		require.Equal(t, map[string]time.Duration{"ReplicaSet-r1": 70 * time.Second}, schedule, name)
+		require.InDelta(t, (back - time.Minute).Hours(), r.PodHoursLost, 1e-9, name)
+		require.Equal(t, Level{
+			Desired: 1, LowestAt: time.Minute, Below: back - time.Minute, BelowHalf: back - time.Minute, LongestBelowHalf: back - time.Minute,
+			PodHoursMissing: (back - time.Minute).Hours(), ReadyAtEnd: 1,
+		}, r.Workloads[0].Level, name)
+	}
+	_, r := schedules(t, fleet(t, "ReplicaSet"), Event{At: time.Minute, Cordon: named("a", "c")}, Event{At: time.Minute, DeletePod: &Pod{Name: "ReplicaSet"}},
+		Event{At: cutOff, Partition: &Partition{Nodes: *named("b")}}, Event{At: 10 * time.Minute, DeleteNode: named("b")})
+	require.Equal(t, []int{1, 0, 0}, []int{r.Evicted, r.EvictedWhileRunning, r.RemovedWhileRunning}, "it never ran")
+}
+
 func TestAPodWithoutRoomIsPendingUntilThereIsSome(t *testing.T) {
 	c := newCluster(clockOf(nil))
 	one := func(quantity string) v1.ResourceList {

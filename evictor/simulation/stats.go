@@ -43,8 +43,8 @@ func (s *stats) lacks(now int64, by int) {
 	s.count, s.since = s.count+by, now
 }
 
-func (s *stats) evicted(now int64, n *node) {
-	if n.parted {
+func (s *stats) evicted(now int64, n *node, runsOn bool) {
+	if runsOn {
 		s.running++
 	}
 	if n.failed {

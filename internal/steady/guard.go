@@ -34,7 +34,20 @@ const Unmade = "a zero value was used: make it with the function New… of its t
 func (g *Guard) ReadAt(reading time.Time) (now int64) {
 	g.Lock()
 	if g.Time.Late(reading) {
-		reading = g.Clock.Now()
+		reading = g.again()
 	}
 	return g.Time.Read(reading)
+}
+
+// again reads the clock under the mutex, and releases that if the clock, which is the user's, panics.
+func (g *Guard) again() (reading time.Time) {
+	read := false
+	defer func() {
+		if !read {
+			g.Unlock()
+		}
+	}()
+	reading = g.Clock.Now()
+	read = true
+	return reading
 }

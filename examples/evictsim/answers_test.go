@@ -45,7 +45,7 @@ func TestWrongInputIsAnsweredBeforeTheRun(t *testing.T) {
 	}
 	file = scenarioFile(t, cluster+"until: 5m\nevents: [{at: 1m, fail: {zone: a}}]\n")
 	_, _, err := simulate(t, "--scenario", file, "--set", "events.1.fail.zone=A")
-	require.ErrorContains(t, err, file+": event 1 (at 1m0s): fail: zone", "what --set changed is in no line")
+	require.ErrorContains(t, err, file+": --set events.1.fail.zone=A: event 1 (at 1m0s): fail: zone", "what --set changed is in no line")
 }
 
 func TestWrongObjectsAreAnsweredBeforeTheRun(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/drill"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/scenariofile"
@@ -144,12 +145,14 @@ func configOf(sets []scenariofile.Set) (evictor.Config, error) {
 			return evictor.Config{}, fmt.Errorf("--set %s: drill makes its own scenarios, so only config.… can be set", set.Path)
 		}
 	}
-	s, err := scenariofile.Parse("--set", []byte("until: 1h\n"), sets...)
+	text := []byte("until: 1h\n")
+	s, err := scenariofile.Parse("drill", text, sets...)
 	if err != nil {
 		return evictor.Config{}, err
 	}
 	config := s.Config.Evictor()
-	return config, config.Validate()
+	_, err = simulation.New(simulation.Scenario{Config: config}) // checks them
+	return config, scenariofile.Locate("drill", text, err, sets...)
 }
 
 // assessment is the result of a drill.

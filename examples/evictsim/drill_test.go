@@ -196,3 +196,28 @@ func TestDrillNamesThePlaceOfAFault(t *testing.T) {
 		require.Equal(t, 64, exitCode(err), text)
 	}
 }
+
+// A setting that a flag makes is named by the flag, as it was typed.
+func TestAFaultOfASettingIsNamedByItsFlag(t *testing.T) {
+	dump := filepath.Join(t.TempDir(), "dump")
+	require.NoError(t, os.WriteFile(dump, []byte("{apiVersion: v1, kind: Node, metadata: {name: n}}\n"), 0o600))
+	for set, want := range map[string]string{
+		"config.nodeEvictionRate=-1":   "config: nodeEvictionRate: Invalid value: -1",
+		"config.nodeEvictionRate=x":    "config: nodeEvictionRate: found `x`, need a number",
+		"config.nodeMonitorPeriod=1us": "config: nodeMonitorPeriod: 1µs is too short",
+		"config.foo=1":                 `config: unknown field "foo"`,
+		"config.nodeMonitorPeriod=15d": `config: nodeMonitorPeriod: "15d" is not a duration`,
+		"config.nodeMonitorPeriod.x=1": "x does not exist: its parent is a plain value",
+	} {
+		for _, args := range [][]string{{"drill", dump}, {}} {
+			_, _, err := simulate(t, append(args, "--set", "config.nodeMonitorPeriod=1s", "--set", set)...)
+			require.ErrorContains(t, err, "--set "+set+": "+want)
+			require.Equal(t, 64, exitCode(err), set)
+		}
+	}
+	_, _, err := simulate(t, "drill", dump, "--set", "config.nodeEvictionRate=-1", "--set", "config.unhealthyZoneThreshold=7")
+	require.ErrorContains(t, err, "--set config.nodeEvictionRate=-1: ")
+	require.ErrorContains(t, err, "--set config.unhealthyZoneThreshold=7: ")
+	_, _, err = simulate(t, "--until", "100000h")
+	require.ErrorContains(t, err, "--until 100000h0m0s: until: 100000h0m0s is more than")
+}

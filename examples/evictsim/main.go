@@ -229,7 +229,7 @@ func (f *flags) check(c *cobra.Command) (sets []scenariofile.Set, err error) {
 		sets = append(sets, set)
 	}
 	if c.Flags().Changed("until") {
-		sets = append(sets, scenariofile.Set{Path: "until", Value: f.until.String()})
+		sets = append(sets, scenariofile.Set{Path: "until", Value: f.until.String(), Flag: "--until " + f.until.String()})
 	}
 	return sets, nil
 }

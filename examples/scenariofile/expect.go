@@ -260,7 +260,7 @@ func (s *Scenario) Misnamed(name string, data []byte, w *simulation.World, sets 
 			faults = append(faults, fault{lineOf(root, []string{"expect", strconv.Itoa(i + 1), of}), fmt.Errorf("expect %d: %w", i+1, err)})
 		}
 	}
-	return join(name, faults)
+	return join(name, faults, sets)
 }
 
 // rounded formats a number with enough digits to tell it from its bound.

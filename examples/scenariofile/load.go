@@ -17,7 +17,11 @@ const MaxSize = 16 << 20
 // Set changes one field of a scenario's text before it is decoded. Path names the field from the outermost one on, with
 // dots between: until, config.nodeEvictionRate, cluster.zones.a.nodes (an item of a list by its name, or by its number
 // from 1). Missing parents are added. Value is YAML.
-type Set struct{ Path, Value string }
+type Set struct {
+	Path, Value string
+	// Flag is how errors name the change, as a user has typed it: --until 10m. Empty means --set PATH=VALUE.
+	Flag string
+}
 
 // Load reads a scenario file, with the changes, and the traces that it names. Relative paths in it are relative to the
 // file; the result has paths that can be opened from here. Errors name the file and, if known, the line. All faults of
@@ -54,7 +58,7 @@ func Complete(name string, data []byte, dir string, sets ...Set) (*Scenario, err
 		}
 	}
 	if len(c.faults) > 0 {
-		return nil, join(name, c.faults)
+		return nil, join(name, c.faults, sets)
 	}
 	return s, nil
 }

@@ -35,10 +35,8 @@ func parse(name string, data []byte, sets []Set) (*Scenario, *yaml.Node, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, set := range sets {
-		if err := set.apply(root); err != nil {
-			return nil, nil, fmt.Errorf("%s: %s: %w", name, set.Path, err)
-		}
+	if err := apply(name, root, sets); err != nil {
+		return nil, nil, err
 	}
 	s := New()
 	w := walker{seen: make(map[visit]bool)}
@@ -47,7 +45,7 @@ func parse(name string, data []byte, sets []Set) (*Scenario, *yaml.Node, error) 
 		w.decodeError(err)
 	}
 	if len(w.faults) > 0 {
-		return nil, nil, join(name, w.faults)
+		return nil, nil, join(name, w.faults, sets)
 	}
 	return s, root, nil
 }
@@ -76,7 +74,7 @@ func documentOf(name string, data []byte) (*yaml.Node, error) {
 	}
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("%s: a scenario must be a mapping, such as until: 30m", at(name, root.Line))
+		return nil, fmt.Errorf("%s: a scenario must be a mapping, such as until: 30m", at(name, root.Line, nil))
 	}
 	return root, nil
 }
@@ -298,7 +296,7 @@ func (w *walker) merged(value *yaml.Node, as reflect.Type) {
 	w.walk(value, as)
 }
 
-var numbered = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
+var numbered = regexp.MustCompile(`^(?:yaml: )?line (-?\d+): (.*)$`)
 
 // decodeError adds the errors of decoding.
 func (w *walker) decodeError(err error) {
@@ -349,7 +347,7 @@ func syntaxError(name string, err error, data []byte) error {
 	match := numbered.FindStringSubmatch(err.Error())
 	if match == nil {
 		text := strings.TrimPrefix(err.Error(), "yaml: ")
-		return fmt.Errorf("%s: %s%s", at(name, aliasLine(text, data)), text, objects.Mend(text))
+		return fmt.Errorf("%s: %s%s", at(name, aliasLine(text, data), nil), text, objects.Mend(text))
 	}
 	if line, column := objects.Tab(data); line > 0 && strings.Contains(match[2], "cannot start any token") {
 		return fmt.Errorf("%s:%d: column %d: a tab; YAML allows only spaces for indentation", name, line, column)

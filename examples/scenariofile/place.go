@@ -14,8 +14,8 @@ import (
 )
 
 // Locate returns the faults that a simulation found in a scenario as one error, each with the file's name and the line of its
-// field, and with the name that may be meant: outage.yaml:7: event 3 (at 2m0s): fail: …. Name, data and sets are those that Complete got; a value of sets has no
-// line. Any other error is returned as it is.
+// field, and with the name that may be meant: outage.yaml:7: event 3 (at 2m0s): fail: …. Name, data and sets are those that
+// Complete got; for a value of sets, the change takes the place of the line. Any other error is returned as it is.
 func Locate(name string, data []byte, err error, sets ...Set) error {
 	var invalid *simulation.InvalidError
 	if !errors.As(err, &invalid) {
@@ -28,7 +28,7 @@ func Locate(name string, data []byte, err error, sets ...Set) error {
 	errs := make([]error, len(invalid.Faults))
 	for i, f := range invalid.Faults {
 		if errs[i] = f; f.Path != nil {
-			errs[i] = fmt.Errorf("%s: %w", at(name, lineOf(root, inFile(f.Path))), f)
+			errs[i] = fmt.Errorf("%s: %w", at(name, lineOf(root, inFile(f.Path)), sets), f)
 		}
 		if f.Known != nil {
 			errs[i] = fmt.Errorf("%w%s", errs[i], Hint(f.Unknown, f.Known))
@@ -37,10 +37,13 @@ func Locate(name string, data []byte, err error, sets ...Set) error {
 	return errors.Join(errs...)
 }
 
-// at names a line of a file; line 0 is unknown.
-func at(name string, line int) string {
-	if line == 0 {
+// at names a file and the line, or the change that has made it; line 0 is unknown.
+func at(name string, line int, sets []Set) string {
+	switch {
+	case line == 0:
 		return name
+	case line < 0:
+		return name + ": " + sets[len(sets)+line].place()
 	}
 	return fmt.Sprintf("%s:%d", name, line)
 }
@@ -57,7 +60,7 @@ func inFile(path []string) []string {
 	return path
 }
 
-// lineOf returns the line of a field, or of the innermost part of the path that the document has. It is 0 if that was set.
+// lineOf returns the line of a field, or of the innermost part of the path that the document has. It is negative if that was set.
 func lineOf(root *yaml.Node, path []string) int {
 	line := root.Line
 	for _, step := range path {
@@ -84,8 +87,8 @@ func entry(of *yaml.Node, step string) (line int, value *yaml.Node) {
 	for i := 0; i+1 < len(of.Content); i += 2 {
 		switch key, value := of.Content[i], of.Content[i+1]; {
 		case key.Value != step:
-		case value.Line == 0: // set
-			return 0, value
+		case value.Line < 0: // set
+			return value.Line, value
 		default:
 			return key.Line, value
 		}
@@ -128,16 +131,16 @@ func place(path []string) string {
 
 // fault is what is wrong with a field of a file.
 type fault struct {
-	line int // 0 if it is unknown
+	line int // 0 if it is unknown, negative if the field was set
 	err  error
 }
 
 // join returns all faults in the order of their lines, nil if there are none.
-func join(name string, faults []fault) error {
+func join(name string, faults []fault, sets []Set) error {
 	slices.SortStableFunc(faults, func(a, b fault) int { return cmp.Compare(a.line, b.line) })
 	errs := make([]error, len(faults))
 	for i, f := range faults {
-		errs[i] = fmt.Errorf("%s: %w", at(name, f.line), f.err)
+		errs[i] = fmt.Errorf("%s: %w", at(name, f.line, sets), f.err)
 	}
 	return errors.Join(errs...)
 }

@@ -16,10 +16,8 @@ func Resolved(name string, data []byte, dir string, sets ...Set) ([]byte, error)
 		return nil, syntaxError(name, err, data)
 	}
 	root := document.Content[0]
-	for _, set := range sets {
-		if err := set.apply(root); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", name, set.Path, err)
-		}
+	if err := apply(name, root, sets); err != nil {
+		return nil, err
 	}
 	var paths []*yaml.Node
 	if cluster := field(root, "cluster"); cluster != nil {

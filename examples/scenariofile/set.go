@@ -9,8 +9,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// apply changes the document.
-func (s Set) apply(root *yaml.Node) error {
+// apply makes the changes in the document of a file. What they add has a negative line, from which at finds the change again.
+func apply(name string, root *yaml.Node, sets []Set) error {
+	for i, set := range sets {
+		if err := set.apply(root, i-len(sets)); err != nil {
+			return fmt.Errorf("%s: %s: %w", name, set.place(), err)
+		}
+	}
+	return nil
+}
+
+// place names the change.
+func (s Set) place() string {
+	if s.Flag != "" {
+		return s.Flag
+	}
+	return "--set " + s.Path + "=" + s.Value
+}
+
+func (s Set) apply(root *yaml.Node, line int) error {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(s.Value), &document); err != nil {
 		return fmt.Errorf("%q: %w", s.Value, err)
@@ -19,13 +36,13 @@ func (s Set) apply(root *yaml.Node) error {
 		return errors.New("the value is missing")
 	}
 	value := document.Content[0]
-	withoutLines(value)
+	onLine(value, line)
 	at := root
 	for _, step := range strings.Split(s.Path, ".") {
 		if at.Kind == yaml.AliasNode {
 			at = at.Alias
 		}
-		next, err := descend(at, step)
+		next, err := descend(at, step, line)
 		if err != nil {
 			return err
 		}
@@ -36,7 +53,7 @@ func (s Set) apply(root *yaml.Node) error {
 }
 
 // descend goes to a field, and adds it if it is missing, or to an item of a list.
-func descend(at *yaml.Node, step string) (*yaml.Node, error) {
+func descend(at *yaml.Node, step string, line int) (*yaml.Node, error) {
 	if step == "" {
 		return nil, errors.New("the path has an empty step")
 	}
@@ -48,12 +65,12 @@ func descend(at *yaml.Node, step string) (*yaml.Node, error) {
 			return value, nil
 		}
 	case at.Kind == 0 || at.Tag == "!!null":
-		*at = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		*at = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: line}
 	default:
 		return nil, fmt.Errorf("%s does not exist: its parent is a plain value", step)
 	}
-	value := &yaml.Node{}
-	at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: step}, value)
+	value := &yaml.Node{Line: line}
+	at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: step, Line: line}, value)
 	return value, nil
 }
 
@@ -85,10 +102,10 @@ func item(list *yaml.Node, step string) (*yaml.Node, error) {
 	return nil, fmt.Errorf("no item is named %s", step)
 }
 
-// withoutLines clears the positions of a value in its own text.
-func withoutLines(n *yaml.Node) {
-	n.Line, n.Column = 0, 0
+// onLine replaces the positions of a value in its own text.
+func onLine(n *yaml.Node, line int) {
+	n.Line, n.Column = line, 0
 	for _, inner := range n.Content {
-		withoutLines(inner)
+		onLine(inner, line)
 	}
 }

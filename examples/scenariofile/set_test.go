@@ -51,9 +51,9 @@ func TestSet(t *testing.T) {
 		require.ErrorContains(t, err, want, path)
 	}
 	_, err = scenariofile.Parse("f", []byte(plain), scenariofile.Set{Path: "until", Value: ""})
-	require.ErrorContains(t, err, "until: the value is missing")
+	require.ErrorContains(t, err, "f: --set until=: the value is missing")
 	_, err = scenariofile.Parse("f", []byte(plain), scenariofile.Set{Path: "until", Value: "{"})
-	require.ErrorContains(t, err, "until:")
+	require.ErrorContains(t, err, "f: --set until={: ")
 }
 
 // Another program that reads the text from elsewhere finds the same files.

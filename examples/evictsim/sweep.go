@@ -258,7 +258,7 @@ func (f *flags) printAll(w io.Writer, outcomes []*outcome.Outcome) error {
 			cells = append(cells, o.Value(name))
 		}
 		for _, of := range shown {
-			cells = append(cells, of.text(o.Figures[of.figure]))
+			cells = append(cells, of.text(o))
 		}
 		table.add(cells...)
 	}
@@ -266,9 +266,14 @@ func (f *flags) printAll(w io.Writer, outcomes []*outcome.Outcome) error {
 	return nil
 }
 
-// text formats a figure for people.
-func (of comparedFigure) text(value float64) string {
+// text formats a figure for people; "-" is the time of what never happened.
+func (of comparedFigure) text(o *outcome.Outcome) string {
+	value, evicted := o.Figures[of.figure], o.Figures["evicted"]
 	switch {
+	case evicted == 0 && (of.figure == "firstEvictionSeconds" || of.figure == "lastEvictionSeconds"):
+		return "-"
+	case evicted == o.Figures["evictedFromLiveNodes"] && of.figure == "evictionDelayMedianSeconds":
+		return "-"
 	case strings.HasSuffix(of.figure, "Seconds"):
 		return short(time.Duration(value * float64(time.Second)))
 	case strings.HasPrefix(of.figure, "podHours"):

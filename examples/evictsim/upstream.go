@@ -244,7 +244,7 @@ func (f *flags) bothEngines(ctx context.Context, in input, sets []scenariofile.S
 		if last.Differences, err = jobs[len(jobs)-1].differences(ctx); err != nil {
 			return err
 		}
-		last.Differences.Rows = append(last.Differences.Rows, jobs[len(jobs)-1].engine.rows(seen)...)
+		last.Differences.Outage = jobs[len(jobs)-1].engine.outage(seen)
 	}
 	switch {
 	case f.output == "json":
@@ -280,7 +280,7 @@ func tellEngines(w io.Writer, outcomes []*outcome.Outcome) {
 	for _, row := range engineTable {
 		cells := []string{row.title}
 		for _, o := range outcomes {
-			cells = append(cells, comparedFigure(row).text(o.Figures[row.figure]))
+			cells = append(cells, comparedFigure(row).text(o))
 		}
 		table.add(cells...)
 	}

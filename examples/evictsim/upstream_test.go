@@ -124,18 +124,24 @@ func TestRowsOfDifferences(t *testing.T) {
 	require.Equal(t, "no such row …", e.row("no such row"))
 }
 
-// TestAnOutageIsExplained: the comparison of lines leaves out guard and leader election, so what they did has rows of its own.
+// TestAnOutageIsExplained: the comparison of lines leaves out guard and leader election, so what they did has rows of its own,
+// whose lines nobody counts.
 func TestAnOutageIsExplained(t *testing.T) {
 	report := `{"Report":{"Nodes":180,"Pods":1620,"Until":3000000000000},"Left":{}}`
-	program := standIn(t, "oracle", `echo '{"t":400.000,"kind":"event","by":"leader election","nodes":[],"text":"lost"}'; echo '`+report+`' >"$4"`)
+	program := standIn(t, "oracle", `echo '`+report+`' >"$4"`)
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(program), why), []byte("#!/bin/sh\necho '{}'"), 0o700))
 	down := "events=[{at: 5m, api: {state: down}}, {at: 10m, api: {state: up}}]"
-	for set, lines := range map[string][]int{"config.leaderElection=true": {2, 3}, "config.leaderElection=false": {2, 1}, "events=[]": {0, 1}} {
+	for set, acted := range map[string][]bool{"config.leaderElection=true": {true, true}, "config.leaderElection=false": {true, false}, "events=[]": {false, false}} {
 		text, _, err := simulate(t, "--engine", "both", "--upstream-program", program, "--set", down, "--set", set)
 		require.NoError(t, err)
 		for i, begins := range []string{guardRow, leaderRow} {
-			want := some(lines[i], "line") + ": " + begins
-			require.Equal(t, lines[i] > 0, strings.Contains(text, want), "%s: %s in %s", set, want, text)
+			want := "  in the outage of the API: " + begins
+			require.Equal(t, acted[i], strings.Contains(text, want), "%s: %s in %s", set, want, text)
 		}
+		require.Equal(t, acted[0], strings.Contains(text, "more happens than in the table"), set)
+		require.Regexp(t, `\nfirst eviction +- +-\nlast eviction +- +-\nmedian delay +- +-\n`, text, "nobody was evicted")
 	}
+	text, _, err := simulate(t, "--engine", "both", "--upstream-program", program, "--set", down, "-o", "csv")
+	require.NoError(t, err)
+	require.Contains(t, text, "outage,true\n")
 }

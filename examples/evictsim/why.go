@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +50,14 @@ func (j *job) differences(ctx context.Context) (*outcome.Differences, error) {
 
 // tellWhy prints the differences.
 func tellWhy(w io.Writer, d *outcome.Differences) {
-	fmt.Fprintln(w, "\nWhere the timelines differ, and why (DIFFERENCES.md; played without reschedule, guard and leader election, whose lines are counted apart)")
+	fmt.Fprintln(w, "\nWhere the timelines differ, and why (DIFFERENCES.md)")
+	for _, text := range d.Outage {
+		fmt.Fprintf(w, "  in the outage of the API: %s\n", text)
+	}
+	fmt.Fprintln(w, map[bool]string{
+		false: "Line by line, in a play without reschedule",
+		true:  "Line by line, in a play without reschedule, guard and leader election, in which more happens than in the table",
+	}[len(d.Outage) > 0])
 	switch {
 	case d.Unknown != "":
 		fmt.Fprintf(w, "  unknown: %s\n", d.Unknown)
@@ -70,32 +78,29 @@ const (
 	leaderRow = "the next leader has watched the nodes"
 )
 
-// parts counts what the guard and the leader election told in a play.
-type parts struct{ guard, election int }
+// parts are those of a controller's process that told something in a play.
+type parts struct{ guard, election bool }
 
 func (p *parts) line(l timeline.Line) error {
 	switch {
 	case l.Kind != timeline.KindEvent:
 	case strings.Contains(l.More, `"by":"guard"`):
-		p.guard++
+		p.guard = true
 	case strings.Contains(l.More, `"by":"leader election"`):
-		p.election++
+		p.election = true
 	}
 	return nil
 }
 
-// rows are the reasons for differences that come from them.
-func (e *engine) rows(played []parts) (rows []outcome.Row) {
-	var all parts
-	for _, p := range played {
-		all.guard += p.guard
-		all.election += p.election
-	}
-	for _, r := range []outcome.Row{{Text: guardRow, Lines: all.guard}, {Text: leaderRow, Lines: all.election}} {
-		if r.Lines > 0 {
-			rows = append(rows, outcome.Row{Text: e.row(r.Text), Lines: r.Lines})
+// outage returns the rows about them.
+func (e *engine) outage(played []parts) (rows []string) {
+	acted := func(is func(parts) bool, row string) {
+		if slices.ContainsFunc(played, is) {
+			rows = append(rows, e.row(row))
 		}
 	}
+	acted(func(p parts) bool { return p.guard }, guardRow)
+	acted(func(p parts) bool { return p.election }, leaderRow)
 	return rows
 }
 

@@ -64,6 +64,9 @@ func (o *Outcome) rows(row func(of, name, figure, value string)) {
 	}
 	o.waitingRows(row)
 	if d := o.Differences; d != nil {
+		for _, text := range d.Outage {
+			row("difference", text, "outage", "true")
+		}
 		for _, r := range d.Rows {
 			row("difference", r.Text, "lines", strconv.Itoa(r.Lines))
 		}

@@ -127,12 +127,14 @@ type StuckRoll struct {
 	StoppedSeconds float64 `json:"stoppedSeconds,omitempty"` // 0 if it went on
 }
 
-// Differences says why two engines differ, and how many lines of their timelines each reason explains.
+// Differences says why two engines differ, and how many lines of their timelines each reason explains. Lines are compared
+// of plays without replacements, guard and leader election; Outage has the rows about the last two, if they acted.
 type Differences struct {
-	Rows        []Row  `json:"rows"`
-	Unexplained int    `json:"unexplained"`
-	First       string `json:"firstUnexplained,omitempty"`
-	Unknown     string `json:"unknown,omitempty"` // why there is no answer
+	Outage      []string `json:"outage,omitempty"`
+	Rows        []Row    `json:"rows"`
+	Unexplained int      `json:"unexplained"`
+	First       string   `json:"firstUnexplained,omitempty"`
+	Unknown     string   `json:"unknown,omitempty"` // why there is no answer
 }
 
 // Row is one row of DIFFERENCES.md: what differs, and why.

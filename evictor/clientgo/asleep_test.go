@@ -4,6 +4,7 @@ package clientgo_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,15 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
+	"github.com/evictkit/evictkit/taints"
 )
 
 // process is the clock of a process that can be suspended: its time stands still, and then jumps.
@@ -136,16 +139,111 @@ func TestWhoAsksAfterASuspensionWaitsUntilAllAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := startProcess(t)
 		g := startGuardedWith(t, never, clientgo.Options{Clock: p})
+		_, err := g.client.CoreV1().Pods("shop").Create(t.Context(), tolerant("shop", "cart", "a-0"), metav1.CreateOptions{})
+		require.NoError(t, err)
 		time.Sleep(time.Minute)
-		p.sleeps(2 * time.Second)
-		require.True(t, g.cluster.Clients().Nodes.Synced())
+		clients := g.cluster.Clients()
+		require.True(t, clients.Nodes.Synced())
+		p.sleeps(4 * time.Second)
+		require.True(t, clients.Nodes.Synced())
 		require.Empty(t, g.all(), "a short pause is none")
 		p.sleeps(6 * time.Second)
-		require.True(t, g.cluster.Clients().Nodes.Synced())
+		require.True(t, clients.Nodes.Synced())
 		require.Len(t, g.all(), 1)
 		require.Contains(t, g.all()[0], "suspended")
+		require.Error(t, clients.PodWriter.Evict(t.Context(), evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "cart"}}, taints.Deadline{}),
+			"others have noticed already, and it is as old for all")
+		require.Equal(t, []string{"cart"}, podsOf(t, g.client))
 		time.Sleep(15 * time.Second)
 		require.Equal(t, "well", g.all()[1], "its connections live")
+	})
+}
+
+// held is a target that is told slowly.
+type held struct {
+	heard
+	begun, release chan struct{}
+}
+
+func (h *held) SetObserverHealth(err error) {
+	if err != nil {
+		close(h.begun)
+	}
+	<-h.release
+	h.heard.SetObserverHealth(err)
+}
+
+// TestNobodyIsAnsweredWhileOthersAreBeingTold: whoever asks meanwhile would act on what was true before.
+func TestNobodyIsAnsweredWhileOthersAreBeingTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, slow := startProcess(t), &held{begun: make(chan struct{}), release: make(chan struct{})}
+		g := startGuardedWith(t, never, clientgo.Options{Clock: p})
+		require.NoError(t, g.cluster.Feed(slow))
+		time.Sleep(time.Minute)
+		p.sleeps(6 * time.Second)
+		<-slow.begun
+		var answered atomic.Bool
+		go func() {
+			g.cluster.Clients().Nodes.Synced()
+			answered.Store(true)
+		}()
+		for range 10000 {
+			runtime.Gosched() // time stands still, because the goroutine waits for a mutex
+		}
+		require.False(t, answered.Load())
+		close(slow.release)
+		synctest.Wait()
+		require.True(t, answered.Load())
+		time.Sleep(15 * time.Second)
+		require.Len(t, slow.all(), 2, "once, however many have asked")
+		require.Contains(t, slow.all()[0], "suspended")
+	})
+}
+
+// tickless is the clock of a process in which whoever looks or asks runs first after a suspension.
+type tickless struct{ *process }
+
+func (tickless) NewTicker(time.Duration) clock.Ticker { return noTicker{} }
+
+type noTicker struct{}
+
+func (noTicker) C() <-chan time.Time { return nil }
+func (noTicker) Stop()               {}
+
+// TestALookNoticesASuspensionThatItSleptThrough, before it tells that all is well.
+func TestALookNoticesASuspensionThatItSleptThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := startProcess(t)
+		g := startGuardedWith(t, never, clientgo.Options{Clock: tickless{p}})
+		time.Sleep(time.Minute)
+		g.set(func() { g.alive, g.mute = nil, true })
+		time.Sleep(35 * time.Second)
+		require.Len(t, g.all(), 1)
+		require.Contains(t, g.all()[0], "none can be read")
+		g.set(func() { g.mute, g.takes, g.reads = false, 4*time.Second, 0 })
+		for reads := 0; reads == 0; g.set(func() { reads = g.reads }) {
+			time.Sleep(100 * time.Millisecond)
+		}
+		p.sleeps(6 * time.Second)
+		time.Sleep(3 * time.Second)
+		require.Len(t, g.all(), 1, "what it has read is old")
+		g.set(func() { g.takes = 0 })
+		time.Sleep(5 * time.Second)
+		require.Equal(t, "well", g.all()[1])
+	})
+}
+
+// TestAPauseBelowASecondIsNone, however short the silence is.
+func TestAPauseBelowASecondIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := startProcess(t)
+		g := startGuardedWith(t, never, clientgo.Options{Clock: p, LeaseSilence: 2 * time.Second})
+		time.Sleep(time.Minute)
+		told := len(g.all())
+		require.True(t, g.cluster.Clients().Nodes.Synced())
+		p.sleeps(700 * time.Millisecond)
+		require.True(t, g.cluster.Clients().Nodes.Synced())
+		require.Len(t, g.all(), told)
 	})
 }
 
@@ -181,7 +279,7 @@ func TestASuspendedProcessThatWatchesNoLeases(t *testing.T) {
 		p, told := startProcess(t), &heard{}
 		var down atomic.Bool
 		client := fake.NewClientset(node("a-0"))
-		client.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) { return down.Load(), nil, errDown })
+		client.PrependReactor("list", "nodes", func(clienttesting.Action) (bool, apiruntime.Object, error) { return down.Load(), nil, errDown })
 		cluster := runPods(t, client, clientgo.Options{Clock: p}, tainteviction.Options{Clock: p})
 		require.NoError(t, cluster.Feed(told))
 		time.Sleep(time.Minute)
@@ -207,5 +305,9 @@ func TestASuspendedProcessThatMayReadNoLeases(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		require.Len(t, g.all(), 2)
 		require.Equal(t, "well", g.all()[1])
+		g.set(func() { g.blind = true })
+		time.Sleep(35 * time.Second)
+		require.Len(t, g.all(), 3)
+		require.Contains(t, g.all()[2], "none can be read", "but it cannot tell a silent watch from silent nodes")
 	})
 }

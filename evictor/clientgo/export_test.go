@@ -3,6 +3,7 @@ package clientgo
 import (
 	"context"
 	"errors"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 
@@ -20,3 +21,6 @@ func ReadLeases(ctx context.Context, c *Cluster, node string) (alone, listed lea
 	all, failed := c.listLeases(ctx)
 	return alone, all[node], errors.Join(err, failed)
 }
+
+// SpreadOf is for how long lists are put off.
+func SpreadOf(c *Cluster) time.Duration { return c.guard.spread() }

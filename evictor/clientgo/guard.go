@@ -34,7 +34,7 @@ type guard struct {
 
 	mu       sync.Mutex
 	advanced time.Time            // guarded by mu: when a lease was last seen to advance
-	ticked   time.Time            // guarded by mu: when awake was last called; zero unless the guard runs
+	ticked   time.Time            // guarded by mu: when awake was last called; zero before the guard runs
 	woke     time.Time            // guarded by mu: when it was last found that the process had been suspended; zero once it hears again
 	err      error                // guarded by mu: what look found last
 	blind    error                // guarded by mu: why no lease can be read that must be, nil if one can
@@ -115,6 +115,11 @@ func (g *guard) tell(e evictor.Target) {
 func (g *guard) find(note func()) {
 	g.telling.Lock()
 	defer g.telling.Unlock()
+	g.finds(note)
+}
+
+// finds is find with telling held.
+func (g *guard) finds(note func()) {
 	g.mu.Lock()
 	was := g.seen()
 	note()
@@ -151,20 +156,29 @@ func (g *guard) found(err error, began time.Time) {
 func (g *guard) awake() error {
 	now := g.c.opts.Clock.Now()
 	g.mu.Lock()
-	gap, err := now.Sub(g.ticked), g.seen()
-	slept := !g.ticked.IsZero() && gap > max(g.spread(), time.Second)
-	if !slept && !g.ticked.IsZero() {
+	ticked, err := g.ticked, g.seen()
+	gap := now.Sub(ticked)
+	slept := !ticked.IsZero() && gap > max(g.spread(), time.Second)
+	if !slept && !ticked.IsZero() {
 		g.ticked = now
 	}
 	g.mu.Unlock()
 	if !slept {
 		return err
 	}
-	g.find(func() {
+	g.telling.Lock() // all who find the same wait here
+	defer g.telling.Unlock()
+	g.mu.Lock()
+	known, err := g.ticked != ticked, g.seen()
+	g.mu.Unlock()
+	if known { // and whoever was first has told, and may have heard something since
+		return err
+	}
+	g.finds(func() {
 		g.woke, g.err = now, fmt.Errorf("this process was suspended for %s, and does not know yet whether its watches still deliver", gap.Round(time.Second))
-		g.unseen, err = renewal{}, g.seen()
+		err = g.seen()
 	})
-	g.tick(now) // only now: until then all others wait above
+	g.tick(now) // only now, so that nobody returns before
 	return err
 }
 
@@ -182,7 +196,6 @@ func (g *guard) ticks(ctx context.Context) {
 	ticker := g.c.opts.Clock.NewTicker(max(g.spread()/2, time.Millisecond))
 	defer ticker.Stop()
 	g.tick(g.c.opts.Clock.Now())
-	defer g.tick(time.Time{})
 	for {
 		select {
 		case <-ctx.Done():
@@ -210,9 +223,6 @@ func (g *guard) run(ctx context.Context) {
 			timer.Stop()
 			return
 		case <-timer.C():
-			if !g.c.Synced() {
-				continue // the evictor decides nothing before that
-			}
 			_ = g.awake() // the process may have been suspended until now
 			began := g.c.opts.Clock.Now()
 			err := g.look(ctx)

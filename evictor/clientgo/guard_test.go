@@ -5,6 +5,7 @@ package clientgo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"sync"
@@ -254,7 +255,10 @@ func TestLeasesThatAreGoneTellNothing(t *testing.T) {
 		g := startGuarded(t, never)
 		time.Sleep(61 * time.Second)
 		leases := g.client.CoordinationV1().Leases(v1.NamespaceNodeLease)
-		removed := []string{"b-0", "b-1", "b-2"}
+		var removed []string
+		for i := range 20 {
+			removed = append(removed, fmt.Sprintf("b-%02d", i))
+		}
 		for _, name := range removed {
 			_, err := leases.Create(t.Context(), lease(name), metav1.CreateOptions{})
 			require.NoError(t, err)
@@ -264,10 +268,44 @@ func TestLeasesThatAreGoneTellNothing(t *testing.T) {
 		for _, name := range removed {
 			require.NoError(t, leases.Delete(t.Context(), name, metav1.DeleteOptions{}))
 		}
-		time.Sleep(35 * time.Second)
+		looks := 0
+		for range 350 {
+			time.Sleep(100 * time.Millisecond)
+			reads := 0
+			g.set(func() { reads, g.reads = g.reads, 0 })
+			require.LessOrEqual(t, reads, 16, "in one look")
+			looks += min(reads, 1)
+		}
+		require.Greater(t, looks, 3)
 		require.Len(t, g.all(), 1)
 		require.Contains(t, g.all()[0], "node a-0 renewed its lease unseen")
 	})
+}
+
+// TestSilenceCountsFromTheStart, if nobody has renewed a lease since.
+func TestSilenceCountsFromTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientgotest.NewClientset(node("a-0"), lease("a-0"))
+		client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errDown })
+		cluster, err := clientgo.New(client, clientgo.Options{})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { require.NoError(t, cluster.Run(ctx)) }()
+		time.Sleep(19 * time.Second)
+		require.NoError(t, cluster.Health())
+		time.Sleep(4 * time.Second)
+		require.ErrorContains(t, cluster.Health(), "no lease has advanced for 2")
+	})
+}
+
+// TestHowLongAPauseMayBe: a quarter of the silence, or of the default without a guard.
+func TestHowLongAPauseMayBe(t *testing.T) {
+	for silence, spread := range map[time.Duration]time.Duration{0: 5 * time.Second, 8 * time.Second: 2 * time.Second, -1: 5 * time.Second} {
+		cluster, err := clientgo.New(fake.NewClientset(), clientgo.Options{LeaseSilence: silence})
+		require.NoError(t, err)
+		require.Equal(t, spread, clientgo.SpreadOf(cluster), silence)
+	}
 }
 
 // TestLeasesOfTheDeadTellNothingOfTheLiving: a zone that fails as the watch does may have renewed last.
@@ -286,6 +324,47 @@ func TestLeasesOfTheDeadTellNothingOfTheLiving(t *testing.T) {
 		require.Contains(t, g.all()[0], "node a-0 renewed its lease unseen")
 		time.Sleep(5 * time.Minute)
 		require.Len(t, g.all(), 1, "once")
+		g.set(func() { g.blind = false })
+		time.Sleep(time.Minute)
+		require.Equal(t, "well", g.all()[1])
+		g.set(func() { g.blind = true })
+		time.Sleep(23 * time.Second)
+		require.Len(t, g.all(), 3, "it begins anew, with those that have renewed last")
+	})
+}
+
+// TestAWatchThatGoesOnWhileLeasesAreRead shows the renewal that was read before. That the last one of a node that has died
+// was lost says nothing.
+func TestAWatchThatGoesOnWhileLeasesAreRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, never)
+		time.Sleep(61 * time.Second)
+		g.set(func() { g.blind, g.takes = true, 4*time.Second })
+		time.Sleep(20 * time.Second)
+		g.set(func() { g.alive = []string{"a-0"} })
+		time.Sleep(4 * time.Second)
+		g.set(func() { g.blind = false })
+		time.Sleep(time.Minute)
+		require.Empty(t, g.all())
+	})
+}
+
+// TestWhatWasReadBeforeSaysNothingLater, once the watch has shown anything: the guard reads anew, and looks twice.
+func TestWhatWasReadBeforeSaysNothingLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, never)
+		time.Sleep(61 * time.Second)
+		g.set(func() { g.blind = true })
+		time.Sleep(24 * time.Second)
+		require.Len(t, g.all(), 1)
+		g.set(func() { g.alive, g.blind = []string{"a-1"}, false }) // the watch never shows the last renewal of a-0
+		time.Sleep(16 * time.Second)
+		require.Len(t, g.all(), 2)
+		g.set(func() { g.blind = true })
+		time.Sleep(20 * time.Second)
+		require.Len(t, g.all(), 2, "one look, which has read a renewal of a-1")
+		time.Sleep(2 * time.Second)
+		require.Len(t, g.all(), 3)
 	})
 }
 
@@ -356,6 +435,9 @@ func TestAnAPIThatDoesNotAnswer(t *testing.T) {
 		g.set(func() { g.blind, g.mute = false, false })
 		time.Sleep(15 * time.Second)
 		require.Equal(t, "well", g.all()[1])
+		g.set(func() { g.alive, g.takes = nil, time.Hour })
+		time.Sleep(35 * time.Second)
+		require.Contains(t, g.all()[2], "no answer within 10s")
 	})
 }
 

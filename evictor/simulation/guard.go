@@ -74,14 +74,14 @@ func (p *player) look(at time.Duration) {
 	if g.due > at {
 		return
 	}
-	found := g.finds
 	if g.ends == never {
-		var took time.Duration
-		if took, found = p.sees(at); took > 0 {
-			g.ends, g.finds = at+took, found
-			return
-		}
+		took, finds := p.sees(at)
+		g.ends, g.finds = at+took, finds
 	}
+	if g.ends > at {
+		return
+	}
+	found := g.finds
 	g.last, g.ends = at, never
 	changed := (found == nil) != (g.err == nil)
 	g.err = found

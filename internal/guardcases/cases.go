@@ -1,5 +1,8 @@
 // Package guardcases has one table of what may befall the API and its watches, and of what the guard of package clientgo
 // tells an evictor then. It tests both the guard and its simulation.
+//
+// There is no case of a process that is suspended: in a simulation the controllers always run, and have no clock of their
+// own that could stand still. Tests of package clientgo play it.
 package guardcases
 
 import "time"

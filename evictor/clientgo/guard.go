@@ -33,7 +33,7 @@ type guard struct {
 	telling sync.Mutex // held while targets are told of health, so that none hears an older finding last; mu is taken within
 
 	mu       sync.Mutex
-	advanced time.Time            // guarded by mu: when a lease was last seen to advance
+	advanced time.Time            // guarded by mu: when a lease was last seen to advance, or first listed
 	ticked   time.Time            // guarded by mu: when awake was last called; zero before the guard runs
 	woke     time.Time            // guarded by mu: when it was last found that the process had been suspended; zero once it hears again
 	err      error                // guarded by mu: what look found last
@@ -215,7 +215,6 @@ func (g *guard) run(ctx context.Context) {
 	if silence < 0 {
 		return
 	}
-	g.advances() // silence counts from here
 	for {
 		timer := g.c.opts.Clock.NewTimer(max(silence/8, time.Millisecond))
 		select {
@@ -289,7 +288,6 @@ func (g *guard) probe(ctx context.Context, unseen renewal) (renewal, error) {
 	names := g.c.lastRenewed(g.next, triedLeases)
 	if unseen.node != "" {
 		names = append([]string{unseen.node}, names...)
-		g.next--
 	}
 	read := 0
 	for _, name := range names {

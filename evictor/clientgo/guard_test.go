@@ -282,8 +282,8 @@ func TestLeasesThatAreGoneTellNothing(t *testing.T) {
 	})
 }
 
-// TestSilenceCountsFromTheStart, if nobody has renewed a lease since.
-func TestSilenceCountsFromTheStart(t *testing.T) {
+// TestSilenceCountsFromTheFirstList, if nobody has renewed a lease since.
+func TestSilenceCountsFromTheFirstList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := clientgotest.NewClientset(node("a-0"), lease("a-0"))
 		client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errDown })
@@ -312,6 +312,10 @@ func TestHowLongAPauseMayBe(t *testing.T) {
 func TestLeasesOfTheDeadTellNothingOfTheLiving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := startGuarded(t, never)
+		for _, name := range []string{"c-0", "c-1", "c-2"} {
+			_, err := g.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Create(t.Context(), lease(name), metav1.CreateOptions{})
+			require.NoError(t, err)
+		}
 		time.Sleep(61 * time.Second)
 		for _, name := range []string{"b-0", "b-1", "b-2", "b-3"} {
 			_, err := g.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Create(t.Context(), lease(name), metav1.CreateOptions{})

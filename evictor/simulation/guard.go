@@ -169,7 +169,6 @@ func (c *cluster) toRead(g *guard) (nodes []int32) {
 	from := g.next
 	if i, exists := c.nodeByID[g.unseen.node]; exists {
 		nodes = append(nodes, i)
-		g.next--
 	}
 	for k := range min(probedLeases, len(all)) {
 		nodes = append(nodes, all[(from+k)%len(all)])

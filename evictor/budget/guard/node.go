@@ -1,0 +1,173 @@
+package guard
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/evictor/budget"
+	"github.com/evictkit/evictkit/taints"
+)
+
+// node is what is remembered of one node. g.mu guards it.
+type node struct {
+	name    string
+	uid     types.UID
+	version string // of the object that was seen last
+	is      Member
+	judged  bool // it has a verdict, and its own report counts no more
+
+	state   state
+	asked   time.Time // when its last turn came
+	lost    bool      // what its turn wrote may have been done
+	tainted bool      // its object has our taint
+	since   time.Time // as its taint says
+	unseen  time.Time // until when a taint that we wrote counts although no object shows it
+	begun   bool      // without taints: it is being emptied, or was
+
+	began time.Time // when the act began, as we saw it
+	left  time.Time // when the first pod left because of it; zero if none has, as far as is known
+}
+
+// state is what the budget knows about an act on the node.
+type state uint8
+
+const (
+	inherited state = iota // what an earlier process began counts, if anything
+	idle
+	reserved
+	acting
+)
+
+// sees notes a node that the evictor reads. The evictor's lock is held.
+func (g *Guard) sees(object *v1.Node, is Member) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := g.nodes[object.Name]
+	if n != nil && n.uid != object.UID {
+		g.forget(n)
+		n = nil
+	}
+	same := n != nil && n.version != "" && n.version == object.ResourceVersion && n.is.Domain == is.Domain && n.is.Excluded == is.Excluded && n.is.Held == is.Held
+	if n == nil {
+		n = g.meet(object)
+	}
+	if !same {
+		if is.Ready = n.is.Ready; !n.judged {
+			is.Ready = slices.ContainsFunc(object.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue })
+		}
+		n.is, n.version = is, object.ResourceVersion
+		n.shows(object)
+		g.budget.Set(n.name, is)
+	}
+	g.settle(n)
+}
+
+// meet begins to remember a node. No earlier process has acted on one that comes while we watch, but perhaps on another of
+// its name: that is over.
+func (g *Guard) meet(object *v1.Node) *node {
+	n := &node{name: object.Name, uid: object.UID}
+	if g.started {
+		g.budget.End(n.name)
+		n.state = idle
+	}
+	g.nodes[n.name] = n
+	g.fresh = append(g.fresh, n)
+	return n
+}
+
+// shows notes whether the object has our taint, and since when.
+func (n *node) shows(object *v1.Node) {
+	n.tainted, n.since = false, time.Time{}
+	for i := range object.Spec.Taints {
+		if t := &object.Spec.Taints[i]; taints.OwnNoExecute(t) {
+			n.tainted, n.unseen = true, time.Time{}
+			if t.TimeAdded != nil && (n.since.IsZero() || t.TimeAdded.Time.Before(n.since)) {
+				n.since = t.TimeAdded.Time
+			}
+		}
+	}
+}
+
+func (g *Guard) forget(n *node) {
+	g.budget.Remove(n.name)
+	delete(g.nodes, n.name)
+}
+
+// carries says whether the node is acted on.
+func (g *Guard) carries(n *node) bool {
+	if !g.taints {
+		return n.begun
+	}
+	return n.tainted || g.clock.Now().Before(n.unseen)
+}
+
+// settle tells the budget whether the node is acted on, and trials what came of it.
+func (g *Guard) settle(n *node) {
+	carries, well := g.carries(n), n.is.Ready && n.judged && g.started
+	if well && n.state != idle {
+		g.budget.Judge(n.name, g.outcome(n))
+	}
+	switch {
+	case carries && n.state != acting:
+		g.begin(n)
+	case carries:
+	case n.state == acting:
+		g.over(n)
+	case n.state == inherited && well:
+		g.budget.End(n.name)
+		n.state = idle
+	}
+}
+
+// begin counts an act since its taint if that was there before us.
+func (g *Guard) begin(n *node) {
+	now := g.clock.Now()
+	since := n.since
+	if since.IsZero() || n.state == reserved || since.After(now) {
+		since = now
+	}
+	if g.budget.Adopt(n.name, since) { // false if another program acts on it
+		n.state, n.began, n.lost = acting, now, false
+	}
+}
+
+// over ends an act. If it was not judged yet, nobody can tell what came of it.
+func (g *Guard) over(n *node) {
+	g.budget.End(n.name)
+	g.budget.Judge(n.name, budget.Inconclusive)
+	n.state, n.left = idle, time.Time{}
+}
+
+// giveBack ends a reservation of which nothing came. What may have been written counts as begun, and is over.
+func (g *Guard) giveBack(n *node) {
+	switch {
+	case n.state != reserved:
+	case n.lost:
+		g.begin(n)
+		g.over(n)
+	default:
+		g.budget.End(n.name)
+		n.state = idle
+	}
+}
+
+// outcome is what became of an act on a node that is ready again.
+func (g *Guard) outcome(n *node) budget.Outcome {
+	now, left := g.clock.Now(), n.left
+	switch {
+	case !left.IsZero():
+	case g.writes.IsZero():
+		left = now // another process may have evicted its pods just now
+	case !n.began.After(g.writes):
+		left = g.writes
+	case !g.hears:
+		left = n.began
+	}
+	if n.state != reserved && !left.IsZero() && now.Sub(left) <= g.alarm {
+		return budget.Failed
+	}
+	return budget.Inconclusive
+}

@@ -1,0 +1,60 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/budget"
+	"github.com/evictkit/evictkit/evictor/budget/guard"
+)
+
+// lostAnswers say nothing about whether the API server did what it was asked.
+var lostAnswers = map[string]error{
+	"internal": apierrors.NewInternalError(errors.New("etcd: request timed out")), "timeout": apierrors.NewTimeoutError("slow", 0),
+	"deadline": context.DeadlineExceeded, "network": errors.New("read: connection reset by peer"), "unavailable": apierrors.NewServiceUnavailable("x"),
+}
+
+// A taint is written, but its answer is lost. A bound of one action at a time holds all the same, whether one answer is lost
+// or that of each node, and however late the store shows the taint.
+func TestALostAnswerKeepsTheReservation(t *testing.T) {
+	for name, err := range lostAnswers {
+		for _, lag := range []time.Duration{0, time.Second, 3 * time.Second} {
+			for _, lost := range []int{1, 6} {
+				w := newWorld(t)
+				lose := map[string]bool{}
+				for i := range 24 {
+					w.create(fmt.Sprintf("%c-%d", 'a'+i/4, i%4), string(rune('a'+i/4)), "")
+				}
+				w.lag = lag
+				w.lose = func(write, node string) error {
+					if write == "taints" && carries(w.nodes[node]) && !lose[node] && len(lose) < lost {
+						lose[node] = true
+						return err
+					}
+					return nil
+				}
+				b, er := budget.New(budget.Config[string, guard.Member]{Clock: w.clock, Bounds: []budget.Bound{oneAtATime}})
+				require.NoError(t, er)
+				w.begin(evictor.DefaultConfig(), b, guard.Options{}, evictor.Options{})
+				for s := range 360 {
+					if s == 60 {
+						for i := range 6 {
+							w.failed[fmt.Sprintf("%c-0", 'a'+i)] = true
+						}
+					}
+					w.step(time.Second)
+					require.LessOrEqual(t, len(w.tainted()), 1, "%s, shown after %s, %d lost: %v after %d s", name, lag, lost, w.tainted(), s)
+				}
+				require.Len(t, w.tainted(), 1, name)
+				require.NotEmpty(t, lose)
+			}
+		}
+	}
+}

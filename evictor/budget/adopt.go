@@ -9,11 +9,7 @@ import "time"
 // it. After a restart, Adopt every action before the first Reserve, because Reserve counts only those that the Budget
 // knows of.
 func (b *Budget[K, M]) Adopt(key K, began time.Time) bool {
-	return b.AdoptAt(key, began, b.now())
-}
-
-// AdoptAt is Adopt at a reading of the clock.
-func (b *Budget[K, M]) AdoptAt(key K, began, now time.Time) bool {
+	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t, m := b.time.Read(now), b.members[key]
@@ -35,10 +31,8 @@ func (b *Budget[K, M]) AdoptAt(key K, began, now time.Time) bool {
 // actions that have begun should go on. A shut breaker counts as exceeded, and so does a trial that cools down. Again
 // is when time alone may change the answer. The result is nil if the groups keep every bound, or if there is no such
 // member.
-func (b *Budget[K, M]) Exceeded(key K) *Refusal { return b.ExceededAt(key, b.now()) }
-
-// ExceededAt is Exceeded at a reading of the clock.
-func (b *Budget[K, M]) ExceededAt(key K, now time.Time) *Refusal {
+func (b *Budget[K, M]) Exceeded(key K) *Refusal {
+	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t, m := b.time.Read(now), b.members[key]

@@ -5,6 +5,8 @@ import (
 	"math/rand"
 	"testing"
 	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 // large is 100,000 members in 10,000 racks, ten pools and three zones, under five bounds.
@@ -74,24 +76,25 @@ func BenchmarkReserve(b *testing.B) {
 
 // BenchmarkOpen: a reservation ends in each way, while that many others are open in the same group.
 func BenchmarkOpen(b *testing.B) {
-	for name, end := range map[string]func(*Budget[string, thing], Reservation[string], time.Time){
-		"GiveBack": func(_ *Budget[string, thing], r Reservation[string], now time.Time) { r.At(now).GiveBack() },
-		"Commit":   func(_ *Budget[string, thing], r Reservation[string], now time.Time) { r.At(now).Commit() },
-		"Remove": func(budget *Budget[string, thing], _ Reservation[string], now time.Time) {
-			budget.RemoveAt("last", now)
+	for name, end := range map[string]func(*Budget[string, thing], Reservation[string]){
+		"GiveBack": func(_ *Budget[string, thing], r Reservation[string]) { r.GiveBack() },
+		"Commit":   func(_ *Budget[string, thing], r Reservation[string]) { r.Commit() },
+		"Remove": func(budget *Budget[string, thing], _ Reservation[string]) {
+			budget.Remove("last")
 		},
 	} {
 		for _, open := range []int{1, 100_000} {
 			b.Run(fmt.Sprint(name, "/", open), func(b *testing.B) {
-				budget, err := New(things(Bound{Name: "recent", Of: Recent, Within: time.Second, Max: Count(1 << 40)}))
+				config, clock := things(Bound{Name: "recent", Of: Recent, Within: time.Second, Max: Count(1 << 40)}), clocktesting.NewFakeClock(clockBegin)
+				config.Clock = clock
+				budget, err := New(config)
 				if err != nil {
 					b.Fatal(err)
 				}
-				now := clockBegin
 				reserve := func(key string) Reservation[string] {
-					now = now.Add(time.Microsecond)
-					budget.SetAt(key, thing{weight: 1, ok: true}, now)
-					r, err := budget.ReserveAt(key, now)
+					clock.Step(time.Microsecond)
+					budget.Set(key, thing{weight: 1, ok: true})
+					r, err := budget.Reserve(key)
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -103,10 +106,10 @@ func BenchmarkOpen(b *testing.B) {
 				b.ResetTimer()
 				for range b.N {
 					b.StopTimer()
-					budget.EndAt("last", now)
+					budget.End("last")
 					r := reserve("last")
 					b.StartTimer()
-					end(budget, r, now)
+					end(budget, r)
 				}
 			})
 		}
@@ -122,15 +125,15 @@ func BenchmarkJudge(b *testing.B) {
 				b.Fatal(err)
 			}
 			for i := range open {
-				budget.SetAt(fmt.Sprint(i), thing{}, clockBegin)
-				budget.AdoptAt(fmt.Sprint(i), clockBegin, clockBegin)
+				budget.Set(fmt.Sprint(i), thing{})
+				budget.Adopt(fmt.Sprint(i), clockBegin)
 			}
-			budget.SetAt("last", thing{}, clockBegin)
+			budget.Set("last", thing{})
 			b.ResetTimer()
 			for range b.N {
-				budget.AdoptAt("last", clockBegin, clockBegin)
-				budget.JudgeAt("last", Proved, clockBegin)
-				budget.EndAt("last", clockBegin)
+				budget.Adopt("last", clockBegin)
+				budget.Judge("last", Proved)
+				budget.End("last")
 			}
 		})
 	}

@@ -15,8 +15,7 @@ import (
 
 // Budget holds members, their groups, and which of them are acted on. Most callers want three methods first:
 // [Budget.Set] when a member comes or changes, [Budget.Reserve] before acting on one, and [Budget.Remove] when it is gone;
-// then [Budget.Status], to see how far a bound is used. A method with At in its name takes the time as an argument and
-// reads no clock. Make one with New.
+// then [Budget.Status], to see how far a bound is used. Make one with New.
 type Budget[K comparable, M any] struct {
 	*core[K, M]
 	name string // of As

@@ -166,13 +166,13 @@ func (b *Bound) faults(path *field.Path) (errs field.ErrorList) {
 	}
 	trial := b.Of == Unproven
 	check(b.Of != 0 && int(b.Of) < len(quantities), "of", b.Of.String(), "must be Bad, Unavailable, Healthy, Acting, Recent or Unproven")
-	check(b.Max.IsSet() || b.Min.IsSet(), "max", "", "max or min must be set")
-	check(!b.Min.IsSet() || b.Of <= Healthy, "min", b.Min.String(), "goes with Bad, Unavailable and Healthy")
+	check(b.Max.isSet() || b.Min.isSet(), "max", "", "max or min must be set")
+	check(!b.Min.isSet() || b.Of <= Healthy, "min", b.Min.String(), "goes with Bad, Unavailable and Healthy")
 	check((b.Of == Recent || trial) == (b.Within > 0), "within", b.Within.String(), "must be greater than 0 with Recent and Unproven, and not be set else")
 	check(b.Quiet >= 0, "quiet", b.Quiet.String(), "must not be negative")
 	check(b.Quiet != 0 || !trial, "quiet", b.Quiet.String(), "must be greater than 0 with Unproven")
 	check(b.Quiet <= 0 || b.Of <= Healthy || trial, "quiet", b.Quiet.String(), "goes with Bad, Unavailable, Healthy and Unproven")
-	check(b.Quiet <= 0 || b.Max.IsSet() != b.Min.IsSet() || trial, "quiet", b.Quiet.String(), "goes with one of max and min")
+	check(b.Quiet <= 0 || b.Max.isSet() != b.Min.isSet() || trial, "quiet", b.Quiet.String(), "goes with one of max and min")
 	check(trial == (b.Unjudged != 0) && b.Unjudged <= Inconclusive, "unjudged", int(b.Unjudged), "must be Proved, Failed or Inconclusive with Unproven, and not be set else")
 	check(b.Cooldown >= 0 && (b.Cooldown == 0 || trial), "cooldown", b.Cooldown.String(), "must not be negative, and goes with Unproven")
 	check(b.MaxCooldown == 0 || b.MaxCooldown > 0 && b.Cooldown > 0, "maxCooldown", b.MaxCooldown.String(), "must not be negative, and goes with cooldown")
@@ -184,5 +184,5 @@ func (b *Bound) breaks() bool { return b.Quiet > 0 && b.Of != Unproven }
 
 // kept reports whether the bound's count is within the limits, for a group of this total.
 func (b *Bound) kept(used, total int64) bool {
-	return (!b.Max.IsSet() || used <= b.Max.Of(total)) && (!b.Min.IsSet() || used >= b.Min.Of(total))
+	return (!b.Max.isSet() || used <= b.Max.Of(total)) && (!b.Min.isSet() || used >= b.Min.Of(total))
 }

@@ -102,5 +102,5 @@
 // A Budget starts no goroutine and is safe for concurrent use. It calls Config's functions only within Set, with no
 // lock held.
 //
-// Nothing here asks a Budget yet: a guard that puts it on the evictor's seams comes next.
+// Package guard, below this one, has the evictor ask a Budget.
 package budget

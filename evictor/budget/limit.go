@@ -45,8 +45,8 @@ func (l Limit) Up() Limit {
 	return l
 }
 
-// IsSet reports whether the limit is set.
-func (l Limit) IsSet() bool { return l.kind != unset }
+// isSet reports whether the limit is set.
+func (l Limit) isSet() bool { return l.kind != unset }
 
 // Of returns the limit as a number, for this total; a negative total counts as 0. It is 0 if the limit is not set.
 func (l Limit) Of(total int64) int64 {

@@ -1,7 +1,5 @@
 package budget
 
-import "time"
-
 // member is what is known about one member.
 type member[K comparable] struct {
 	key K
@@ -45,10 +43,8 @@ func (s *standing) well() int64 {
 // Set adds a member or updates it. An update does not end an action on the member. It is O(log n) and does not allocate
 // for a member that stays in its groups. It panics for a key that does not equal itself, such as NaN, because such a
 // member could never be found again.
-func (b *Budget[K, M]) Set(key K, m M) { b.SetAt(key, m, b.now()) }
-
-// SetAt is Set at a reading of the clock.
-func (b *Budget[K, M]) SetAt(key K, m M, now time.Time) {
+func (b *Budget[K, M]) Set(key K, m M) {
+	now := b.now()
 	if key != key { // only NaN, or what contains one
 		panic("budget: Set: the key does not equal itself (NaN?)") //nolint:forbidigo // a bug of the caller's
 	}
@@ -128,10 +124,8 @@ func (b *Budget[K, M]) move(d int, m *member[K], next *standing, to *places, now
 
 // Remove forgets a member that is gone, and reports whether it was known. It ends a reservation of the member. Nobody
 // can know whether that action began, so it counts as begun.
-func (b *Budget[K, M]) Remove(key K) bool { return b.RemoveAt(key, b.now()) }
-
-// RemoveAt is Remove at a reading of the clock.
-func (b *Budget[K, M]) RemoveAt(key K, now time.Time) bool {
+func (b *Budget[K, M]) Remove(key K) bool {
+	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.time.Read(now)

@@ -221,7 +221,7 @@ func (m *model) compare(b *Bound, group string, used int64) *Refusal {
 		is, most, r.Failures = &breaker{failures > 0 && m.now < cools, true, cools}, min(most, width), failures
 	}
 	switch {
-	case b.Max.IsSet() && used > most:
+	case b.Max.isSet() && used > most:
 		r.Allowed = most
 		if b.Of == Recent {
 			r.Again = m.firstEnd(b, group)
@@ -232,10 +232,10 @@ func (m *model) compare(b *Bound, group string, used int64) *Refusal {
 			}
 			r.Again = clockBegin.Add(first)
 		}
-	case b.Min.IsSet() && used < least:
+	case b.Min.isSet() && used < least:
 		r.Allowed, r.Min = least, true
 	case is != nil && is.shut:
-		r.Allowed, r.Min, r.Shut = max(most, least), b.Min.IsSet(), true
+		r.Allowed, r.Min, r.Shut = max(most, least), b.Min.isSet(), true
 		if is.calm && b.Of == Unproven {
 			r.Again = clockBegin.Add(is.since)
 		} else if is.calm {
@@ -693,14 +693,14 @@ func (l *life) check() {
 			st, ok := b.Status(is.Name, group)
 			require.True(l.t, ok)
 			want := Status{Used: m.used(is, group, ""), Total: m.total(is, group), Max: -1, Min: -1}
-			if is.Max.IsSet() {
+			if is.Max.isSet() {
 				want.Max = is.Max.Of(want.Total)
 			}
 			if is.Of == Unproven {
 				width, failures, cools := m.trialOf(is, group)
 				want.Max, want.Shut = min(want.Max, width), failures > 0 && m.now < cools
 			}
-			if is.Min.IsSet() {
+			if is.Min.isSet() {
 				want.Min = is.Min.Of(want.Total)
 			}
 			if is.breaks() {

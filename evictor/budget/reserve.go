@@ -62,13 +62,6 @@ type Reservation[K comparable] struct {
 	owner  owner[K]
 	member *member[K]
 	number uint64
-	now    time.Time // set by At
-}
-
-// At returns the same reservation, whose methods use this reading of the clock.
-func (r Reservation[K]) At(now time.Time) Reservation[K] {
-	r.now = now
-	return r
 }
 
 // owner is a Budget without its type of member.
@@ -99,11 +92,7 @@ func (r Reservation[K]) End() bool { return r.owner != nil && r.owner.end(r, ove
 // a *Refusal, ErrUnknown, ErrActing or ErrNotActionable. The cost grows with the number of bounds. For breakers, the
 // first call also looks at every group once.
 func (b *Budget[K, M]) Reserve(key K) (Reservation[K], error) {
-	return b.ReserveAt(key, b.now())
-}
-
-// ReserveAt is Reserve at a reading of the clock.
-func (b *Budget[K, M]) ReserveAt(key K, now time.Time) (Reservation[K], error) {
+	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.time.Read(now)
@@ -159,7 +148,7 @@ func (b *Budget[K, M]) ask(m *member[K], now int64) (first *Refusal) {
 func (b *Budget[K, M]) refusal(is *bound, g *group[K], no answer) *Refusal {
 	r := &Refusal{
 		Bound: is.Name, Dimension: b.dimensions[is.dimension].name, Group: g.name,
-		Used: no.used, Allowed: no.allowed, Min: no.kind != tooMany && is.Min.IsSet(), Shut: no.kind == shut,
+		Used: no.used, Allowed: no.allowed, Min: no.kind != tooMany && is.Min.isSet(), Shut: no.kind == shut,
 	}
 	if t := g.cells[is.cell].trial; t != nil {
 		r.Failures = t.failures
@@ -237,9 +226,9 @@ func (c *cell[K]) fewer(b *Bound) int64 {
 func (c *cell[K]) compare(b *Bound, g *group[K], used int64) answer {
 	most, least := c.most(b, g), b.Min.Of(g.sum.total)
 	switch {
-	case b.Max.IsSet() && used > most:
+	case b.Max.isSet() && used > most:
 		return answer{tooMany, used, most}
-	case b.Min.IsSet() && used < least:
+	case b.Min.isSet() && used < least:
 		return answer{tooFew, used, least}
 	case c.shut:
 		return answer{shut, used, max(most, least)}
@@ -268,10 +257,8 @@ func (b *Budget[K, M]) become(m *member[K], done doing, now int64) {
 
 // End ends the action on the member under this name, or gives back its reservation. It reports whether there was
 // either. It is for a program that does not hold the Reservation, for example after a restart.
-func (b *Budget[K, M]) End(key K) bool { return b.EndAt(key, b.now()) }
-
-// EndAt is End at a reading of the clock.
-func (b *Budget[K, M]) EndAt(key K, now time.Time) bool {
+func (b *Budget[K, M]) End(key K) bool {
+	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m, t := b.members[key], b.time.Read(now)
@@ -291,12 +278,10 @@ func (b *Budget[K, M]) EndAt(key K, now time.Time) bool {
 }
 
 func (b *Budget[K, M]) end(r Reservation[K], how ending) bool {
-	if r.now.IsZero() {
-		r.now = b.now()
-	}
+	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := b.time.Read(r.now)
+	t := b.time.Read(now)
 	return r.member.reservation == r.number && b.finish(r.member, how, t)
 }
 
@@ -336,10 +321,8 @@ func (b *Budget[K, M]) untake(m *member[K]) {
 // Next returns the first instant after now at which time alone may end a refusal of Reserve, or false if there is none.
 // A program that asks again at that instant, and whenever a member changes, an action ends or is judged, or a
 // reservation is given back, misses nothing.
-func (b *Budget[K, M]) Next() (time.Time, bool) { return b.NextAt(b.now()) }
-
-// NextAt is Next at a reading of the clock.
-func (b *Budget[K, M]) NextAt(now time.Time) (next time.Time, ok bool) {
+func (b *Budget[K, M]) Next() (next time.Time, ok bool) {
+	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.time.Read(now)

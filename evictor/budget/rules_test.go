@@ -109,7 +109,7 @@ func TestAdoptedAtTheInstantOfAnother(t *testing.T) {
 		b.Set("a", thing{weight: weight, ok: true})
 		require.True(t, b.Adopt("a", clockBegin))
 		require.True(t, b.End("a"))
-		require.Equal(t, []RecentSnapshot[string]{{"a", 0, weight}}, b.Snapshot().Groups[0].Recent)
+		require.Equal(t, []recentSnapshot[string]{{"a", 0, weight}}, b.Snapshot().Groups[0].Recent)
 	}
 }
 
@@ -233,9 +233,10 @@ func TestUnjudgedInAGroupThatItLeft(t *testing.T) {
 // A trial whose Max is 0 is exceeded until the last action is judged.
 func TestATrialOfNoneIsExceededForSomeTime(t *testing.T) {
 	b := fleet(t, 2, 0, Bound{Name: "t", Of: Unproven, Max: Percent(20), Within: time.Hour, Unjudged: Inconclusive, Quiet: time.Hour})
-	require.True(t, b.AdoptAt("0", clockBegin, clockBegin))
-	require.Equal(t, clockBegin.Add(time.Hour), b.ExceededAt("0", clockBegin).Again)
-	_, err := b.ReserveAt("1", clockBegin)
+	b.config.Clock = clocktesting.NewFakeClock(clockBegin)
+	require.True(t, b.Adopt("0", clockBegin))
+	require.Equal(t, clockBegin.Add(time.Hour), b.Exceeded("0").Again)
+	_, err := b.Reserve("1")
 	require.Zero(t, again(t, err))
 }
 
@@ -307,11 +308,12 @@ func TestNextAfterAReservationThatRefused(t *testing.T) {
 // A failure that a shorter Within finds in the past does not shorten the cooldown after a later one.
 func TestARestoredCooldownIsNotShortened(t *testing.T) {
 	b := fleet(t, 0, 0, Bound{Name: "t", Of: Unproven, Max: Count(9), Within: time.Minute, Unjudged: Failed, Cooldown: time.Minute, Quiet: time.Hour})
-	s := Snapshot[string]{Version: SnapshotVersion, Groups: []GroupSnapshot[string]{{
-		Bound: "t", Recent: []RecentSnapshot[string]{{"a", 90 * time.Second, 1}}, Failures: 1, Cooldown: 50 * time.Second,
+	b.config.Clock = clocktesting.NewFakeClock(clockBegin)
+	s := Snapshot[string]{Version: SnapshotVersion, Groups: []groupSnapshot[string]{{
+		Bound: "t", Recent: []recentSnapshot[string]{{"a", 90 * time.Second, 1}}, Failures: 1, Cooldown: 50 * time.Second,
 	}}}
-	require.NoError(t, b.RestoreAt(s, clockBegin))
-	got := b.SnapshotAt(clockBegin).Groups[0]
+	require.NoError(t, b.Restore(s))
+	got := b.Snapshot().Groups[0]
 	require.Equal(t, 2, got.Failures)
 	require.Equal(t, 50*time.Second, got.Cooldown)
 }

@@ -23,18 +23,18 @@ var ErrNotEmpty = errors.New("budget: cannot restore into a budget that is in us
 type Snapshot[K comparable] struct {
 	Version int                `json:"version"`
 	Acting  map[string][]K     `json:"acting,omitempty"` // by name (see Budget.As): members with an action in progress, in the order of Commit
-	Groups  []GroupSnapshot[K] `json:"groups,omitempty"`
+	Groups  []groupSnapshot[K] `json:"groups,omitempty"` // what each bound remembers about each group, for Restore
 }
 
-// GroupSnapshot is what a bound remembers about a group.
-type GroupSnapshot[K comparable] struct {
+// groupSnapshot is what a bound remembers about a group.
+type groupSnapshot[K comparable] struct {
 	Bound string `json:"bound"`
 	Group string `json:"group,omitempty"`
 	// Shut: the breaker is shut. Calm is for how long its limits have been kept, nil if they are not kept now.
 	Shut bool           `json:"shut,omitempty"`
 	Calm *time.Duration `json:"calm,omitempty"`
 	// Recent are the actions that began within Bound.Within, oldest first. Those of a trial are unproven.
-	Recent []RecentSnapshot[K] `json:"recent,omitempty"`
+	Recent []recentSnapshot[K] `json:"recent,omitempty"`
 	// The rest is for a trial. Proved is how many actions were proved since the last failure, and Idle how long none has
 	// been unproven. Failures is how many failures it remembers, and Cooldown how much of their cooldown is left, negative
 	// once it is over.
@@ -44,8 +44,8 @@ type GroupSnapshot[K comparable] struct {
 	Cooldown time.Duration `json:"cooldown,omitempty"`
 }
 
-// RecentSnapshot is one member on which an action has begun.
-type RecentSnapshot[K comparable] struct {
+// recentSnapshot is one member on which an action has begun.
+type recentSnapshot[K comparable] struct {
 	Key    K             `json:"key"`
 	Ago    time.Duration `json:"ago"`
 	Weight int64         `json:"weight"` // 1 in a trial
@@ -59,10 +59,8 @@ type restored struct {
 
 // Snapshot returns what another Budget needs to continue. It costs as much as it returns, plus the number of members and
 // groups.
-func (b *Budget[K, M]) Snapshot() Snapshot[K] { return b.SnapshotAt(b.now()) }
-
-// SnapshotAt is Snapshot at a reading of the clock.
-func (b *Budget[K, M]) SnapshotAt(now time.Time) Snapshot[K] {
+func (b *Budget[K, M]) Snapshot() Snapshot[K] {
+	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.time.Read(now)
@@ -95,7 +93,7 @@ func (b *Budget[K, M]) SnapshotAt(now time.Time) Snapshot[K] {
 	return s
 }
 
-func (c *cell[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
+func (c *cell[K]) snapshot(now int64) (s groupSnapshot[K], some bool) {
 	if c.trial != nil {
 		return c.trial.snapshot(now)
 	}
@@ -106,17 +104,17 @@ func (c *cell[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
 	if c.recent != nil {
 		for _, is := range c.recent.line {
 			if a, known := c.recent.of[is.key]; known && a.at == is.at {
-				s.Recent = append(s.Recent, RecentSnapshot[K]{is.key, time.Duration(steady.Sub(now, is.at)), a.weight})
+				s.Recent = append(s.Recent, recentSnapshot[K]{is.key, time.Duration(steady.Sub(now, is.at)), a.weight})
 			}
 		}
 	}
 	return s, s.Shut || len(s.Recent) > 0
 }
 
-func (t *trial[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
+func (t *trial[K]) snapshot(now int64) (s groupSnapshot[K], some bool) {
 	for e := t.begun.Front(); e != nil; e = e.Next() {
 		a := attemptAt[K](e)
-		s.Recent = append(s.Recent, RecentSnapshot[K]{a.key, time.Duration(steady.Sub(now, a.at)), 1})
+		s.Recent = append(s.Recent, recentSnapshot[K]{a.key, time.Duration(steady.Sub(now, a.at)), 1})
 	}
 	if s.Proved = t.proved; t.proved > 0 && len(s.Recent) == 0 {
 		s.Idle = time.Duration(steady.Sub(now, t.idle))
@@ -129,10 +127,8 @@ func (t *trial[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
 
 // Restore loads a snapshot. Call it before the first Set. It returns an error and changes nothing if the Budget is in
 // use (ErrNotEmpty), the version is unknown, or the snapshot names an unknown bound or contains an impossible value.
-func (b *Budget[K, M]) Restore(s Snapshot[K]) error { return b.RestoreAt(s, b.now()) }
-
-// RestoreAt is Restore at a reading of the clock.
-func (b *Budget[K, M]) RestoreAt(s Snapshot[K], now time.Time) error {
+func (b *Budget[K, M]) Restore(s Snapshot[K]) error {
+	now := b.now()
 	if s.Version != SnapshotVersion {
 		return fmt.Errorf("budget: cannot restore a snapshot of version %d, only of version %d", s.Version, SnapshotVersion)
 	}
@@ -182,7 +178,7 @@ func (b *Budget[K, M]) bound(name string) *bound {
 }
 
 // fit returns an error if a part of a snapshot cannot be restored.
-func (b *Budget[K, M]) fit(groups []GroupSnapshot[K]) error {
+func (b *Budget[K, M]) fit(groups []groupSnapshot[K]) error {
 	seen, tried := map[[2]string]bool{}, make([]map[K]bool, len(b.trials))
 	for i := range groups {
 		s := &groups[i]
@@ -207,7 +203,7 @@ func (b *Budget[K, M]) fit(groups []GroupSnapshot[K]) error {
 }
 
 // fitsOnce returns an error if one of the actions, oldest first, is impossible or its member was seen before.
-func fitsOnce[K comparable](recent []RecentSnapshot[K], seen map[K]bool) error {
+func fitsOnce[K comparable](recent []recentSnapshot[K], seen map[K]bool) error {
 	for i, r := range recent {
 		switch {
 		case r.Ago < 0 || r.Weight < 0 || r.Weight > maxWeight:
@@ -225,7 +221,7 @@ func fitsOnce[K comparable](recent []RecentSnapshot[K], seen map[K]bool) error {
 }
 
 // fits returns an error if the bound remembers nothing of the kind.
-func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
+func (b *Budget[K, M]) fits(s *groupSnapshot[K]) error {
 	is := b.bound(s.Bound)
 	switch {
 	case is == nil:
@@ -248,7 +244,7 @@ func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
 	return nil
 }
 
-func (c *cell[K]) restore(s *GroupSnapshot[K], now int64) {
+func (c *cell[K]) restore(s *groupSnapshot[K], now int64) {
 	if c.shut = s.Shut; s.Calm != nil {
 		c.calm = max(now-int64(*s.Calm), beginning)
 	}
@@ -263,7 +259,7 @@ func (c *cell[K]) restore(s *GroupSnapshot[K], now int64) {
 	}
 }
 
-func (b *Budget[K, M]) restoreTrial(is *bound, g *group[K], s *GroupSnapshot[K], now int64) {
+func (b *Budget[K, M]) restoreTrial(is *bound, g *group[K], s *groupSnapshot[K], now int64) {
 	t := g.trial(is)
 	for _, r := range s.Recent {
 		b.tried(is, g, r.Key, max(now-int64(r.Ago), beginning))

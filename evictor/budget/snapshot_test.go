@@ -21,33 +21,33 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		return b
 	}
 	second, back := time.Second, -time.Second
-	recent := func(r ...RecentSnapshot[string]) GroupSnapshot[string] {
-		return GroupSnapshot[string]{Bound: "recent", Recent: r}
+	recent := func(r ...recentSnapshot[string]) groupSnapshot[string] {
+		return groupSnapshot[string]{Bound: "recent", Recent: r}
 	}
 	for want, s := range map[string]Snapshot[string]{
 		`budget: cannot restore a snapshot of version 0, only of version 1`:                   {},
-		`budget: snapshot: bound "other", group "": there is no such bound`:                   {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "other"}}},
-		`budget: snapshot: bound "recent", group "a": it has no groups`:                       {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "recent", Group: "a"}}},
-		`budget: snapshot: bound "one", group "a": not a breaker`:                             {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "one", Group: "a", Shut: true}}},
-		`budget: snapshot: bound "storm", group "a": it is not shut, or its time is negative`: {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "a", Calm: &second}}},
-		`budget: snapshot: bound "storm", group "b": it is not shut, or its time is negative`: {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "b", Shut: true, Calm: &back}}},
-		`budget: snapshot: bound "storm", group "a": not a trial`:                             {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "a", Failures: 1}}},
-		`budget: snapshot: bound "trial", group "a": not a breaker`:                           {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "trial", Group: "a", Shut: true}}},
-		`budget: snapshot: bound "trial", group "a": a number or a time is negative`:          {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "trial", Group: "a", Proved: -1}}},
-		`budget: snapshot: bound "trial", group "a": so much cannot have happened`:            {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "trial", Group: "a", Proved: math.MaxInt64}}},
-		`budget: snapshot: bound "trial", group "b": so much cannot have happened`:            {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "trial", Group: "b", Failures: math.MaxInt32}}},
-		`budget: snapshot: bound "trial", group "b": x appears twice`: {Version: 1, Groups: []GroupSnapshot[string]{
-			{Bound: "trial", Group: "a", Recent: []RecentSnapshot[string]{{Key: "x", Weight: 1}}}, {Bound: "trial", Group: "b", Recent: []RecentSnapshot[string]{{Key: "x", Weight: 1}}},
+		`budget: snapshot: bound "other", group "": there is no such bound`:                   {Version: 1, Groups: []groupSnapshot[string]{{Bound: "other"}}},
+		`budget: snapshot: bound "recent", group "a": it has no groups`:                       {Version: 1, Groups: []groupSnapshot[string]{{Bound: "recent", Group: "a"}}},
+		`budget: snapshot: bound "one", group "a": not a breaker`:                             {Version: 1, Groups: []groupSnapshot[string]{{Bound: "one", Group: "a", Shut: true}}},
+		`budget: snapshot: bound "storm", group "a": it is not shut, or its time is negative`: {Version: 1, Groups: []groupSnapshot[string]{{Bound: "storm", Group: "a", Calm: &second}}},
+		`budget: snapshot: bound "storm", group "b": it is not shut, or its time is negative`: {Version: 1, Groups: []groupSnapshot[string]{{Bound: "storm", Group: "b", Shut: true, Calm: &back}}},
+		`budget: snapshot: bound "storm", group "a": not a trial`:                             {Version: 1, Groups: []groupSnapshot[string]{{Bound: "storm", Group: "a", Failures: 1}}},
+		`budget: snapshot: bound "trial", group "a": not a breaker`:                           {Version: 1, Groups: []groupSnapshot[string]{{Bound: "trial", Group: "a", Shut: true}}},
+		`budget: snapshot: bound "trial", group "a": a number or a time is negative`:          {Version: 1, Groups: []groupSnapshot[string]{{Bound: "trial", Group: "a", Proved: -1}}},
+		`budget: snapshot: bound "trial", group "a": so much cannot have happened`:            {Version: 1, Groups: []groupSnapshot[string]{{Bound: "trial", Group: "a", Proved: math.MaxInt64}}},
+		`budget: snapshot: bound "trial", group "b": so much cannot have happened`:            {Version: 1, Groups: []groupSnapshot[string]{{Bound: "trial", Group: "b", Failures: math.MaxInt32}}},
+		`budget: snapshot: bound "trial", group "b": x appears twice`: {Version: 1, Groups: []groupSnapshot[string]{
+			{Bound: "trial", Group: "a", Recent: []recentSnapshot[string]{{Key: "x", Weight: 1}}}, {Bound: "trial", Group: "b", Recent: []recentSnapshot[string]{{Key: "x", Weight: 1}}},
 		}},
-		`budget: snapshot: bound "one", group "a": it does not count recent actions`: {Version: 1, Groups: []GroupSnapshot[string]{
-			{Bound: "one", Group: "a", Recent: []RecentSnapshot[string]{{Key: "x"}}},
+		`budget: snapshot: bound "one", group "a": it does not count recent actions`: {Version: 1, Groups: []groupSnapshot[string]{
+			{Bound: "one", Group: "a", Recent: []recentSnapshot[string]{{Key: "x"}}},
 		}},
-		`budget: snapshot: bound "one", group "a": appears twice`:                                             {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "one", Group: "a"}, {Bound: "one", Group: "a"}}},
-		`budget: snapshot: bound "recent", group "": an age is negative, or a weight is not one of a member`:  {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x", Ago: -1})}},
-		`budget: snapshot: bound "recent", group "": an age is negative, or a weight is not one of a member `: {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x", Weight: maxWeight + 1})}},
+		`budget: snapshot: bound "one", group "a": appears twice`:                                             {Version: 1, Groups: []groupSnapshot[string]{{Bound: "one", Group: "a"}, {Bound: "one", Group: "a"}}},
+		`budget: snapshot: bound "recent", group "": an age is negative, or a weight is not one of a member`:  {Version: 1, Groups: []groupSnapshot[string]{recent(recentSnapshot[string]{Key: "x", Ago: -1})}},
+		`budget: snapshot: bound "recent", group "": an age is negative, or a weight is not one of a member `: {Version: 1, Groups: []groupSnapshot[string]{recent(recentSnapshot[string]{Key: "x", Weight: maxWeight + 1})}},
 		`budget: snapshot: x is acted on twice`:                                                               {Version: 1, Acting: map[string][]string{"": {"x", "y"}, "evictor": {"x"}}},
-		`budget: snapshot: bound "recent", group "": the oldest does not come first`:                          {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x"}, RecentSnapshot[string]{Key: "y", Ago: 1})}},
-		`budget: snapshot: bound "recent", group "": x appears twice`:                                         {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x"}, RecentSnapshot[string]{Key: "x"})}},
+		`budget: snapshot: bound "recent", group "": the oldest does not come first`:                          {Version: 1, Groups: []groupSnapshot[string]{recent(recentSnapshot[string]{Key: "x"}, recentSnapshot[string]{Key: "y", Ago: 1})}},
+		`budget: snapshot: bound "recent", group "": x appears twice`:                                         {Version: 1, Groups: []groupSnapshot[string]{recent(recentSnapshot[string]{Key: "x"}, recentSnapshot[string]{Key: "x"})}},
 	} {
 		b := empty()
 		require.EqualError(t, b.Restore(s), strings.TrimSpace(want))

@@ -3,7 +3,6 @@ package budget
 import (
 	"maps"
 	"slices"
-	"time"
 )
 
 // Status is the state of one bound in one group.
@@ -20,12 +19,8 @@ type Status struct {
 
 // Status returns the state of a bound in a group; false if there is no such bound or no such group. For a bound without
 // a dimension, group is empty.
-func (b *Budget[K, M]) Status(bound, group string) (Status, bool) {
-	return b.StatusAt(bound, group, b.now())
-}
-
-// StatusAt is Status at a reading of the clock.
-func (b *Budget[K, M]) StatusAt(name, group string, now time.Time) (Status, bool) {
+func (b *Budget[K, M]) Status(name, group string) (Status, bool) {
+	now := b.now()
 	i := slices.IndexFunc(b.bounds, func(is bound) bool { return is.Name == name })
 	if i < 0 {
 		return Status{}, false
@@ -39,10 +34,10 @@ func (b *Budget[K, M]) StatusAt(name, group string, now time.Time) (Status, bool
 	}
 	c := b.update(is, g, t)
 	s := Status{Used: c.used(&is.Bound, g), Total: g.sum.total, Max: -1, Min: -1, Shut: c.shut}
-	if is.Max.IsSet() {
+	if is.Max.isSet() {
 		s.Max = c.most(&is.Bound, g)
 	}
-	if is.Min.IsSet() {
+	if is.Min.isSet() {
 		s.Min = is.Min.Of(g.sum.total)
 	}
 	return s, true

@@ -33,10 +33,8 @@ type attempt[K comparable] struct {
 // or Inconclusive; any other value counts as Inconclusive. Any program may call it, under any name; the action goes on
 // until End. Judge reports whether the outcome was still open in any trial. Only the first outcome counts; it may be
 // Unjudged, once Bound.Within has passed. It is O(1) for each trial.
-func (b *Budget[K, M]) Judge(key K, is Outcome) bool { return b.JudgeAt(key, is, b.now()) }
-
-// JudgeAt is Judge at a reading of the clock.
-func (b *Budget[K, M]) JudgeAt(key K, is Outcome, now time.Time) (open bool) {
+func (b *Budget[K, M]) Judge(key K, is Outcome) (open bool) {
+	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t, attempts := b.time.Read(now), b.attempts[key]

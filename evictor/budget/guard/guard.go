@@ -54,10 +54,11 @@ type Guard struct {
 	// mu is taken with the evictor's lock held, so nothing of the evictor's is called with mu held.
 	mu      sync.Mutex
 	nodes   map[string]*node
-	fresh   []*node   // without a verdict yet
-	started bool      // every node that was there at the start has a verdict
-	writes  time.Time // since when this process may write, as far as is known; zero while it may not
-	hears   bool      // of pods that leave
+	fresh   []*node            // without a verdict yet
+	unseen  map[*node]struct{} // to which something was done, or may have been, that the store need not show yet
+	started bool               // every node that was there at the start has a verdict
+	writes  time.Time          // since when this process may write, as far as is known; zero while it may not
+	hears   bool               // of pods that leave
 }
 
 // New returns a Guard for one evictor with that configuration, or an error with all faults of the arguments. The budget's
@@ -74,7 +75,7 @@ func New(b *budget.Budget[string, Member], cfg nodelifecycle.Config, opts Option
 		return nil, fmt.Errorf("guard: %w", errs.ToAggregate())
 	}
 	return &Guard{
-		budget: b.As("evictor"), clock: clock.RealClock{}, exceeded: opts.Exceeded, nodes: make(map[string]*node),
+		budget: b.As("evictor"), clock: clock.RealClock{}, exceeded: opts.Exceeded, nodes: make(map[string]*node), unseen: make(map[*node]struct{}),
 		alarm: cmp.Or(opts.FalseAlarmWithin, cfg.NodeMonitorGracePeriod), grace: cfg.NodeMonitorGracePeriod, taints: cfg.TaintBasedEviction,
 	}, nil
 }
@@ -132,6 +133,7 @@ func (g *Guard) reserve(name string) error {
 	n.asked = g.clock.Now()
 	switch n.state {
 	case reserved, acting: // it counts already
+		delete(g.unseen, n)
 		return nil
 	case inherited: // what an earlier process did is done anew
 		g.budget.End(name)
@@ -140,7 +142,7 @@ func (g *Guard) reserve(name string) error {
 	if _, err := g.budget.Reserve(name); err != nil {
 		return refused(err)
 	}
-	n.state, n.lost = reserved, false
+	n.state, n.lost = reserved, time.Time{}
 	return nil
 }
 

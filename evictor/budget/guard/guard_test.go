@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/evictkit/evictkit/evictor/budget/guard"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/gate"
-	"github.com/evictkit/evictkit/zone"
 )
 
 type nodeBudget = budget.Budget[string, guard.Member]
@@ -331,6 +329,3 @@ func TestFaultsOfTheArgumentsAreNamed(t *testing.T) {
 	require.ErrorContains(t, err, "guard: [budget: Required")
 	require.ErrorContains(t, err, "falseAlarmWithin: Invalid")
 }
-
-var _ = slices.Clone[[]int]
-var _ = zone.Key{}

@@ -25,7 +25,7 @@ var lostAnswers = map[string]error{
 // or that of each node, and however late the store shows the taint.
 func TestALostAnswerKeepsTheReservation(t *testing.T) {
 	for name, err := range lostAnswers {
-		for _, lag := range []time.Duration{0, time.Second, 3 * time.Second} {
+		for _, lag := range []time.Duration{0, time.Second, 3 * time.Second, 20 * time.Second} {
 			for _, lost := range []int{1, 6} {
 				w := newWorld(t)
 				lose := map[string]bool{}

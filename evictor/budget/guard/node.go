@@ -21,7 +21,7 @@ type node struct {
 
 	state   state
 	asked   time.Time // when its last turn came
-	lost    bool      // what its turn wrote may have been done
+	lost    time.Time // until when what its turn wrote may have been done although no object shows it
 	tainted bool      // its object has our taint
 	since   time.Time // as its taint says
 	unseen  time.Time // until when a taint that we wrote counts although no object shows it
@@ -93,6 +93,7 @@ func (n *node) shows(object *v1.Node) {
 
 func (g *Guard) forget(n *node) {
 	g.budget.Remove(n.name)
+	delete(g.unseen, n)
 	delete(g.nodes, n.name)
 }
 
@@ -130,7 +131,7 @@ func (g *Guard) begin(n *node) {
 		since = now
 	}
 	if g.budget.Adopt(n.name, since) { // false if another program acts on it
-		n.state, n.began, n.lost = acting, now, false
+		n.state, n.began = acting, now
 	}
 }
 
@@ -141,16 +142,34 @@ func (g *Guard) over(n *node) {
 	n.state, n.left = idle, time.Time{}
 }
 
-// giveBack ends a reservation of which nothing came. What may have been written counts as begun, and is over.
+// giveBack ends a reservation of which nothing came. What may have been written keeps it until the store has had time to show
+// it; a node that is ready again has been written since, and shows it.
 func (g *Guard) giveBack(n *node) {
 	switch {
 	case n.state != reserved:
-	case n.lost:
-		g.begin(n)
-		g.over(n)
+	case g.clock.Now().Before(n.lost) && !n.is.Ready:
+		g.unseen[n] = struct{}{}
 	default:
 		g.budget.End(n.name)
-		n.state = idle
+		n.state, n.left = idle, time.Time{}
+	}
+}
+
+// acted notes that a turn was used. The store need not show that yet.
+func (g *Guard) acted(n *node) {
+	if n.begun = true; !n.tainted {
+		n.unseen, g.unseen[n] = g.clock.Now().Add(g.grace), struct{}{}
+	}
+}
+
+// look looks again at a node of which the store need not show yet what was done to it.
+func (g *Guard) look(n *node) {
+	delete(g.unseen, n)
+	if n.state == reserved {
+		g.giveBack(n)
+	}
+	if g.settle(n); n.state == acting && !n.tainted {
+		g.unseen[n] = struct{}{}
 	}
 }
 

@@ -1,6 +1,8 @@
 package guard
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -32,6 +34,9 @@ func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
 		n.judged, n.is.Ready = true, d.To == v1.ConditionTrue
 		n.begun = n.begun && !n.is.Ready
 		g.budget.Set(n.name, n.is)
+		if _, unseen := g.unseen[n]; unseen {
+			g.look(n)
+		}
 	case nodelifecycle.NodeRemoved:
 		g.forget(n)
 		return
@@ -75,6 +80,9 @@ func (g *Guard) passed() {
 			}
 		}
 	}
+	for _, n := range slices.Collect(maps.Keys(g.unseen)) {
+		g.look(n)
+	}
 	for _, n := range fresh {
 		if n.judged = true; g.nodes[n.name] == n {
 			g.settle(n)
@@ -108,19 +116,18 @@ func (g *Guard) failed(n *node, d nodelifecycle.Decision) {
 	if n.state != reserved || d.Reason == "conditions" || d.Reason == "labels" || !unknown(d.Err) {
 		return
 	}
-	if n.lost = true; d.Reason == "eviction" && n.left.IsZero() {
-		n.left = g.clock.Now()
+	now := g.clock.Now()
+	if n.lost = now.Add(g.grace); d.Reason == "eviction" && n.left.IsZero() {
+		n.left = now
 	}
 }
 
 // turnEnded gives a reservation back unless the turn was used. What is reported late, of an earlier turn, is no news.
 func (g *Guard) turnEnded(n *node, d nodelifecycle.Decision) {
 	switch {
-	case d.Kind == nodelifecycle.TurnEnded && (d.Reason == "Served" || n.lost && d.Reason == "Spent"):
-		if n.begun = true; !n.tainted {
-			n.unseen = g.clock.Now().Add(g.grace)
-		}
-	case d.Time.Before(n.asked), d.Kind == nodelifecycle.NodeDequeued && n.lost: // TurnEnded follows
+	case d.Kind == nodelifecycle.TurnEnded && d.Reason == "Served":
+		g.acted(n)
+	case d.Time.Before(n.asked):
 	default:
 		g.giveBack(n)
 	}

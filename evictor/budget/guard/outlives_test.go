@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/budget"
@@ -144,5 +143,3 @@ func TestAReservationOutlivesItsEvictor(t *testing.T) {
 		require.Zero(t, used(t, b, "one at a time", ""))
 	}
 }
-
-var _ = schema.GroupResource{}

@@ -63,6 +63,7 @@ type life struct {
 	kind   budget.Quantity
 	bound  budget.Bound
 
+	held   map[string]bool
 	acts   map[string]*act      // the last of each name
 	alarms map[string]time.Time // the last false alarm of a group
 	ready  map[string]bool      // by verdicts
@@ -73,7 +74,7 @@ type life struct {
 
 func newLife(t *testing.T, seed int64) *life {
 	t.Helper()
-	l := &life{world: newWorld(t), r: rand.New(rand.NewSource(seed)), acts: map[string]*act{}, alarms: map[string]time.Time{}}
+	l := &life{world: newWorld(t), r: rand.New(rand.NewSource(seed)), held: map[string]bool{}, acts: map[string]*act{}, alarms: map[string]time.Time{}}
 	l.cfg = fast()
 	l.cfg.Nodes.UnhealthyZoneThreshold = 1
 	if l.r.Intn(3) == 0 {
@@ -163,7 +164,9 @@ func (l *life) start() {
 		}
 	}
 	l.after = gate.Func(l.granted)
-	l.begin(l.cfg, l.budget, guard.Options{}, evictor.Options{Observer: evictor.Observe(l.observe, nil)})
+	l.begin(l.cfg, l.budget, guard.Options{}, evictor.Options{
+		Observer: evictor.Observe(l.observe, nil), Hold: func(node *v1.Node) (string, bool) { return "held", l.held[node.Name] },
+	})
 }
 
 func says(node *v1.Node) bool { return node.Status.Conditions[0].Status == v1.ConditionTrue }
@@ -248,7 +251,9 @@ func (l *life) granted(_ context.Context, turn gate.Act) error {
 func (l *life) judge(node *v1.Node, change taints.Change) {
 	adds := carries(&v1.Node{Spec: v1.NodeSpec{Taints: change.Add}})
 	if a := l.acts[node.Name]; a != nil && !adds && carries(&v1.Node{Spec: v1.NodeSpec{Taints: change.Remove}}) {
-		a.carried = false
+		if a.carried = false; !l.ready[node.Name] { // it says nothing
+			a.open = false
+		}
 	}
 	if carries(node) || !adds {
 		return
@@ -296,7 +301,8 @@ func (l *life) play() {
 }
 
 func (l *life) heal() {
-	l.fail, l.lose = nil, nil
+	l.fail, l.lose, l.held = nil, nil, nil
+	l.e.SetObserverHealth(nil)
 	for _, name := range l.names() {
 		if l.failed[name] {
 			l.recover(name)
@@ -307,7 +313,7 @@ func (l *life) heal() {
 func (l *life) happens() {
 	name := fmt.Sprintf("n%02d", l.r.Intn(12))
 	node := l.nodes[name]
-	switch what := l.r.Intn(16); {
+	switch what := l.r.Intn(18); {
 	case node == nil:
 		l.logf("%s is created", name)
 		delete(l.failed, name)
@@ -335,6 +341,14 @@ func (l *life) happens() {
 		l.logf("%s is untainted", name)
 		l.change(name, func(n *v1.Node) { n.Spec.Taints = nil })
 		l.ends(name, false)
+	case what == 16:
+		l.held[name] = !l.held[name]
+		l.logf("%s is held: %t", name, l.held[name])
+		l.change(name, func(n *v1.Node) { n.Labels["changed"] = fmt.Sprint(l.version) })
+	case what == 17:
+		blind := lostAnswers[[]string{"network", ""}[l.r.Intn(2)]]
+		l.logf("its eyes: %v", blind)
+		l.e.SetObserverHealth(blind)
 	case what == 15 && !carries(node):
 		l.logf("%s is tainted by somebody else", name)
 		l.change(name, func(n *v1.Node) {

@@ -49,7 +49,8 @@ type Guard struct {
 	exceeded func(by *budget.Refusal) (wait bool)
 	alarm    time.Duration
 	grace    time.Duration
-	taints   bool // a turn taints its node; otherwise it deletes the pods
+	gap      time.Duration // between passes, at most, of an evictor that runs
+	taints   bool          // a turn taints its node; otherwise it deletes the pods
 
 	// mu is taken with the evictor's lock held, so nothing of the evictor's is called with mu held.
 	mu      sync.Mutex
@@ -57,6 +58,7 @@ type Guard struct {
 	fresh   []*node            // without a verdict yet
 	unseen  map[*node]struct{} // to which something was done, or may have been, that the store need not show yet
 	started bool               // every node that was there at the start has a verdict
+	pass    time.Time          // the last one
 	writes  time.Time          // since when this process may write, as far as is known; zero while it may not
 	hears   bool               // of pods that leave
 }
@@ -76,7 +78,8 @@ func New(b *budget.Budget[string, Member], cfg nodelifecycle.Config, opts Option
 	}
 	return &Guard{
 		budget: b.As("evictor"), clock: clock.RealClock{}, exceeded: opts.Exceeded, nodes: make(map[string]*node), unseen: make(map[*node]struct{}),
-		alarm: cmp.Or(opts.FalseAlarmWithin, cfg.NodeMonitorGracePeriod), grace: cfg.NodeMonitorGracePeriod, taints: cfg.TaintBasedEviction,
+		alarm: cmp.Or(opts.FalseAlarmWithin, cfg.NodeMonitorGracePeriod), grace: cfg.NodeMonitorGracePeriod,
+		gap: max(cfg.NodeMonitorGracePeriod/4, 2*cfg.NodeMonitorPeriod), taints: cfg.TaintBasedEviction,
 	}, nil
 }
 

@@ -143,11 +143,11 @@ func (g *Guard) over(n *node) {
 }
 
 // giveBack ends a reservation of which nothing came. What may have been written keeps it until the store has had time to show
-// it; a node that is ready again has been written since, and shows it.
+// it.
 func (g *Guard) giveBack(n *node) {
 	switch {
 	case n.state != reserved:
-	case g.clock.Now().Before(n.lost) && !n.is.Ready:
+	case g.clock.Now().Before(n.lost):
 		g.unseen[n] = struct{}{}
 	default:
 		g.budget.End(n.name)

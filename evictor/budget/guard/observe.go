@@ -34,9 +34,6 @@ func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
 		n.judged, n.is.Ready = true, d.To == v1.ConditionTrue
 		n.begun = n.begun && !n.is.Ready
 		g.budget.Set(n.name, n.is)
-		if _, unseen := g.unseen[n]; unseen {
-			g.look(n)
-		}
 	case nodelifecycle.NodeRemoved:
 		g.forget(n)
 		return
@@ -70,10 +67,12 @@ func (g *Guard) ObservePod(d tainteviction.Decision) {
 // passed is told of each pass. The nodes that were there have a verdict by now. The first pass ends the start: who is only
 // in the budget is gone.
 func (g *Guard) passed() {
-	fresh := g.fresh
-	g.fresh = nil
-	if !g.started {
-		g.started, g.writes = true, g.clock.Now()
+	fresh, now := g.fresh, g.clock.Now()
+	if g.fresh = nil; !g.writes.IsZero() && now.Sub(g.pass) > g.gap { // it did not run, and another process may have acted
+		g.writes = now
+	}
+	if g.pass = now; !g.started {
+		g.started, g.writes = true, now
 		for _, name := range g.budget.Keys() {
 			if g.nodes[name] == nil {
 				g.budget.Remove(name)

@@ -269,3 +269,36 @@ func TestAFalseAlarmOfAnotherLeader(t *testing.T) {
 		require.True(t, cools)
 	}
 }
+
+// Nor does it know what another process did while this one did not run.
+func TestAFalseAlarmWhileNobodyRan(t *testing.T) {
+	for _, runs := range []bool{true, false} {
+		w := newWorld(t)
+		for i := range 8 {
+			w.create(fmt.Sprint("a-", i), "a", "")
+		}
+		w.addPod("p", "a-0", 60)
+		b, err := budget.New(budget.Config[string, guard.Member]{
+			Dimensions: map[string]func(guard.Member) (string, bool){"zone": func(m guard.Member) (string, bool) { return m.Domain.Zone, true }},
+			Bounds:     []budget.Bound{oneFirst}, Clock: w.clock,
+		})
+		require.NoError(t, err)
+		w.begin(fast(), b, guard.Options{}, evictor.Options{})
+		w.step(time.Second)
+		w.failed["a-0"] = true
+		for len(w.tainted()) == 0 {
+			w.step(time.Second)
+		}
+		if clear(w.pods); !runs { // another process has evicted it
+			w.clock.Step(time.Minute)
+		}
+		for i := 0; runs && i < 60; i++ {
+			w.step(time.Second)
+		}
+		w.step(5 * time.Second)
+		w.recover("a-0")
+		w.step(10 * time.Second)
+		st, _ := b.Status("one first", "a")
+		require.Equal(t, !runs, st.Shut)
+	}
+}

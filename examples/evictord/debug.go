@@ -17,6 +17,7 @@ type state struct {
 	MayWrite  string                  `json:"mayWrite"` // "yes", or why not
 	Observer  string                  `json:"seesWell"` // "yes", or what is missing or failing
 	Brakes    *brakesState            `json:"brakes,omitempty"`
+	Budget    []boundState            `json:"budget,omitempty"`
 	AllDown   bool                    `json:"allZonesDown"`
 	Zones     []zone.Status[zone.Key] `json:"zones"`
 	Waiting   []waitingNode           `json:"waitingNodes"`
@@ -31,6 +32,7 @@ type debugged struct {
 	why                *explain.Ring
 	mayWrite, observer func() error
 	brakes             *brakes
+	budget             *limits
 }
 
 // shownAtMost is the default limit of /debug/evictor, for each of its lists.
@@ -89,7 +91,7 @@ func debugging(d debugged) http.Handler {
 
 func (d *debugged) state(limit int) state {
 	s := state{
-		MayWrite: told(d.mayWrite()), Observer: told(d.observer()), Brakes: d.brakes.state(), Zones: []zone.Status[zone.Key]{}, Waiting: []waitingNode{}, Evictions: []armedEviction{},
+		MayWrite: told(d.mayWrite()), Observer: told(d.observer()), Brakes: d.brakes.state(), Budget: d.budget.state(), Zones: []zone.Status[zone.Key]{}, Waiting: []waitingNode{}, Evictions: []armedEviction{},
 	}
 	if nodes := d.e.nodes; nodes != nil {
 		s.AllDown, s.Zones = nodes.AllZonesDown(), nodes.Zones()

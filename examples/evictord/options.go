@@ -30,7 +30,7 @@ type options struct {
 	dryRun      bool
 	evictionAPI bool
 
-	brakes string
+	brakes, budget string
 
 	leader leaderOptions
 
@@ -56,6 +56,7 @@ const (
 	resourceNameFlag = "leader-elect-resource-name"
 
 	brakesFlag    = "brakes"
+	budgetFlag    = "budget"
 	announcedFlag = "announced-maintenance"
 
 	loggingFlag            = "logging-format"
@@ -89,6 +90,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.BoolVar(&o.evictionAPI, "use-eviction-api", false, "create Evictions, which respect disruption budgets, instead of deleting pods")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "decide and report everything, write nothing, hold no lease")
 	fs.StringVar(&o.brakes, brakesFlag, "", "NAMESPACE/NAME of a ConfigMap, read every 2 s, in which operators stop all, zone.REGION.ZONE or node.NAME, each with a reason; empty means none")
+	fs.StringVar(&o.budget, budgetFlag, "", "YAML file with bounds on how many nodes may be tainted, read at the start; empty means none")
 
 	o.leader.flags(fs)
 
@@ -117,7 +119,7 @@ func parse(args []string, out io.Writer) (options, error) {
 // withdrawn makes flags that are gone say so, and what to use in their place.
 func withdrawn(fs *pflag.FlagSet) {
 	for flag, instead := range map[string]string{
-		"max-failed-nodes": "is gone: --max-nodes-per-second and --brakes bound what is done; a program of your own may refuse turns by a Gate",
+		"max-failed-nodes": "is gone: --budget bounds how many nodes are tainted",
 		"max-marked-nodes": "is gone: the pods of all silent nodes are marked not Ready; --brakes holds a node",
 		"mark-all-after":   "is gone: the pods of all silent nodes are marked not Ready",
 	} {
@@ -171,6 +173,9 @@ func (o *options) validateBrakes(refuse func(flag string, value any, why string)
 	namespace, name, _ := strings.Cut(o.brakes, "/")
 	if o.brakes != "" && (namespace == "" || name == "" || strings.Contains(name, "/")) {
 		refuse(brakesFlag, o.brakes, "must be NAMESPACE/NAME")
+	}
+	if o.budget != "" && o.half == clientgo.TaintEviction {
+		refuse(budgetFlag, o.budget, "has no meaning with --half=taint-eviction, which taints no nodes")
 	}
 	if o.announced < 0 {
 		refuse(announcedFlag, o.announced, "must not be negative; 0 ignores announcements")

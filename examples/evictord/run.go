@@ -27,6 +27,10 @@ import (
 
 // run is the program. It returns nil after the context has ended and the lease is released.
 func run(ctx context.Context, o options, logger *slog.Logger) error {
+	bounds, err := readBudget(o.budget, clock.RealClock{})
+	if err != nil {
+		return err
+	}
 	config, err := connection(&o)
 	if err != nil {
 		return err
@@ -68,6 +72,9 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 		Hold:     announced.Hold, Excluded: announced.Excluded,
 		Jitter: func(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) },
 	}
+	if settings, err = bounds.on(o.evictor.Nodes, settings); err != nil {
+		return err
+	}
 	e, err := o.controllers(clients, settings, cluster.Events())
 	if err != nil {
 		return err
@@ -80,14 +87,17 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health))...)
-	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, why, leader.mayWrite, sight(cluster), stopped}), logger)
+	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health), bounds)...)
+	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, why, leader.mayWrite, sight(cluster), stopped, bounds}), logger)
 	if err != nil {
 		return err
 	}
 	defer stopServing()
 	return runAll(ctx, cluster, leader, e.all.Run, stopped.run, func(ctx context.Context) {
-		wait.UntilWithContext(ctx, func(ctx context.Context) { _, _ = announced.Step(ctx) }, brakesPeriod) // it has no error
+		wait.UntilWithContext(ctx, func(ctx context.Context) {
+			_, _ = announced.Step(ctx) // it has no error
+			bounds.look(logger)
+		}, brakesPeriod)
 	})
 }
 

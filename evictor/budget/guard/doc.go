@@ -55,7 +55,8 @@
 // A reservation becomes an act when the node's taint is written, and the act ends when the node no longer has the taint. A
 // taint that somebody else sets or removes counts the same. Without TaintBasedEviction an act begins with the first pod that
 // is deleted, and ends when the node is ready. A turn that ends with nothing done gives its reservation back. If nobody knows
-// whether a write of it was done, the reservation stays until the store shows the taint, or for a grace period.
+// whether a write of it was done, the reservation stays until the store shows the taint, or for a grace period; after that
+// the act counts as begun, and is over.
 //
 // # Trials
 //
@@ -67,7 +68,8 @@
 //
 // Only the process that evicted a node's first pod knows when that was. After a restart, or after another leader has acted,
 // the pod counts as having left when this process could write again; while it cannot, as leaving now. An evictor whose Run
-// or Step was not called for a while could not write meanwhile. An eviction whose answer was lost counts as done. If no half that evicts runs here, the pod counts as having left when the taint was seen.
+// or Step was not called for a while could not write meanwhile. An eviction whose answer was lost counts as done. If no half
+// that evicts runs here, the pod counts as having left when the taint was seen.
 // So a trial becomes more careful, never less.
 //
 // # Restarts

@@ -145,7 +145,7 @@ func (g *Guard) reserve(name string) error {
 	if _, err := g.budget.Reserve(name); err != nil {
 		return refused(err)
 	}
-	n.state, n.lost = reserved, time.Time{}
+	n.state, n.sent = reserved, time.Time{}
 	return nil
 }
 

@@ -21,10 +21,9 @@ type node struct {
 
 	state   state
 	asked   time.Time // when its last turn came
-	lost    time.Time // until when what its turn wrote may have been done although no object shows it
+	sent    time.Time // until when what its turn has written, or may have, counts although no object shows it; zero for nothing
 	tainted bool      // its object has our taint
 	since   time.Time // as its taint says
-	unseen  time.Time // until when a taint that we wrote counts although no object shows it
 	begun   bool      // without taints: it is being emptied, or was
 
 	began time.Time // when the act began, as we saw it
@@ -83,7 +82,7 @@ func (n *node) shows(object *v1.Node) {
 	n.tainted, n.since = false, time.Time{}
 	for i := range object.Spec.Taints {
 		if t := &object.Spec.Taints[i]; taints.OwnNoExecute(t) {
-			n.tainted, n.unseen = true, time.Time{}
+			n.tainted = true
 			if t.TimeAdded != nil && (n.since.IsZero() || t.TimeAdded.Time.Before(n.since)) {
 				n.since = t.TimeAdded.Time
 			}
@@ -102,7 +101,7 @@ func (g *Guard) carries(n *node) bool {
 	if !g.taints {
 		return n.begun
 	}
-	return n.tainted || g.clock.Now().Before(n.unseen)
+	return n.tainted
 }
 
 // settle tells the budget whether the node is acted on, and trials what came of it.
@@ -143,33 +142,18 @@ func (g *Guard) over(n *node) {
 }
 
 // giveBack ends a reservation of which nothing came. What may have been written keeps it until the store has had time to show
-// it.
+// it. After that it counts as begun, because nobody can know, and is over.
 func (g *Guard) giveBack(n *node) {
 	switch {
 	case n.state != reserved:
-	case g.clock.Now().Before(n.lost):
+	case g.clock.Now().Before(n.sent):
 		g.unseen[n] = struct{}{}
+	case !n.sent.IsZero():
+		g.begin(n)
+		g.over(n)
 	default:
 		g.budget.End(n.name)
 		n.state, n.left = idle, time.Time{}
-	}
-}
-
-// acted notes that a turn was used. The store need not show that yet.
-func (g *Guard) acted(n *node) {
-	if n.begun = true; !n.tainted {
-		n.unseen, g.unseen[n] = g.clock.Now().Add(g.grace), struct{}{}
-	}
-}
-
-// look looks again at a node of which the store need not show yet what was done to it.
-func (g *Guard) look(n *node) {
-	delete(g.unseen, n)
-	if n.state == reserved {
-		g.giveBack(n)
-	}
-	if g.settle(n); n.state == acting && !n.tainted {
-		g.unseen[n] = struct{}{}
 	}
 }
 

@@ -80,7 +80,8 @@ func (g *Guard) passed() {
 		}
 	}
 	for _, n := range slices.Collect(maps.Keys(g.unseen)) {
-		g.look(n)
+		delete(g.unseen, n)
+		g.giveBack(n)
 	}
 	for _, n := range fresh {
 		if n.judged = true; g.nodes[n.name] == n {
@@ -116,7 +117,7 @@ func (g *Guard) failed(n *node, d nodelifecycle.Decision) {
 		return
 	}
 	now := g.clock.Now()
-	if n.lost = now.Add(g.grace); d.Reason == "eviction" && n.left.IsZero() {
+	if n.sent = now.Add(g.grace); d.Reason == "eviction" && n.left.IsZero() {
 		n.left = now
 	}
 }
@@ -125,7 +126,8 @@ func (g *Guard) failed(n *node, d nodelifecycle.Decision) {
 func (g *Guard) turnEnded(n *node, d nodelifecycle.Decision) {
 	switch {
 	case d.Kind == nodelifecycle.TurnEnded && d.Reason == "Served":
-		g.acted(n)
+		n.begun, n.sent = true, g.clock.Now().Add(g.grace)
+		g.giveBack(n) // not before the store shows it
 	case d.Time.Before(n.asked):
 	default:
 		g.giveBack(n)

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+func budgetOf(t *testing.T, on clock.PassiveClock, text string) (*limits, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "budget.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	l, err := readBudget(path, on)
+	if err != nil {
+		require.ErrorContains(t, err, "--budget="+path+": ")
+	}
+	return l, err
+}
+
+// TestABudgetOfAFile bounds what is tainted, in each group of a label, and what it counts is told.
+func TestABudgetOfAFile(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 10), evictortest.Zone("b", 9)) // a fifth of nine is rounded up
+	l, err := budgetOf(t, c.Clock(), pageBlock(t, "exceeded:"))
+	require.NoError(t, err)
+	options := evictor.Options{}
+	l.apply(&options)
+	e := c.Start(evictor.DefaultConfig(), options)
+	c.Fail("a-0", "a-1", "a-2", "b-0")
+	c.Advance(5 * time.Minute)
+	require.True(t, c.HasNoExecute("b-0"))
+	for _, node := range []string{"a-0", "a-1", "a-2"} {
+		require.False(t, c.HasNoExecute(node), "more than a fifth of the zone is not ready")
+	}
+	require.Equal(t, zone.Wait, options.Exceeded(nil))
+	require.Equal(t, `evictkit_budget_limit{bound="a fifth of a zone",group="a",limit="max"} 2
+evictkit_budget_limit{bound="a fifth of a zone",group="b",limit="max"} 2
+evictkit_budget_limit{bound="ten an hour",group="",limit="max"} 10
+evictkit_budget_shut{bound="a fifth of a zone",group="a"} 1
+evictkit_budget_shut{bound="a fifth of a zone",group="b"} 0
+evictkit_budget_shut{bound="ten an hour",group=""} 0
+evictkit_budget_used{bound="a fifth of a zone",group="a"} 3
+evictkit_budget_used{bound="a fifth of a zone",group="b"} 1
+evictkit_budget_used{bound="ten an hour",group=""} 1
+`, metricsOf(t, l))
+	d := debuggedOf(c, e)
+	d.budget = l
+	two := int64(2)
+	require.Equal(t, boundState{Bound: "a fifth of a zone", Group: "a", Used: 3, Max: &two, Shut: true}, d.state(0).Budget[0])
+}
+
+func TestFaultsOfABudgetAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"{}":        "bounds: there are none",
+		"bound: []": `unknown field "bound"`,
+		"bounds: [{name: a, of: Bad, max: 1}, {name: b, of: bad, max: 20, min: x%}, {name: c, of: Bad, max: half}]": `bounds[1].of: "bad" must be Bad, Unavailable, Healthy, Acting or Recent` + "\n" +
+			`min: "x%" must be a number, or a percentage such as 20%` + "\n" + `bounds[2].max: "half" must be a number, or a percentage such as 20%`,
+		"bounds: [{name: a, of: Bad, max: 101%}]":                 "bounds[0].max: Invalid value",
+		"{bounds: [{name: a, of: Bad, max: 1}], exceeded: Never}": "Never",
+		"bounds: [{name: a, of: Bad, max: 1, within: 1h}]":        "bounds[0].within",
+	} {
+		_, err := budgetOf(t, clock.RealClock{}, text)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := readBudget("/no/such", clock.RealClock{})
+	require.EqualError(t, err, "--budget=/no/such: open /no/such: no such file or directory")
+	_, err = parse([]string{"--budget=b", "--half=taint-eviction"}, io.Discard)
+	require.EqualError(t, err, "--budget=b: has no meaning with --half=taint-eviction, which taints no nodes")
+}

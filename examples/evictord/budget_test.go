@@ -2,8 +2,10 @@ package main
 
 import (
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +14,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
-	"github.com/evictkit/evictkit/zone"
 )
 
 func budgetOf(t *testing.T, on clock.PassiveClock, text string) (*limits, error) {
@@ -31,8 +32,8 @@ func TestABudgetOfAFile(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 10), evictortest.Zone("b", 9)) // a fifth of nine is rounded up
 	l, err := budgetOf(t, c.Clock(), pageBlock(t, "exceeded:"))
 	require.NoError(t, err)
-	options := evictor.Options{}
-	l.apply(&options)
+	options, err := l.on(evictor.DefaultConfig().Nodes, evictor.Options{Clock: c.Clock()})
+	require.NoError(t, err)
 	e := c.Start(evictor.DefaultConfig(), options)
 	c.Fail("a-0", "a-1", "a-2", "b-0")
 	c.Advance(5 * time.Minute)
@@ -40,7 +41,7 @@ func TestABudgetOfAFile(t *testing.T) {
 	for _, node := range []string{"a-0", "a-1", "a-2"} {
 		require.False(t, c.HasNoExecute(node), "more than a fifth of the zone is not ready")
 	}
-	require.Equal(t, zone.Wait, options.Exceeded(nil))
+	require.True(t, l.waits)
 	require.Equal(t, `evictkit_budget_limit{bound="a fifth of a zone",group="a",limit="max"} 2
 evictkit_budget_limit{bound="a fifth of a zone",group="b",limit="max"} 2
 evictkit_budget_limit{bound="ten an hour",group="",limit="max"} 10
@@ -51,8 +52,8 @@ evictkit_budget_used{bound="a fifth of a zone",group="a"} 3
 evictkit_budget_used{bound="a fifth of a zone",group="b"} 1
 evictkit_budget_used{bound="ten an hour",group=""} 1
 `, metricsOf(t, l))
-	d := debuggedOf(c, e)
-	d.budget = l
+	d := debugged{e: asControllers(e), mayWrite: func() error { return nil }, observer: func() error { return nil }, brakes: &brakes{}, budget: l}
+	d.brakes.last.Store(&brakesRead{})
 	two := int64(2)
 	require.Equal(t, boundState{Bound: "a fifth of a zone", Group: "a", Used: 3, Max: &two, Shut: true}, d.state(0).Budget[0])
 }
@@ -63,9 +64,9 @@ func TestFaultsOfABudgetAreNamed(t *testing.T) {
 		"bound: []": `unknown field "bound"`,
 		"bounds: [{name: a, of: Bad, max: 1}, {name: b, of: bad, max: 20, min: x%}, {name: c, of: Bad, max: half}]": `bounds[1].of: "bad" must be Bad, Unavailable, Healthy, Acting or Recent` + "\n" +
 			`min: "x%" must be a number, or a percentage such as 20%` + "\n" + `bounds[2].max: "half" must be a number, or a percentage such as 20%`,
-		"bounds: [{name: a, of: Bad, max: 101%}]":                 "bounds[0].max: Invalid value",
-		"{bounds: [{name: a, of: Bad, max: 1}], exceeded: Never}": "Never",
-		"bounds: [{name: a, of: Bad, max: 1, within: 1h}]":        "bounds[0].within",
+		"bounds: [{name: a, of: Bad, max: 101%}]":                  "bounds[0].max: Invalid value",
+		"{bounds: [{name: a, of: Bad, max: 1}], exceeded: Cancel}": `exceeded: "Cancel" must be GoOn or Wait`,
+		"bounds: [{name: a, of: Bad, max: 1, within: 1h}]":         "bounds[0].within",
 	} {
 		_, err := budgetOf(t, clock.RealClock{}, text)
 		require.ErrorContains(t, err, want)
@@ -74,4 +75,21 @@ func TestFaultsOfABudgetAreNamed(t *testing.T) {
 	require.EqualError(t, err, "--budget=/no/such: open /no/such: no such file or directory")
 	_, err = parse([]string{"--budget=b", "--half=taint-eviction"}, io.Discard)
 	require.EqualError(t, err, "--budget=b: has no meaning with --half=taint-eviction, which taints no nodes")
+}
+
+// A bound whose label no node has is warned of once.
+func TestABoundThatAppliesToNoNodeIsWarnedOf(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	l, err := budgetOf(t, c.Clock(), "bounds: [{name: of a rack, per: rack, of: Bad, max: 1}, {name: all, of: Bad, max: 1}]")
+	require.NoError(t, err)
+	var log strings.Builder
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	l.look(logger)
+	require.Empty(t, log.String(), "there are no nodes")
+	options, err := l.on(evictor.DefaultConfig().Nodes, evictor.Options{Clock: c.Clock()})
+	require.NoError(t, err)
+	c.Start(evictor.DefaultConfig(), options)
+	l.look(logger)
+	l.look(logger)
+	require.Equal(t, 1, strings.Count(log.String(), `bounds="[of a rack]"`))
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 )
@@ -120,7 +121,7 @@ func TestThePageTellsWhatIsServed(t *testing.T) {
 		name, _, _ := strings.Cut(reflect.TypeFor[state]().Field(i).Tag.Get("json"), ",")
 		fields = append(fields, name)
 	}
-	for _, name := range []string{"mayWrite", "seesWell", "zones", "waitingNodes", "evictions", "brakes", "sparedNodes"} {
+	for _, name := range []string{"mayWrite", "seesWell", "zones", "waitingNodes", "evictions", "brakes", "budget", "sparedNodes"} {
 		require.Contains(t, readme(t), "`"+name+"`")
 		require.Contains(t, fields, name)
 	}
@@ -159,6 +160,30 @@ func TestTheKustomizationOfThePage(t *testing.T) {
 		want.deployment.Spec.Template.Spec.Containers[0].Image = "registry.example.com/evictkit-controller@sha256:" + digest
 		require.Equal(t, want, render(t, filesys.MakeFsOnDisk(), dir))
 	}
+}
+
+// TestTheBudgetOfThePage is where the flag looks for it, and another one rolls out.
+func TestTheBudgetOfThePage(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	var names []string
+	for _, text := range []string{pageBlock(t, "exceeded:"), "bounds: []"} {
+		dir := t.TempDir()
+		require.NoError(t, os.Symlink(root, filepath.Join(dir, "evictkit")))
+		block := pageBlock(t, "apiVersion:") + pageBlock(t, "components:")
+		for name, text := range map[string]string{"kustomization.yaml": block, "budget.yaml": text} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		}
+		r := render(t, filesys.MakeFsOnDisk(), dir)
+		require.Len(t, r.configMaps, 2)
+		pod, made := r.deployment.Spec.Template.Spec, r.configMaps[slices.IndexFunc(r.configMaps, func(c v1.ConfigMap) bool { return c.Data != nil })]
+		require.Equal(t, map[string]string{"budget.yaml": text}, made.Data)
+		require.Equal(t, made.Name, pod.Volumes[0].ConfigMap.Name)
+		require.Equal(t, pod.Volumes[0].Name, pod.Containers[0].VolumeMounts[0].Name)
+		require.Equal(t, filepath.Join(pod.Containers[0].VolumeMounts[0].MountPath, "budget.yaml"), r.options(t).budget)
+		names = append(names, made.Name)
+	}
+	require.NotEqual(t, names[0], names[1])
 }
 
 // TestThePageHasEachOverlay, with its replicas.

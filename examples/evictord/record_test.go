@@ -71,16 +71,19 @@ func scrapes(t *testing.T) (texts []string) {
 	pulled := map[string]string{}
 	b := &brakes{clock: c.Clock(), logger: slog.New(slog.DiscardHandler), get: func(context.Context) (map[string]string, error) { return pulled, nil }}
 	b.last.Store(b.read(t.Context()))
-	options := evictor.Options{
+	bounds, err := budgetOf(t, c.Clock(), "bounds: [{name: all, per: topology.kubernetes.io/zone, of: Bad, max: 100%}]")
+	require.NoError(t, err)
+	options, err := bounds.on(evictor.DefaultConfig().Nodes, evictor.Options{
 		Clock: c.Clock(), Observer: m,
 		Gate: gate.All(gate.Leader(mayWrite), gate.Breaker(func(zone.Key) error { return health() }), b.gate()),
-	}
+	})
+	require.NoError(t, err)
 	e, err := evictor.New(evictor.DefaultConfig(), m.Clients(c.Clients()), options)
 	require.NoError(t, err)
 	b.attach(asControllers(e), c.Clients().Nodes, false)
 	m.Watch(e.Nodes(), e.Pods(), health)
 	c.Drive(e.Step)
-	handler := observed(m, func() error { return nil }, func() []clientgo.Part { return nil }, (&security{}).guard, leading("evictkit-controller", mayWrite), b)
+	handler := observed(m, func() error { return nil }, func() []clientgo.Part { return nil }, (&security{}).guard, leading("evictkit-controller", mayWrite), b, bounds)
 	lasts := func(d time.Duration) {
 		for range d / scrapePeriod {
 			c.Advance(scrapePeriod)

@@ -36,8 +36,8 @@ func benchCommand(f *flags) *cobra.Command {
 The recorded outages are not part of this program: --data or the variable EVICTKIT_DATA names their folder. policies.go
 lists the policies. With --engine upstream or both, the controllers of Kubernetes play those that they support.
 
-With --learn, it chooses the best settings on the first half of each record. It judges them on the second half beside the
-defaults and no brake, first as recorded and then with false alarms.`,
+With --learn, it chooses the best fixed settings and the best trials on the first half of each record. It judges them on the
+second half beside the defaults, Karpenter's share and no brake, first as recorded and then with false alarms.`,
 		Example: "  evictsim bench --record spot,lanl-02\n  evictsim bench --learn --record lanl-02\n  evictsim bench --policy defaults --worst 24h --engine both -o csv",
 		Args:    noArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return f.bench(c, &b) },

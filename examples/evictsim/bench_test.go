@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,14 +32,14 @@ func TestBenchOfNothing(t *testing.T) {
 // Policies have different names, and their settings are valid.
 func TestPolicies(t *testing.T) {
 	names := map[string]bool{}
-	for _, p := range slices.Concat(policies, fixed()[1:]) {
+	for _, p := range slices.Concat(policies, fixed()[1:], trials(20*time.Minute)) {
 		require.False(t, names[p.name], p.name)
 		names[p.name] = true
 		if p.tune != nil {
 			c, o := evictor.DefaultConfig(), evictor.Options{}
 			p.tune(&c, &o)
 			require.NoError(t, c.Validate())
-			require.True(t, o.Policy != nil || o.Domain != nil, p.name)
+			require.True(t, o.Policy != nil || o.Domain != nil || o.Gate != nil, p.name)
 		}
 	}
 }

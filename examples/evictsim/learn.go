@@ -39,7 +39,7 @@ func (l *learner) learn(ctx context.Context, records []outages.Record, w io.Writ
 			return err
 		}
 		r.Half = 2
-		judged, err := l.judge(ctx, r, append(named("defaults", "no brake"), chosen))
+		judged, err := l.judge(ctx, r, append(named("defaults"), append(chosen, named("20 % of a zone (Karpenter)", "no brake")...)...))
 		if err != nil {
 			return err
 		}
@@ -61,15 +61,20 @@ func (l *learner) learn(ctx context.Context, records []outages.Record, w io.Writ
 	return nil
 }
 
-// choose returns the best setting.
-func (l *learner) choose(ctx context.Context, r outages.Record) (policy, error) {
+// choose returns the best fixed setting and the best trials.
+func (l *learner) choose(ctx context.Context, r outages.Record) ([]policy, error) {
 	settings, err := l.play(ctx, r, fixed())
 	if err != nil {
-		return policy{}, err
+		return nil, err
 	}
 	best := l.best(settings, settings[0])
-	best.policy.name = "best: " + best.policy.name
-	return best.policy, nil
+	tried, err := l.play(ctx, r, trials(cmp.Or(best.policy.tolerance, usualTolerance)))
+	if err != nil {
+		return nil, err
+	}
+	trial := l.best(tried, settings[0])
+	best.policy.name, trial.policy.name = "best fixed: "+best.policy.name, "best "+trial.policy.name
+	return []policy{best.policy, trial.policy}, nil
 }
 
 // playedPolicy is a policy and what it came to: in the record, and then in each false alarm.

@@ -6,6 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/budget"
+	"github.com/evictkit/evictkit/evictor/budget/guard"
 	"github.com/evictkit/evictkit/examples/scenariofile"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -43,6 +45,12 @@ var policies = []policy{
 	{name: "drill: tolerations of 15 min", tolerance: 15 * time.Minute},
 	{name: "one zone", tune: oneZone},
 	{name: "no brake", tune: noBrake},
+	{name: "20 % of a zone (Karpenter)", tune: budgeted(perZone(budget.Bound{Name: "a fifth", Of: budget.Bad, Max: budget.Percent(20).Up()}))},
+	{name: "range 1 to 10 % (Cluster API)", tune: budgeted(budget.Bound{Name: "unhealthyRange", Of: budget.Bad, Min: budget.Count(1), Max: budget.Percent(10)})},
+	{name: "breaker: 5 % in 10 min", tune: budgeted(
+		budget.Bound{Name: "recent", Of: budget.Recent, Within: 10 * time.Minute, Max: budget.Percent(5).Up()},
+		budget.Bound{Name: "storm", Of: budget.Bad, Max: budget.Percent(25), Quiet: 10 * time.Minute},
+	)},
 }
 
 func set(path, value string) []scenariofile.Set {
@@ -58,4 +66,40 @@ func oneZone(_ *evictor.Config, o *evictor.Options) {
 func noBrake(c *evictor.Config, o *evictor.Options) {
 	rate := c.Nodes.NodeEvictionRate
 	o.Policy = zone.PolicyFunc(func(zone.Situation) zone.Ruling { return zone.Ruling{State: zone.Normal, Rate: rate} })
+}
+
+func perZone(b budget.Bound) budget.Bound {
+	b.Per = "zone"
+	return b
+}
+
+// budgetInterval is how soon the evictor tries a node again that a budget refused. Records are long: every second would be too
+// much work.
+const budgetInterval = 30 * time.Second
+
+// budgeted replaces the zone policy by bounds. While one is exceeded, pending evictions wait.
+func budgeted(bounds ...budget.Bound) func(*evictor.Config, *evictor.Options) {
+	return func(c *evictor.Config, o *evictor.Options) {
+		noBrake(c, o)
+		bounded(c, o, guard.Options{Exceeded: func(*budget.Refusal) (wait bool) { return true }}, bounds...)
+	}
+}
+
+// bounded adds bounds to the zone policy.
+func bounded(c *evictor.Config, o *evictor.Options, with guard.Options, bounds ...budget.Bound) {
+	c.Nodes.GateInterval, c.Pods.GateInterval = budgetInterval, budgetInterval
+	b, err := budget.New(budget.Config[string, guard.Member]{
+		Dimensions: map[string]func(guard.Member) (string, bool){
+			"zone": func(m guard.Member) (string, bool) { return m.Domain.String(), true },
+		},
+		Bad: func(m guard.Member) bool { return !m.Ready }, Clock: o.Clock, Bounds: bounds,
+	})
+	if err != nil {
+		panic(err) //nolint:forbidigo // a bound in policies is invalid
+	}
+	g, err := guard.New(b, c.Nodes, with)
+	if err != nil {
+		panic(err) //nolint:forbidigo // as above
+	}
+	*o = g.On(*o)
 }

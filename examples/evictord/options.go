@@ -119,7 +119,7 @@ func parse(args []string, out io.Writer) (options, error) {
 // withdrawn makes flags that are gone say so, and what to use in their place.
 func withdrawn(fs *pflag.FlagSet) {
 	for flag, instead := range map[string]string{
-		"max-failed-nodes": "is gone: --budget bounds how many nodes are tainted",
+		"max-failed-nodes": "is gone: --budget, --max-nodes-per-second and --brakes bound what is done",
 		"max-marked-nodes": "is gone: the pods of all silent nodes are marked not Ready; --brakes holds a node",
 		"mark-all-after":   "is gone: the pods of all silent nodes are marked not Ready",
 	} {

@@ -41,7 +41,7 @@ func TestABudgetOfAFile(t *testing.T) {
 	for _, node := range []string{"a-0", "a-1", "a-2"} {
 		require.False(t, c.HasNoExecute(node), "more than a fifth of the zone is not ready")
 	}
-	require.True(t, l.waits)
+	require.EqualValues(t, true, l.file.Exceeded)
 	require.Equal(t, `evictkit_budget_limit{bound="a fifth of a zone",group="a",limit="max"} 2
 evictkit_budget_limit{bound="a fifth of a zone",group="b",limit="max"} 2
 evictkit_budget_limit{bound="ten an hour",group="",limit="max"} 10
@@ -60,12 +60,13 @@ evictkit_budget_used{bound="ten an hour",group=""} 1
 
 func TestFaultsOfABudgetAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"{}":        "bounds: there are none",
-		"bound: []": `unknown field "bound"`,
-		"bounds: [{name: a, of: Bad, max: 1}, {name: b, of: bad, max: 20, min: x%}, {name: c, of: Bad, max: half}]": `bounds[1].of: "bad" must be Bad, Unavailable, Healthy, Acting or Recent` + "\n" +
-			`min: "x%" must be a number, or a percentage such as 20%` + "\n" + `bounds[2].max: "half" must be a number, or a percentage such as 20%`,
+		"{}":                                    "bounds: there are none",
+		"bound: []":                             "line 1: field bound not found",
+		"bounds: [{name: a, of: bad, max: 1}]":  `"bad" must be Bad, Unavailable, Healthy, Acting or Recent`,
+		"bounds: [{name: a, of: Bad, min: x%}]": `"x%" must be a number, or a percentage such as 20%`,
+		"bounds: [{name: a, of: Bad, max: half}]":                  `"half" must be a number, or a percentage such as 20%`,
 		"bounds: [{name: a, of: Bad, max: 101%}]":                  "bounds[0].max: Invalid value",
-		"{bounds: [{name: a, of: Bad, max: 1}], exceeded: Cancel}": `exceeded: "Cancel" must be GoOn or Wait`,
+		"{bounds: [{name: a, of: Bad, max: 1}], exceeded: Cancel}": `"Cancel" must be GoOn or Wait`,
 		"bounds: [{name: a, of: Bad, max: 1, within: 1h}]":         "bounds[0].within",
 	} {
 		_, err := budgetOf(t, clock.RealClock{}, text)

@@ -199,6 +199,28 @@ expect: [{figure: belowBudgetSeconds, workload: default/ReplicaSet/web, atMost: 
 	require.Regexp(t, `\ndefault/ReplicaSet/free .* 30s +30s +0h +-\n`, story)
 }
 
+// A budget of the scenario bounds what is tainted, and says so.
+func TestAScenarioWithABudget(t *testing.T) {
+	file := scenarioFile(t, `cluster: {zones: [{name: a, nodes: 10, podsPerNode: 1}, {name: b, nodes: 10, podsPerNode: 1}]}
+config: {nodeEvictionRate: 1}
+budget: {bounds: [{name: one of a zone, per: topology.kubernetes.io/zone, of: Acting, max: 1}]}
+events:
+- {at: 1m, fail: {zone: a, count: 3}}
+- {at: 1m, fail: {zone: b, count: 1}}
+until: 20m
+expect: [{figure: evicted, atLeast: 2, atMost: 2}]
+`)
+	_, _, err := simulate(t, "--scenario", file)
+	require.NoError(t, err)
+	story, _, err := simulate(t, "explain", "--scenario", file, "--node", "a-002")
+	require.NoError(t, err)
+	require.Contains(t, story, `budget "one of a zone" allows at most 1 in topology.kubernetes.io/zone "a": 2 is too many`)
+	_, _, err = simulate(t, "--scenario", file, "--set", "budget.bounds=[]")
+	require.ErrorContains(t, err, "scenario.yaml:3: budget: bounds: there are none")
+	_, _, err = simulate(t, "--scenario", file, "--set", "budget.bounds=[{name: a, of: bad, max: {a: 1}}]")
+	require.ErrorContains(t, err, `"bad" must be Bad, Unavailable, Healthy, Acting or Recent`)
+}
+
 // The README asks what a cluster would do, from the output of kubectl and without a scenario.
 func TestWhatTheReadmeAsksOfADump(t *testing.T) {
 	page, err := os.ReadFile("../../README.md")

@@ -21,6 +21,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/examples/budgetfile"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/scenariofile"
 )
@@ -70,6 +71,7 @@ type job struct {
 	input
 	sets     []scenariofile.Set
 	parsed   *scenariofile.Scenario // nil before it is read
+	budget   *budgetfile.Budget     // of the scenario; nil for none
 	engine   engine
 	line     func(timeline.Line) error // nil if no timeline is wanted
 	decision func(explain.Entry)
@@ -105,7 +107,7 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.parsed = nil // a sweep has many
+	j.parsed, j.budget = nil, s.Budget // a sweep has many
 	if err := j.spared(s); err != nil {
 		return nil, err
 	}
@@ -172,6 +174,15 @@ func (j *job) evictor(w *simulation.World) (simulation.Controller, error) {
 	options := evictor.Options{Clock: w.Clock(), Observer: w}
 	if j.decision != nil {
 		options.Observer = evictor.Observers{explain.Observer(j.decision), w}
+	}
+	if j.budget != nil {
+		made, err := j.budget.New(w.Clock())
+		if err != nil {
+			return nil, err
+		}
+		if options, err = j.budget.On(made, config.Nodes, options); err != nil {
+			return nil, err
+		}
 	}
 	if j.policy.tune != nil {
 		j.policy.tune(&config, &options)

@@ -1,6 +1,7 @@
 package scenariofile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -32,6 +33,11 @@ func (c *checker) check(s *Scenario) {
 	positive(s.Heartbeat.StatusInterval, "heartbeat", "statusInterval")
 	if spread := s.Heartbeat.Spread; spread != SpreadEven && spread != SpreadNone {
 		c.add(fmt.Errorf("%q is neither %s nor %s", spread, SpreadEven, SpreadNone), "heartbeat", "spread")
+	}
+	if s.Budget != nil {
+		if _, err := s.Budget.New(nil); err != nil {
+			c.add(cmp.Or(errors.Unwrap(err), err), "budget")
+		}
 	}
 	if s.Reschedule != nil && s.Reschedule.After != nil && *s.Reschedule.After < 0 {
 		c.add(fmt.Errorf("%v is negative", *s.Reschedule.After), "reschedule", "after")

@@ -236,7 +236,7 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 var gone = map[string]string{
 	"maxMarkedNodes":   "all pods of silent nodes are marked not Ready; a program may refuse its own writes by a Gate",
 	"markAllAfter":     "all pods of silent nodes are marked not Ready; a program may refuse its own writes by a Gate",
-	"maxFailedNodes":   "a program may refuse further turns by a Gate",
+	"maxFailedNodes":   "budget, beside config, bounds how many nodes are tainted",
 	"falseAlarmWithin": "needlessEvictions, among the figures of expect, counts evictions from nodes that came back",
 	"explainSize":      "a program keeps decisions with explain.New",
 	"maxAnnounced":     "a program may spare announced maintenance with package maintenance",

@@ -6,11 +6,13 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/examples/budgetfile"
 )
 
 // Scenario is the content of a scenario file. Make one with New, so that it has the defaults.
 type Scenario struct {
 	Config       Config             `yaml:"config"`
+	Budget       *budgetfile.Budget `yaml:"budget"` // how many nodes may be tainted; nil for no bounds
 	Heartbeat    Heartbeat          `yaml:"heartbeat"`
 	Cluster      Cluster            `yaml:"cluster"`
 	Events       []simulation.Event `yaml:"events"`

@@ -13,6 +13,8 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/budget/guard"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 )
 
 // lostAnswers say nothing about whether the API server did what it was asked.
@@ -57,4 +59,25 @@ func TestALostAnswerKeepsTheReservation(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The end of an earlier turn that is reported late does not give back what a later one has reserved.
+func TestTheEndOfAnEarlierTurnIsNoNews(t *testing.T) {
+	w := newWorld(t)
+	w.create("a-0", "a", "")
+	b, err := budget.New(budget.Config[string, guard.Member]{Clock: w.clock, Bounds: []budget.Bound{oneAtATime}})
+	require.NoError(t, err)
+	g, err := guard.New(b, evictor.DefaultConfig().Nodes, guard.Options{})
+	require.NoError(t, err)
+	g.On(evictor.Options{Clock: w.clock}).Hold(w.nodes["a-0"])
+	before := w.clock.Now()
+	w.clock.Step(time.Second)
+	require.NoError(t, g.May(context.Background(), gate.Act{Do: gate.Turn, Node: "a-0"}))
+	ends := func(at time.Time) {
+		g.ObserveNode(nodelifecycle.Decision{Kind: nodelifecycle.TurnEnded, Node: "a-0", Reason: "Spent", Time: at})
+	}
+	ends(before)
+	require.EqualValues(t, 1, used(t, b, "one at a time", ""))
+	ends(w.clock.Now())
+	require.Zero(t, used(t, b, "one at a time", ""))
 }

@@ -27,11 +27,7 @@ import (
 
 // run is the program. It returns nil after the context has ended and the lease is released.
 func run(ctx context.Context, o options, logger *slog.Logger) error {
-	bounds, err := readBudget(o.budget, clock.RealClock{})
-	if err != nil {
-		return err
-	}
-	config, err := connection(&o)
+	bounds, config, err := inputs(&o)
 	if err != nil {
 		return err
 	}
@@ -69,20 +65,15 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	settings := evictor.Options{
 		Observer: evictor.Observers{explain.Log(logger), m, why, once(started)},
 		Gate:     gate.All(gate.Leader(leader.mayWrite), stopped.gate()),
-		Hold:     announced.Hold, Excluded: announced.Excluded,
-		Jitter: func(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) },
+		Hold:     announced.Hold, Excluded: announced.Excluded, Jitter: func(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) },
 	}
-	if settings, err = bounds.on(o.evictor.Nodes, settings); err != nil {
-		return err
-	}
-	e, err := o.controllers(clients, settings, cluster.Events())
+	e, err := o.controllers(clients, settings, cluster.Events(), bounds)
 	if err != nil {
 		return err
 	}
 	announced.Changed, changed = e.all.NodeChanged, e.all.Kick
 	stopped.attach(e, clients.Nodes, o.announced > 0)
 	m.Watch(e.nodes, e.pods, cluster.Health)
-
 	secured, err := newSecurity(ctx, o.security, config, logger)
 	if err != nil {
 		return err
@@ -94,18 +85,29 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	defer stopServing()
 	return runAll(ctx, cluster, leader, e.all.Run, stopped.run, func(ctx context.Context) {
-		wait.UntilWithContext(ctx, func(ctx context.Context) {
-			_, _ = announced.Step(ctx) // it has no error
-			bounds.look(logger)
-		}, brakesPeriod)
+		wait.UntilWithContext(ctx, func(ctx context.Context) { _, _ = announced.Step(ctx); bounds.look(logger) }, brakesPeriod) // no error
 	})
+}
+
+// inputs reads what does not need the cluster: the budget, and where the cluster is.
+func inputs(o *options) (*limits, *rest.Config, error) {
+	bounds, err := readBudget(o.budget, clock.RealClock{})
+	if err != nil {
+		return nil, nil, err
+	}
+	config, err := connection(o)
+	return bounds, config, err
 }
 
 // explained is how many decisions ?explain looks back on.
 const explained = 4096
 
 // controllers makes what --half names, with events or, in a dry run, with clients that write nothing.
-func (o *options) controllers(clients evictor.Clients, settings evictor.Options, events evictor.Observer) (controllers, error) {
+func (o *options) controllers(clients evictor.Clients, settings evictor.Options, events evictor.Observer, bounds *limits) (controllers, error) {
+	settings, err := bounds.on(o.evictor.Nodes, settings)
+	if err != nil {
+		return controllers{}, err
+	}
 	if !o.dryRun {
 		settings.Observer = evictor.Observers{settings.Observer, events}
 		return newControllers(o.half, o.evictor, clients, settings)

@@ -26,7 +26,7 @@ type node struct {
 	since   time.Time // as its taint says
 	begun   bool      // without taints: it is being emptied, or was
 
-	began time.Time // when the act began, as we saw it
+	began time.Time // when the act began: its turn came, or we saw it
 	left  time.Time // when the first pod left because of it; zero if none has, as far as is known
 }
 
@@ -129,8 +129,12 @@ func (g *Guard) begin(n *node) {
 	if since.IsZero() || n.state == reserved || since.After(now) {
 		since = now
 	}
+	n.began = now
+	if n.state == reserved {
+		n.began = n.asked // however late the store shows it
+	}
 	if g.budget.Adopt(n.name, since) { // false if another program acts on it
-		n.state, n.began = acting, now
+		n.state = acting
 	}
 }
 

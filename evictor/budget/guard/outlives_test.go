@@ -143,3 +143,23 @@ func TestAReservationOutlivesItsEvictor(t *testing.T) {
 		require.Zero(t, used(t, b, "one at a time", ""))
 	}
 }
+
+// What may have been written keeps its reservation for a grace period, and no longer if the store never shows it.
+func TestWhatIsNeverShownIsGivenBackInTheEnd(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 8))
+	b := newBudget(t, c, oneAtATime)
+	start(t, c, fast(), b)
+	c.FailWrites(func(write, object string) error {
+		if write == "taints" && object == "a-0" {
+			return apierrors.NewInternalError(errors.New("etcd: request timed out"))
+		}
+		return nil
+	})
+	c.Fail("a-0", "a-1")
+	c.Advance(2 * time.Minute)
+	c.Evictor().Nodes().Hold("a-0", "being repaired")
+	c.Advance(30 * time.Second)
+	require.Empty(t, tainted(c, "a", 8), "its taint may be on its way")
+	c.Advance(30 * time.Second)
+	require.Equal(t, []string{"a-1"}, tainted(c, "a", 8))
+}

@@ -289,6 +289,7 @@ func TestAFalseAlarmWhileNobodyRan(t *testing.T) {
 		for len(w.tainted()) == 0 {
 			w.step(time.Second)
 		}
+		w.step(time.Second)       // it is shown
 		if clear(w.pods); !runs { // another process has evicted it
 			w.clock.Step(time.Minute)
 		}

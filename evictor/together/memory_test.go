@@ -22,11 +22,14 @@ import (
 type stores struct {
 	cluster.NodeStore
 	cluster.PodStore
-	pods map[cluster.PodKey]*v1.Pod
+	pods  map[cluster.PodKey]*v1.Pod
+	since time.Time // when each node became not Ready
 }
 
 func (s *stores) Node(name string) (*v1.Node, bool) {
-	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.NodeSpec{Taints: []v1.Taint{*taint}}}, true
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.NodeSpec{Taints: []v1.Taint{*taint}}}
+	node.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, LastTransitionTime: metav1.NewTime(s.since)}}
+	return node, true
 }
 
 func (s *stores) Pod(key cluster.PodKey) (*v1.Pod, bool) {
@@ -42,12 +45,11 @@ func (s *stores) add(name string) cluster.PodRef {
 
 type writer struct {
 	nodelifecycle.PodWriter
-	evict func(pod cluster.PodRef)
+	evict func(pod cluster.PodRef) error
 }
 
 func (w *writer) Evict(_ context.Context, pod cluster.PodRef, _ taints.Deadline) error {
-	w.evict(pod)
-	return nil
+	return w.evict(pod)
 }
 
 var (
@@ -62,11 +64,12 @@ func TestCondemnedWhileItLeavesWithAnother(t *testing.T) {
 	var evicted []string
 	begun, proceed := make(chan struct{}), make(chan struct{})
 	w := &Writer{Nodes: s, Pods: s, Group: func(*v1.Pod) []cluster.PodKey { return []cluster.PodKey{a.PodKey, b.PodKey} }}
-	w.PodWriter = &writer{evict: func(pod cluster.PodRef) {
+	w.PodWriter = &writer{evict: func(pod cluster.PodRef) error {
 		if evicted = append(evicted, pod.Name); len(evicted) == 1 {
 			close(begun)
 			<-proceed
 		}
+		return nil
 	}}
 	done := make(chan error)
 	go func() { done <- w.Evict(context.Background(), a, why) }()
@@ -87,14 +90,14 @@ func TestCondemnedWhileItLeavesWithAnother(t *testing.T) {
 // What the store shows as gone is forgotten.
 func TestMemoryIsBounded(t *testing.T) {
 	s := &stores{pods: make(map[cluster.PodKey]*v1.Pod)}
-	w := &Writer{Nodes: s, Pods: s, PodWriter: &writer{evict: func(cluster.PodRef) {}}}
+	w := &Writer{Nodes: s, Pods: s, PodWriter: &writer{evict: func(cluster.PodRef) error { return nil }}}
 	most := 0
 	for i := range 10_000 {
 		a, b := s.add(fmt.Sprint("a", i)), s.add(fmt.Sprint("b", i))
 		w.Group = func(*v1.Pod) []cluster.PodKey { return []cluster.PodKey{b.PodKey} }
 		require.NoError(t, w.Evict(context.Background(), a, why))
 		delete(s.pods, a.PodKey)
-		delete(s.pods, b.PodKey)
+		s.pods[b.PodKey].DeletionTimestamp = &metav1.Time{}
 		most = max(most, len(w.left))
 	}
 	require.LessOrEqual(t, most, leastSwept)

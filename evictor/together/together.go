@@ -111,7 +111,7 @@ func (w *Writer) members(condemned member, why taints.Deadline) (all []member) {
 	})
 	for _, key := range slices.Compact(keys) {
 		object, _ := w.Pods.Pod(key)
-		if m, ok := w.member(object); ok && key != condemned.ref.PodKey && stays(object) && object.CreationTimestamp.Time.Before(since) && !w.hasLeft(m.ref) {
+		if m, ok := w.member(object); ok && key != condemned.ref.PodKey && w.remains(m.ref) && object.CreationTimestamp.Time.Before(since) {
 			all = append(all, m)
 		}
 	}

@@ -95,7 +95,7 @@ func (b *budgets) begin(of workload) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.last(of)
-	until := now
+	var until time.Time
 	switch {
 	case r == nil:
 		return nil

@@ -21,8 +21,8 @@
 // then it calls Evict of its PodWriter. A Writer does this then:
 //
 //  1. It asks Group who leaves with the pod. These are the members.
-//  2. It asks about each member: is the member's node held, does the Gate permit harm in the member's domain, a write,
-//     and this eviction, and does Check permit it? Check is asked about the condemned pod, too.
+//  2. It asks about each member: is the member's node held, does the Gate permit harm in the member's domain and this
+//     eviction, and does Check permit it? Check is asked about the condemned pod, too.
 //  3. One no holds all of them back. It is the answer to the evictor, which asks again as after any refusal.
 //  4. It evicts the members in the order of their names, and the condemned pod last. Before each it looks at the store
 //     and asks the Gate about harm and a write again.

@@ -32,8 +32,8 @@ type Writer struct {
 	// Those that are terminating or completed, that wait for a node or whose node is gone, are no members. None: the pod
 	// leaves alone.
 	Group func(pod *v1.Pod) []cluster.PodKey
-	// Gate is asked about harm, a write and the eviction for each member, as the evictor asks for the condemned pod; give
-	// the evictor's. act.Why is the condemned pod's. Nil permits everything.
+	// Gate is asked about harm and the eviction for each member before any of them leaves, and about harm and a write before
+	// each; give the evictor's. act.Why is the condemned pod's. Nil permits everything.
 	Gate gate.Gate
 	// Domain returns the domain of a member's node for Gate; nil for zone.KeyOf of its labels. Give the evictor's.
 	Domain func(node *v1.Node) zone.Key
@@ -144,7 +144,7 @@ func (w *Writer) ask(ctx context.Context, m member, condemned cluster.PodRef, wh
 				return refused(m.ref, &gate.Refused{Reason: "Held", Err: fmt.Errorf("node %s is held: %s", m.ref.Node, reason)})
 			}
 		}
-		for _, act := range []gate.Act{{Do: gate.Harm, Domain: m.domain}, {Do: gate.Write}, {Do: gate.Evict, Node: m.ref.Node, Domain: m.domain, Pod: m.object, Why: why}} {
+		for _, act := range []gate.Act{{Do: gate.Harm, Domain: m.domain}, {Do: gate.Evict, Node: m.ref.Node, Domain: m.domain, Pod: m.object, Why: why}} {
 			if err := w.may(ctx, m.ref, act); err != nil {
 				return err
 			}
@@ -179,27 +179,36 @@ func (w *Writer) leave(ctx context.Context, leaving []member, condemned cluster.
 			return err
 		}
 		err := w.PodWriter.Evict(ctx, m.ref, why)
-		if err == nil || apierrors.IsNotFound(err) {
+		if err == nil {
 			w.note(m.ref)
 		}
-		switch {
-		case m.ref == condemned:
+		if m.ref == condemned {
 			return err // the evictor tells of it
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			err = failed(m.ref, err)
-			if no := (*gate.Refused)(nil); !errors.As(err, &no) && !apierrors.IsTooManyRequests(err) {
-				w.tell(tainteviction.Decision{Kind: tainteviction.WriteFailed, Pod: m.ref, Toleration: -1, Reason: "eviction", Err: err})
-			}
+		}
+		if err = w.tellOf(m.ref, condemned, why, err); err != nil {
 			return err
-		default:
-			w.tell(tainteviction.Decision{
-				Kind: tainteviction.PodEvicted, Pod: m.ref, Taint: why.Taint, Toleration: why.Toleration, Tolerated: why.For, Deadline: why.At,
-				Reason: "Together", Err: fmt.Errorf("goes with pod %s", condemned.PodKey),
-			})
 		}
 	}
 	return nil
+}
+
+// tellOf tells what became of a member, and returns an error if the others have to wait.
+func (w *Writer) tellOf(member, condemned cluster.PodRef, why taints.Deadline, err error) error {
+	switch {
+	case err == nil:
+		w.tell(tainteviction.Decision{
+			Kind: tainteviction.PodEvicted, Pod: member, Taint: why.Taint, Toleration: why.Toleration, Tolerated: why.For, Deadline: why.At,
+			Reason: "Together", Err: fmt.Errorf("goes with pod %s", condemned.PodKey),
+		})
+		return nil
+	case apierrors.IsNotFound(err):
+		return nil
+	}
+	err = failed(member, err)
+	if no := (*gate.Refused)(nil); !errors.As(err, &no) && !apierrors.IsTooManyRequests(err) {
+		w.tell(tainteviction.Decision{Kind: tainteviction.WriteFailed, Pod: member, Toleration: -1, Reason: "eviction", Err: err})
+	}
+	return err
 }
 
 // mayStill looks and asks once more, because others have left meanwhile, which takes time.

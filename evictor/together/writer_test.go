@@ -70,6 +70,11 @@ func TestWhoIsAsked(t *testing.T) {
 	require.Equal(t, []gate.Do{gate.Harm}, g.acts)
 	require.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1}, checked)
 
+	other := newGroup()
+	other.pods[other.a.PodKey].UID = "other"
+	require.NoError(t, other.w.Evict(context.Background(), other.a, why))
+	require.Equal(t, []string{"a"}, other.evicted, "nobody leaves with a pod that is gone; its UID protects the one in its place")
+
 	lone := newGroup()
 	lone.w.Group = func(*v1.Pod) []cluster.PodKey { return nil }
 	lone.w.Check = func(context.Context, cluster.PodRef) error { return errors.New("is not asked") }

@@ -31,7 +31,7 @@ type Cluster struct {
 	events  *events
 	guard   *guard
 	writes  *writes
-	budgets *budgets
+	budgets budgets
 
 	mu      sync.Mutex
 	awaited []awaited      // guarded by mu: the lists that must arrive before the stores are complete
@@ -54,7 +54,7 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	c := &Cluster{client: client, opts: opts.withDefaults(client)}
 	c.guard = newGuard(c)
 	c.writes = &writes{clock: c.opts.Clock, silence: c.opts.LeaseSilence}
-	c.budgets = &budgets{clock: c.opts.Clock}
+	c.budgets.clock = c.opts.Clock
 	c.events = &events{opts: c.opts}
 	sources, err := c.informers()
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *Cluster) Clients() evictor.Clients {
 func (c *Cluster) podWriter() *podWriter {
 	return &podWriter{
 		client: c.client, evictions: c.opts.EvictionClient, pods: c.pods, clock: c.opts.Clock, evictionAPI: c.opts.EvictionAPI,
-		writes: c.writes, budgets: c.budgets, awake: c.guard.awake,
+		writes: c.writes, budgets: &c.budgets, awake: c.guard.awake,
 	}
 }
 

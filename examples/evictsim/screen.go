@@ -38,7 +38,9 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 	fmt.Fprintf(w, "%s: %s and %s%s, %s of virtual time\n", o.Engine, some(r.Nodes, "node"), some(r.Pods, "pod"), daemons, short(r.Until))
 	fmt.Fprintf(w, "%s\n", verdict(o))
 	settings := o.Played
-	settings.AskBudgets = settings.AskBudgets && o.Engine == ours // upstream's controllers only delete
+	if o.Engine != ours { // upstream's controllers only delete, pod by pod
+		settings.AskBudgets, settings.Together = false, nil
+	}
 	tellSettings(w, &settings)
 	for _, s := range o.Set {
 		fmt.Fprintf(w, "  set %s=%s\n", s.Name, s.Value)

@@ -104,6 +104,9 @@ func tellSettings(w io.Writer, s *simulation.Scenario) {
 	if s.AskBudgets {
 		fmt.Fprintf(w, "  evictions go through the eviction API, which enforces disruption budgets\n")
 	}
+	if len(s.Together) > 0 {
+		fmt.Fprintf(w, "  pods with the same value of a label leave together: %s\n", strings.Join(s.Together, ", "))
+	}
 	switch {
 	case !c.Nodes.TaintBasedEviction:
 		fmt.Fprintf(w, "  without taints: pods are deleted %s after their node fell silent\n", short(c.Nodes.PodEvictionTimeout))

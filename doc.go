@@ -24,6 +24,7 @@
 //   - evictor/gate: may this be done now? Who leads, a pause, a limit, a calendar.
 //   - evictor/explain: why was that decided? Texts, a log, and a memory.
 //   - evictor/dryrun: what would be done, without any write?
+//   - evictor/together: who leaves with this pod, because neither is of use alone? Evicts whole groups.
 //   - evictor/maintenance: was this silence announced? Spares such nodes.
 //   - evictor/leases: is a silent node alive after all? Reads its lease live.
 //   - evictor/clientgo, a separate module: how does it run on a real cluster, with client-go?

@@ -16,7 +16,7 @@ import (
 // else.
 func TestThePageHasEveryReason(t *testing.T) {
 	want := map[string]bool{"writes": true, "harm": true} // of GateChanged
-	for _, dir := range []string{"nodelifecycle", "tainteviction", "gate", "internal/environment", "internal/seen"} {
+	for _, dir := range []string{"nodelifecycle", "tainteviction", "gate", "together", "internal/environment", "internal/seen"} {
 		files, err := filepath.Glob(dir + "/*.go")
 		require.NoError(t, err)
 		for _, file := range files {

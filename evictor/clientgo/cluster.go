@@ -31,6 +31,7 @@ type Cluster struct {
 	events  *events
 	guard   *guard
 	writes  *writes
+	budgets budgets
 
 	mu      sync.Mutex
 	awaited []awaited      // guarded by mu: the lists that must arrive before the stores are complete
@@ -53,6 +54,7 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	c := &Cluster{client: client, opts: opts.withDefaults(client)}
 	c.guard = newGuard(c)
 	c.writes = &writes{clock: c.opts.Clock, silence: c.opts.LeaseSilence}
+	c.budgets.clock = c.opts.Clock
 	c.events = &events{opts: c.opts}
 	sources, err := c.informers()
 	if err != nil {
@@ -136,8 +138,15 @@ func (c *Cluster) Clients() evictor.Clients {
 		Nodes:      c.nodes,
 		Pods:       c.pods,
 		NodeWriter: &nodeWriter{client: c.client, nodes: c.nodes, kept: c.kept, clock: c.opts.Clock, writes: c.writes},
-		PodWriter:  &podWriter{client: c.client, evictions: c.opts.EvictionClient, pods: c.pods, clock: c.opts.Clock, evictionAPI: c.opts.EvictionAPI, writes: c.writes, awake: c.guard.awake},
+		PodWriter:  c.podWriter(),
 		Source:     c,
+	}
+}
+
+func (c *Cluster) podWriter() *podWriter {
+	return &podWriter{
+		client: c.client, evictions: c.opts.EvictionClient, pods: c.pods, clock: c.opts.Clock, evictionAPI: c.opts.EvictionAPI,
+		writes: c.writes, budgets: &c.budgets, awake: c.guard.awake,
 	}
 }
 

@@ -65,9 +65,18 @@
 // does not conflict with it.
 //
 // To evict a pod, the Cluster sets its condition DisruptionTarget, then deletes it with its own grace period. With
-// Options.EvictionAPI it creates an Eviction (policy/v1) instead of deleting. If a disruption budget answers that with
-// 429, the evictor waits as long as the answer asks, and holds no worker meanwhile. If the answer names no time, as is
-// usual, a pod costs at most 66 requests in the first hour, and 60 in each hour after that (Config.RetryMax).
+// Options.EvictionAPI it creates an Eviction (policy/v1) instead of deleting, and holds no worker while it waits.
+//
+// A disruption budget that refuses answers with 429. Then none of its pods is asked about before the budget's next
+// time: the time that the answer names, or a second later, two, four, and so on, up to a minute. At that time one pod
+// is asked about. If it may go, the others are asked about within a second. If the budget says something else than
+// before, its next time is a second later. So all pods of a budget together cost some 66 requests in the first hour,
+// and 60 in each hour after that, beside those that were under way when it refused first.
+//
+// Nothing watches budgets: their answers name them. What a budget says of a pod goes for all pods of the pod's
+// controller. It goes for the Ready ones or for the others, because a budget may let go only the latter. A change of a
+// budget is found at its next time, also by Evictor.Kick. When the guard finds that it can see again, all pods are
+// asked about anew.
 //
 // When the context of Run ends, writes in flight have four seconds to finish, so that no pod keeps the condition
 // without being deleted; no other write begins. Options.EvictionClient and Options.EventClient keep evictions and

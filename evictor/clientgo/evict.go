@@ -39,6 +39,7 @@ type podWriter struct {
 	clock       clock.PassiveClock
 	evictionAPI bool
 	writes      *writes
+	budgets     *budgets
 	awake       func() error // says why the cluster cannot be seen
 }
 
@@ -48,10 +49,13 @@ func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why taints.De
 	if err := w.awake(); err != nil {
 		return &gate.Refused{Reason: "Blind", Err: err}
 	}
+	if w.evictionAPI {
+		return w.askFor(ctx, "evicting pod", ref, nil)
+	}
 	ctx, cancel := finishing(ctx)
 	defer cancel()
 	mark := false
-	if !w.evictionAPI && why.Taint != nil {
+	if why.Taint != nil {
 		p, ok := w.pods.Pod(ref.PodKey)
 		if !ok || p.UID != ref.UID {
 			return failed("deleting pod", "pods", ref.String(), apierrors.NewNotFound(v1.Resource("pods"), ref.Name))
@@ -64,12 +68,35 @@ func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why taints.De
 	return err
 }
 
-// remove creates an Eviction or deletes the pod; with mark, it writes the condition first.
+// CheckEviction returns the error that evicting the pod would return now, and evicts nothing: it asks the API server for a
+// dry run. Without Options.EvictionAPI nobody is asked, and it returns nil. It is meant as the Check of a together.Writer.
+func (c *Cluster) CheckEviction(ctx context.Context, pod evictor.PodRef) error {
+	if !c.opts.EvictionAPI {
+		return nil
+	}
+	return c.podWriter().askFor(ctx, "checking the eviction of pod", pod, []string{metav1.DryRunAll})
+}
+
+// askFor creates an Eviction, unless it is known that the pod's disruption budget refuses.
+func (w *podWriter) askFor(ctx context.Context, what string, ref evictor.PodRef, dryRun []string) error {
+	ctx, cancel := finishing(ctx)
+	defer cancel()
+	of := workload{uid: ref.UID}
+	if p, ok := w.pods.Pod(ref.PodKey); ok && p.UID == ref.UID {
+		of = workloadOf(p)
+	}
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}, DryRun: dryRun}
+	return w.budgets.ask(of, ref.Namespace, func() error {
+		began := w.clock.Now()
+		err := w.evict(ctx, ref, &options)
+		w.writes.note(began, ref.String(), err)
+		return failed(what, "pods", ref.String(), err)
+	})
+}
+
+// remove deletes the pod; with mark, it writes the condition first.
 func (w *podWriter) remove(ctx context.Context, ref evictor.PodRef, mark bool) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}}
-	if w.evictionAPI {
-		return failed("evicting pod", "pods", ref.String(), w.evict(ctx, ref, &options))
-	}
 	if mark {
 		condition := v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: disruptionReason, Message: disruptionMessage}
 		if err := patchCondition(ctx, w.evictions, w.clock.Now(), ref, "", condition); err != nil {

@@ -131,6 +131,7 @@ func (g *guard) finds(note func()) {
 	case is != nil:
 		g.c.opts.Logger.Warn("cannot see the cluster well enough: no taints and no evictions", "why", is)
 	default:
+		g.c.budgets.askAgain() // before the targets try again all that waits
 		g.c.opts.Logger.Info("can see the cluster again")
 	}
 	for _, e := range g.targets() {

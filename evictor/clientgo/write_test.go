@@ -173,6 +173,30 @@ func TestEvictionsMayHaveAClientOfTheirOwn(t *testing.T) {
 	require.Len(t, others.wrote(), 3, "a condition, a deletion; an eviction")
 }
 
+// Before several pods go together, each is asked for by a dry run of its eviction; without the eviction API nobody is asked.
+func TestEvictionsAreCheckedByADryRun(t *testing.T) {
+	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod", Node: "a-0"}
+	for _, api := range []bool{false, true} {
+		s := &server{}
+		cluster, ok := s.clients(t, clientgo.Options{EvictionAPI: api}).Source.(*clientgo.Cluster)
+		require.True(t, ok)
+		require.NoError(t, cluster.CheckEviction(context.Background(), ref))
+		if !api {
+			require.Empty(t, s.wrote())
+			continue
+		}
+		require.Len(t, s.wrote(), 1)
+		require.Contains(t, s.wrote()[0], "POST /api/v1/namespaces/shop/pods/p/eviction application/json")
+		require.Contains(t, s.wrote()[0], `"deleteOptions":{"preconditions":{"uid":"uid-pod"},"dryRun":["All"]}`)
+		s.mu.Lock()
+		s.answer = func(w http.ResponseWriter, _ *http.Request) { status(w, apierrors.NewTooManyRequests("a budget", 0)) }
+		s.mu.Unlock()
+		err := cluster.CheckEviction(context.Background(), ref)
+		require.True(t, apierrors.IsTooManyRequests(err))
+		require.ErrorContains(t, err, "checking the eviction of pod")
+	}
+}
+
 func TestAnotherPodUnderTheNameIsNotTouched(t *testing.T) {
 	s := &server{}
 	clients := s.clients(t, clientgo.Options{})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Limits on what a scenario generates, so that an extra digit is an error and does not exhaust the machine.
@@ -29,6 +30,11 @@ func (p *player) check() error {
 	repeats(f.in("statusInterval"), s.StatusInterval)
 	if period := s.Config.Nodes.NodeMonitorPeriod; period > 0 { // 0 is no period, and Validate reports the rest
 		repeats(f.in("config").in("nodeMonitorPeriod"), period)
+	}
+	for i, label := range s.Together {
+		for _, why := range validation.IsQualifiedName(label) {
+			f.in("together").in(item(i)).add("%q is no label: %s", label, why)
+		}
 	}
 	complete := p.generate(f)
 	p.drivers(f, complete)

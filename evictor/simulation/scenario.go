@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -63,6 +64,9 @@ type Scenario struct {
 	// PodDisruptionBudget. Otherwise evictions are deletions, as in kube-controller-manager, and budgets matter only for
 	// the Report.
 	AskBudgets bool
+	// Together are labels. Pods of a namespace that have the same value of one of them leave together: World.NewEvictor and
+	// World.ClientsFor put a together.Writer around the PodWriter. Of several labels that a pod has the first counts.
+	Together []string
 
 	// NoLeaderElection says that one replica of the controllers acts without a lease. Otherwise one that cannot reach the
 	// API for 10 seconds stops writing, and the next one continues once the API is back; see Controller.
@@ -166,6 +170,9 @@ func (s *Scenario) settings() timeline.Fields {
 	}
 	if s.LeasesTogether {
 		fields["spread"] = "none"
+	}
+	if len(s.Together) > 0 {
+		fields["together"] = strings.Join(s.Together, ", ")
 	}
 	if s.ReplaceAfter >= 0 {
 		fields["rescheduleAfter"] = s.ReplaceAfter

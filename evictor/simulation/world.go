@@ -92,7 +92,7 @@ func (w *World) NewEvictor(options evictor.Options) (*evictor.Evictor, error) {
 	case !absent.Value(mine): // New reports the other case
 		options.Observer = evictor.Observers{w, mine}
 	}
-	return evictor.New(w.Config(), w.Clients(), options)
+	return evictor.New(w.Config(), w.ClientsFor(options), options)
 }
 
 // ObserveNode takes the decisions of an evictor that NewEvictor did not make, for the Report and the timeline.

@@ -231,6 +231,18 @@ func (w *writer) evict(ctx context.Context, ref evictor.PodRef, why string) {
 	c.deletePod(i)
 }
 
+// check returns what the eviction API would answer now.
+func (w *writer) check(ctx context.Context, ref evictor.PodRef) error {
+	if !w.AskBudgets {
+		return nil
+	}
+	i, err := w.pod(ctx, "evict", ref)
+	if err != nil || w.Cluster.pods[i].terminating {
+		return err
+	}
+	return w.Cluster.ask(i)
+}
+
 // MarkNotReady sets the pod's Ready condition to False.
 func (w *writer) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
 	if _, err := w.pod(ctx, "podStatus", ref); err != nil {

@@ -2,7 +2,7 @@
 // nobody may be disturbed?
 //
 // The evictor asks its Gate before each eviction. This one forbids evictions from one o'clock to two, and counts what is
-// free on the other nodes. Its test plays a night in virtual time.
+// free on the other nodes. Its test plays a night in virtual time. To begin with 40 lines, copy the two Gates of the Example.
 package capacity
 
 import (

@@ -39,6 +39,25 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestExplainAGroup: a pod that leaves with another one says so.
+func TestExplainAGroup(t *testing.T) {
+	file := scenarioFile(t, `cluster: {zones: [{name: a, nodes: 4, podsPerNode: 1, pod: {labels: {set: train}}}, {name: b, nodes: 4, podsPerNode: 1}]}
+together: [set]
+events:
+- {at: 1m, fail: {node: a-000}}
+until: 30m
+expect: [{figure: evicted, atLeast: 4, atMost: 4}]
+`)
+	story, _, err := simulate(t, "--scenario", file)
+	require.NoError(t, err)
+	require.Contains(t, story, "pods with the same value of a label leave together: set")
+	story, _, err = simulate(t, "explain", "--scenario", file, "--pod", "a-001-p0")
+	require.NoError(t, err)
+	require.Contains(t, story, "evicted from node a-001: goes with pod default/a-000-p0: tolerated node.kubernetes.io/unreachable:NoExecute for 5m0s")
+	_, _, err = simulate(t, "--scenario", file, "--set", "together=[a b]")
+	require.ErrorContains(t, err, `"a b" is no label`)
+}
+
 // TestExplainTellsWhoTookThePod: the story of a pod also says what others than the evictor did to it, and nothing of its
 // node once it is gone.
 func TestExplainTellsWhoTookThePod(t *testing.T) {

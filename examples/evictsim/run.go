@@ -187,7 +187,7 @@ func (j *job) evictor(w *simulation.World) (simulation.Controller, error) {
 	if j.policy.tune != nil {
 		j.policy.tune(&config, &options)
 	}
-	return evictor.New(config, w.Clients(), options)
+	return evictor.New(config, w.ClientsFor(options), options)
 }
 
 // makesNodes says whether zones or events make nodes.

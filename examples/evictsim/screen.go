@@ -38,7 +38,9 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 	fmt.Fprintf(w, "%s: %s and %s%s, %s of virtual time\n", o.Engine, some(r.Nodes, "node"), some(r.Pods, "pod"), daemons, short(r.Until))
 	fmt.Fprintf(w, "%s\n", verdict(o))
 	settings := o.Played
-	settings.AskBudgets = settings.AskBudgets && o.Engine == ours // upstream's controllers only delete
+	if o.Engine != ours { // upstream's controllers only delete, pod by pod
+		settings.AskBudgets, settings.Together = false, nil
+	}
 	tellSettings(w, &settings)
 	for _, s := range o.Set {
 		fmt.Fprintf(w, "  set %s=%s\n", s.Name, s.Value)
@@ -101,6 +103,9 @@ func tellSettings(w io.Writer, s *simulation.Scenario) {
 		number(c.Nodes.NodeEvictionRate), number(100*c.Nodes.UnhealthyZoneThreshold), number(c.Nodes.SecondaryNodeEvictionRate), some(c.Nodes.LargeClusterSizeThreshold, "node"))
 	if s.AskBudgets {
 		fmt.Fprintf(w, "  evictions go through the eviction API, which enforces disruption budgets\n")
+	}
+	if len(s.Together) > 0 {
+		fmt.Fprintf(w, "  pods with the same value of a label leave together: %s\n", strings.Join(s.Together, ", "))
 	}
 	switch {
 	case !c.Nodes.TaintBasedEviction:

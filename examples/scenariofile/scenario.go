@@ -18,6 +18,7 @@ type Scenario struct {
 	Events       []simulation.Event `yaml:"events"`
 	Availability []Availability     `yaml:"availability"`
 	Reschedule   *Reschedule        `yaml:"reschedule"` // nil: no pod comes back
+	Together     []string           `yaml:"together"`   // labels: pods that have one with the same value leave together
 	Until        time.Duration      `yaml:"until"`      // inclusive
 	Expect       []Expectation      `yaml:"expect"`     // bounds for the result
 }
@@ -114,7 +115,7 @@ func (s *Scenario) simulation() simulation.Scenario {
 	played := simulation.Scenario{
 		Zones: s.Cluster.Zones, DefaultTolerationSeconds: s.Cluster.DefaultTolerationSeconds, Events: s.Events, Until: s.Until, Config: s.Config.Evictor(), AskBudgets: s.Config.UseEvictionAPI,
 		LeaseInterval: s.Heartbeat.Interval, StatusInterval: s.Heartbeat.StatusInterval, LeasesTogether: s.Heartbeat.Spread == SpreadNone,
-		ReplaceAfter: -1, NoLeaderElection: !s.Config.LeaderElection,
+		ReplaceAfter: -1, NoLeaderElection: !s.Config.LeaderElection, Together: s.Together,
 	}
 	if s.Reschedule != nil {
 		played.ReplaceAfter = 10 * time.Second

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"strconv"
+	"strings"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/scenariofile"
@@ -223,7 +224,7 @@ func settings(s *simulation.Scenario) []Field {
 	if s.ReplaceAfter >= 0 {
 		after = s.ReplaceAfter.String()
 	}
-	return []Field{
+	fields := []Field{
 		{"nodeMonitorPeriod", c.Nodes.NodeMonitorPeriod.String()},
 		{"nodeMonitorGracePeriod", c.Nodes.NodeMonitorGracePeriod.String()},
 		{"nodeStartupGracePeriod", c.Nodes.NodeStartupGracePeriod.String()},
@@ -242,6 +243,10 @@ func settings(s *simulation.Scenario) []Field {
 		{"rescheduleAfter", after},
 		{"until", s.Until.String()},
 	}
+	if len(s.Together) > 0 {
+		fields = append(fields, Field{"together", strings.Join(s.Together, ", ")})
+	}
+	return fields
 }
 
 // WriteJSON writes one outcome as an object, several as a list.

@@ -1,0 +1,105 @@
+package together
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/taints"
+)
+
+// stores show what is put into them: a test plays a store that lags.
+type stores struct {
+	cluster.NodeStore
+	cluster.PodStore
+	pods  map[cluster.PodKey]*v1.Pod
+	since time.Time // when each node became not Ready
+}
+
+func (s *stores) Node(name string) (*v1.Node, bool) {
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.NodeSpec{Taints: []v1.Taint{*taint}}}
+	node.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, LastTransitionTime: metav1.NewTime(s.since)}}
+	return node, true
+}
+
+func (s *stores) Pod(key cluster.PodKey) (*v1.Pod, bool) {
+	pod, ok := s.pods[key]
+	return pod, ok
+}
+
+func (s *stores) add(name string) cluster.PodRef {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)}, Spec: v1.PodSpec{NodeName: "n-" + name}}
+	s.pods[cluster.KeyOf(pod)] = pod
+	return cluster.RefOf(pod)
+}
+
+type writer struct {
+	nodelifecycle.PodWriter
+	evict func(pod cluster.PodRef) error
+}
+
+func (w *writer) Evict(_ context.Context, pod cluster.PodRef, _ taints.Deadline) error {
+	return w.evict(pod)
+}
+
+var (
+	taint = &v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute}
+	why   = taints.Deadline{Taint: taint, Toleration: -1, At: time.Unix(1000, 0)}
+)
+
+// A pod that is condemned while it leaves with another one waits for that, and leaves once, even if the store lags.
+func TestCondemnedWhileItLeavesWithAnother(t *testing.T) {
+	s := &stores{pods: make(map[cluster.PodKey]*v1.Pod)}
+	a, b := s.add("a"), s.add("b")
+	var evicted []string
+	begun, proceed := make(chan struct{}), make(chan struct{})
+	w := &Writer{Nodes: s, Pods: s, Group: func(*v1.Pod) []cluster.PodKey { return []cluster.PodKey{a.PodKey, b.PodKey} }}
+	w.PodWriter = &writer{evict: func(pod cluster.PodRef) error {
+		if evicted = append(evicted, pod.Name); len(evicted) == 1 {
+			close(begun)
+			<-proceed
+		}
+		return nil
+	}}
+	done := make(chan error)
+	go func() { done <- w.Evict(context.Background(), a, why) }()
+	<-begun
+	err := w.Evict(context.Background(), b, why)
+	var no *gate.Refused
+	require.ErrorAs(t, err, &no)
+	require.Equal(t, "Together", no.Reason)
+	require.EqualError(t, no, "pod default/a of its group: it leaves right now")
+	close(proceed)
+	require.NoError(t, <-done)
+	for _, pod := range []cluster.PodRef{b, a} {
+		require.True(t, apierrors.IsNotFound(w.Evict(context.Background(), pod, why)), "the evictor takes that as done, and tells nobody")
+	}
+	require.Equal(t, []string{"b", "a"}, evicted)
+}
+
+// What the store shows as gone is forgotten.
+func TestMemoryIsBounded(t *testing.T) {
+	s := &stores{pods: make(map[cluster.PodKey]*v1.Pod)}
+	w := &Writer{Nodes: s, Pods: s, PodWriter: &writer{evict: func(cluster.PodRef) error { return nil }}}
+	most := 0
+	for i := range 10_000 {
+		a, b := s.add(fmt.Sprint("a", i)), s.add(fmt.Sprint("b", i))
+		w.Group = func(*v1.Pod) []cluster.PodKey { return []cluster.PodKey{b.PodKey} }
+		require.NoError(t, w.Evict(context.Background(), a, why))
+		delete(s.pods, a.PodKey)
+		s.pods[b.PodKey].DeletionTimestamp = &metav1.Time{}
+		most = max(most, len(w.left))
+	}
+	require.LessOrEqual(t, most, leastSwept)
+	require.Empty(t, w.leaving)
+}

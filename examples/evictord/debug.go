@@ -18,7 +18,7 @@ type state struct {
 	Observer  string                  `json:"seesWell"` // "yes", or what is missing or failing
 	Brakes    *brakesState            `json:"brakes,omitempty"`
 	AllDown   bool                    `json:"allZonesDown"`
-	Zones     []zone.Status[zone.Key] `json:"zones"`
+	Zones     []zone.Status `json:"zones"`
 	Waiting   []waitingNode           `json:"waitingNodes"`
 	Evictions []armedEviction         `json:"evictions"`
 	Spared    []sparedNode            `json:"sparedNodes,omitempty"`
@@ -89,7 +89,7 @@ func debugging(d debugged) http.Handler {
 
 func (d *debugged) state(limit int) state {
 	s := state{
-		MayWrite: told(d.mayWrite()), Observer: told(d.observer()), Brakes: d.brakes.state(), Zones: []zone.Status[zone.Key]{}, Waiting: []waitingNode{}, Evictions: []armedEviction{},
+		MayWrite: told(d.mayWrite()), Observer: told(d.observer()), Brakes: d.brakes.state(), Zones: []zone.Status{}, Waiting: []waitingNode{}, Evictions: []armedEviction{},
 	}
 	if nodes := d.e.nodes; nodes != nil {
 		s.AllDown, s.Zones = nodes.AllZonesDown(), nodes.Zones()

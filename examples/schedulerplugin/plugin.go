@@ -25,7 +25,7 @@ const Name = "StaysLong"
 
 // Plugin filters and scores.
 type Plugin struct {
-	zones *zone.Tracker[string, zone.Key]
+	zones *zone.Tracker[string]
 }
 
 var (
@@ -35,7 +35,7 @@ var (
 
 // New is a PluginFactory. The plugin follows the nodes through the scheduler's informer, so it costs no request.
 func New(_ context.Context, _ runtime.Object, handle framework.Handle) (framework.Plugin, error) {
-	zones, err := zone.NewTracker[string](zone.DefaultPolicy())
+	zones, err := zone.New[string](zone.DefaultPolicy())
 	if err != nil {
 		return nil, err
 	}
@@ -58,14 +58,14 @@ func (p *Plugin) seen(obj any) {
 			ready = ready || c.Type == v1.NodeReady && c.Status == v1.ConditionTrue
 		}
 		p.zones.Set(node.Name, zone.KeyOf(node.Labels), zone.Member{Ready: ready, Excluded: zone.Excluded(node.Labels)})
-		p.zones.Evaluate()
+		p.zones.Evaluate(time.Now())
 	}
 }
 
 func (p *Plugin) gone(obj any) {
 	if name, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
-		p.zones.Remove(name)
-		p.zones.Evaluate()
+		p.zones.Remove(name, "")
+		p.zones.Evaluate(time.Now())
 	}
 }
 

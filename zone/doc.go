@@ -28,7 +28,8 @@
 //	otherwise, and with none that count Normal             0.1
 //
 // A zone is Initial, at rate 0, until it is evaluated for the first time. Your own policy is one function from a
-// Situation to a Ruling. It can take the ruling of DisruptionPolicy and make it stricter.
+// Situation to a Ruling. It can take the ruling of DisruptionPolicy and make it stricter. A zone that empties and fills
+// again between two evaluations counts as never gone.
 //
 // Three questions stay apart. Which members count? All but the Excluded ones. Which of them are bad? Those that are not
 // Ready. Which may be acted on? That is up to the caller, who may well evict an excluded member.
@@ -40,24 +41,21 @@
 //
 // # Time
 //
-// A Tracker reads no clock. Evaluate and Next take a reading of the caller's. Only an AskAfter depends on it, and what
-// counts is elapsed time. If readings have a monotonic part, setting the wall clock means nothing. Without one, a step
-// forward counts as time passed, and a step back as no time. Nobody needs to poll: if time alone can change a ruling,
-// Next says when.
+// A Tracker reads no clock: Evaluate and Next take a reading. Only AskAfter depends on it, and what counts is elapsed
+// time. If readings have a monotonic part, setting the wall clock means nothing. Without one, a step forward counts as
+// time passed, and a step back as no time.
 //
 // # What goes wrong, and what it costs
 //
-// A policy that panics changes nothing; the next Evaluate starts over. While Evaluate asks a policy, it holds no lock
-// that other methods need. What is Set meanwhile counts in the next evaluation. A member's key that cannot be hashed, or
-// does not equal itself (NaN), panics in its caller and changes nothing.
+// A policy that panics changes nothing; the next Evaluate starts over. A member's key that cannot be hashed, or does not
+// equal itself (NaN), panics in its caller and changes nothing. While Evaluate asks a policy, it holds no lock that
+// other methods need. What is Set meanwhile counts in the next evaluation.
 //
-// Set and Remove take constant time. A new zone, and a member's new zone, are looked up among the others. Evaluate
-// returns at once if nothing changed. Otherwise it asks about every zone once, however many members they have.
+// Evaluate returns at once if nothing changed. Otherwise it asks about every zone once, however many members they have.
 //
 // # Where it comes from
 //
-// ComputeZoneState and handleDisruption of k8s.io/kubernetes/pkg/controller/nodelifecycle. Here the rates of all zones
-// are computed again whenever a count has changed. So a zone that stays partially disrupted but crosses the size
-// threshold gets its new rate. And a new zone that ends the all-down state also frees the old ones. A zone with only
-// excluded members is Normal. A zone that empties and fills again between two evaluations counts as never gone.
+// ComputeZoneState and handleDisruption of k8s.io/kubernetes/pkg/controller/nodelifecycle. Here all rates are computed
+// again whenever a count has changed. So a partially disrupted zone that crosses the size threshold gets its new rate,
+// and a new zone that ends the all-down state also frees the old ones.
 package zone

@@ -14,13 +14,11 @@ const never = math.MaxInt64
 const unmade = "zone: the zero Tracker was used: make one with New"
 
 // Evaluate asks the policy and returns the zones whose State or Rate changed since the last call, in the order of
-// Zones; nil if there are none. now is a reading of the caller's clock. Evaluate returns at once if no Set or Remove has
-// changed a member's place in the counts, and no AskAfter has passed. When the state in which every zone is down begins
-// or ends, it returns every zone that it asked about.
+// Zones; nil if there are none. now is a reading of the caller's clock. When the state in which every zone is down
+// begins or ends, it returns every zone that it asked about.
 //
-// It returns each change once, so only one caller should act on them. Concurrent calls are safe, but each gets only some
-// of the changes. Evaluate judges the counts of one instant. While it asks the policy, only other calls of Evaluate
-// wait. If the policy panics, nothing has changed and the next call starts over.
+// Evaluate judges the counts of one instant. It returns each change once, so only one caller should act on them.
+// Concurrent calls are safe: they wait for each other, and each gets only some of the changes.
 func (t *Tracker[K]) Evaluate(now time.Time) []Change {
 	if t.policy == nil {
 		panic(unmade) //nolint:forbidigo // a bug of the caller's

@@ -28,8 +28,7 @@ type Member struct {
 // Most callers want [Tracker.Set] and [Tracker.Remove] at each event, and [Tracker.Evaluate] to learn what changed.
 // [Tracker.Next] is for policies that look at the time.
 //
-// New makes a Tracker. All methods are safe for concurrent use. A key that cannot be hashed panics, as in a map, and
-// changes nothing.
+// New makes a Tracker. All methods are safe for concurrent use.
 type Tracker[K comparable] struct {
 	policy Policy
 
@@ -83,8 +82,7 @@ func New[K comparable](policy Policy) (*Tracker[K], error) {
 }
 
 // Set adds the member, or replaces all that was known about it, whatever its zone and identity were. If m has no
-// Identity, the known one stays. An unknown zone is created. For a member that stays in its zone, Set takes constant
-// time and does not allocate.
+// Identity, the known one stays. For a member that stays in its zone, Set takes constant time and does not allocate.
 func (t *Tracker[K]) Set(key K, zone Key, m Member) {
 	if key != key { //nolint:gocritic // NaN
 		panic(fmt.Sprintf("zone: %v does not equal itself, so it could never be removed", key)) //nolint:forbidigo // as for a key that cannot be hashed

@@ -20,8 +20,7 @@ type DisruptionPolicy struct {
 	UnhealthyThreshold float64 `json:"unhealthyThreshold"`
 }
 
-// DefaultPolicy returns kube-controller-manager's defaults: 0.1 members a second; 0.01 in partially disrupted zones of
-// more than 50; partial disruption from 55 % bad.
+// DefaultPolicy returns kube-controller-manager's defaults. The table in the package comment has them.
 func DefaultPolicy() DisruptionPolicy {
 	return DisruptionPolicy{EvictionRate: 0.1, SecondaryEvictionRate: 0.01, LargeZoneThreshold: 50, UnhealthyThreshold: 0.55}
 }

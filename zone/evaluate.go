@@ -27,7 +27,7 @@ func (t *Tracker[K]) Evaluate(now time.Time) []Change {
 	defer t.evaluation.Unlock()
 	seen, cluster := t.observe(now)
 	for _, d := range t.asked {
-		d.ruling = t.policy.Decide(Situation{d.found, cluster, now}).valid()
+		d.ruling = t.policy.Decide(Situation{Status{d.Zone, d.State, d.Rate, d.found}, cluster, now}).valid()
 	}
 	if len(t.asked) == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (t *Tracker[K]) observe(now time.Time) (seen uint64, cluster Counts) {
 	}
 	t.asked = append(t.asked, t.zones...)
 	for _, d := range t.asked {
-		d.found, d.empty = d.Status, d.members == 0
+		d.found, d.empty = d.Counts, d.members == 0
 	}
 	return t.changes, t.total
 }
@@ -60,6 +60,7 @@ func (t *Tracker[K]) commit(seen uint64) (changes []Change) {
 	gone := func(d *domain) bool { return d.empty && d.members == 0 }
 	some := false
 	for _, d := range t.asked {
+		from, rate := d.State, d.Rate
 		d.State, d.Rate = d.ruling.State, d.ruling.Rate
 		if t.allDown {
 			d.Rate = 0
@@ -69,9 +70,9 @@ func (t *Tracker[K]) commit(seen uint64) (changes []Change) {
 		} else if d.ruling.AskAfter > 0 {
 			t.wake = min(t.wake, steady.Add(t.time.Elapsed(), d.ruling.AskAfter))
 		}
-		if gone(d) || d.State != d.found.State || d.Rate != d.found.Rate || t.allDown != was {
-			is := Status{d.Zone, d.State, d.Rate, d.found.Counts}
-			changes = append(changes, Change{Status: is, From: d.found.State, AllDown: t.allDown, Gone: gone(d)})
+		if gone(d) || d.State != from || d.Rate != rate || t.allDown != was {
+			is := Status{d.Zone, d.State, d.Rate, d.found}
+			changes = append(changes, Change{Status: is, From: from, AllDown: t.allDown, Gone: gone(d)})
 		}
 	}
 	if some {
@@ -85,7 +86,7 @@ func (t *Tracker[K]) commit(seen uint64) (changes []Change) {
 func down(asked []*domain) bool {
 	some := false
 	for _, d := range asked {
-		if d.found.Counts.Total > 0 {
+		if d.found.Total > 0 {
 			if d.ruling.State != FullDisruption {
 				return false
 			}
@@ -95,8 +96,8 @@ func down(asked []*domain) bool {
 	return some
 }
 
-// Next returns when to call Evaluate even without a change, because a policy asked for it (AskAfter); false if no policy
-// did. now is a reading of the caller's clock. The answer may lie before it.
+// Next returns when to call Evaluate even without a change, because a policy asked for it (AskAfter); false if none did.
+// now is a reading of the caller's clock. The answer may lie before it.
 func (t *Tracker[K]) Next(now time.Time) (time.Time, bool) {
 	if t.policy == nil {
 		panic(unmade) //nolint:forbidigo // a bug of the caller's

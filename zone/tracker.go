@@ -57,12 +57,12 @@ type record struct {
 
 // domain is a zone that has, or had at the last evaluation, a member.
 type domain struct {
-	// mu guards it. State and Rate are written with evaluation held too.
+	// mu guards these. State and Rate are written with evaluation held too, so either suffices to read them.
 	Status
-	members int // excluded ones too; mu guards it
+	members int // excluded ones too
 
 	// What this evaluation found and decided. evaluation guards it.
-	found  Status
+	found  Counts
 	empty  bool
 	ruling Ruling
 }

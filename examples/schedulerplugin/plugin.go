@@ -71,7 +71,7 @@ func (p *Plugin) gone(obj any) {
 
 // Filter implements framework.FilterPlugin.
 func (*Plugin) Filter(_ context.Context, _ framework.CycleState, pod *v1.Pod, info framework.NodeInfo) *framework.Status {
-	if taint, ok := taints.Untolerated(info.Node().Spec.Taints, pod.Spec.Tolerations, taints.Scheduling); ok {
+	if taint, ok := taints.Untolerated(info.Node().Spec.Taints, pod.Spec.Tolerations, false); ok {
 		return framework.NewStatus(framework.UnschedulableAndUnresolvable, "taint "+taint.ToString()+" is not tolerated")
 	}
 	return nil
@@ -83,7 +83,7 @@ func (p *Plugin) Score(_ context.Context, _ framework.CycleState, pod *v1.Pod, i
 	const half = framework.MaxScore / 2
 	node := info.Node()
 	score := half
-	if stay := taints.Tolerate(node.Spec.Taints, pod.Spec.Tolerations); !stay.Forever {
+	if stay := taints.Tolerate(node.Spec.Taints, pod.Spec.Tolerations, false); !stay.Forever {
 		score = (half - 1) * int64(min(stay.For, time.Hour)) / int64(time.Hour)
 	}
 	if status, ok := p.zones.Zone(zone.KeyOf(node.Labels)); ok && status.State == zone.Normal {

@@ -27,7 +27,7 @@ func swapped(
 	monitor.Forget(uid, name)                                                         // want `cannot use uid`
 	_ = queue.SetRate(10 * time.Second)                                               // want `cannot use 10 * time.Second`
 	work.Schedule(name, now, 1)                                                       // want `cannot use now`
-	taints.Tolerates(taint, toleration)                                               // want `cannot use taint`
+	taints.Tolerates(taint, toleration, false)                                        // want `cannot use taint`
 	bounds.Judge(budget.Proved, name)                                                 // want `cannot use budget.Proved`
 	_ = budget.Bound{Name: "one", Of: budget.Acting, Max: 1}                          // want `cannot use 1 `
 	e.PodChanged("default/cart-1")                                                    // want `cannot use "default/cart-1"`

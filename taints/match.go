@@ -19,7 +19,7 @@ func Tolerates(toleration *v1.Toleration, taint *v1.Taint, numeric bool) bool {
 }
 
 // keyMayMatch is checked first, because keys differ most often. Length and last byte tell most keys apart without a call,
-// and the function is small enough to be inlined. BenchmarkTolerate2x4Plain is without it.
+// and the function is small enough to be inlined. BenchmarkTolerate2x4Plain is the plain form.
 func keyMayMatch(toleration *v1.Toleration, taint *v1.Taint) bool {
 	n := len(toleration.Key)
 	return n == 0 || n == len(taint.Key) && toleration.Key[n-1] == taint.Key[n-1]

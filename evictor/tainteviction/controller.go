@@ -14,7 +14,6 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/evictor/internal/loop"
 	"github.com/evictkit/evictkit/internal/absent"
-	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )

@@ -130,7 +130,7 @@ func TestPolicyWithoutStatesStopsAZoneFromTheStart(t *testing.T) {
 	c.Condition("a-1", v1.NodeReady, v1.ConditionFalse)
 	e := start(c, config(), evictor.Options{Policy: brake{}})
 	c.Advance(time.Minute)
-	require.Equal(t, []zone.Status[zone.Key]{{Zone: zone.Key{Zone: "a"}, State: zone.Initial, Counts: zone.Counts{Total: 6, Bad: 2}}}, e.Nodes().Zones())
+	require.Equal(t, []zone.Status{{Zone: zone.Key{Zone: "a"}, State: zone.Initial, Counts: zone.Counts{Total: 6, Bad: 2}}}, e.Nodes().Zones())
 	require.Empty(t, noExecute(c))
 	c.Condition("a-1", v1.NodeReady, v1.ConditionTrue)
 	c.Advance(10 * time.Second)

@@ -35,7 +35,7 @@ func TestLooking(t *testing.T) {
 	second, _ := e.Nodes().Node("a-1")
 	require.False(t, second.Queued.IsZero())
 	require.Equal(t, v1.ConditionUnknown, second.Verdict.Ready)
-	require.Equal(t, []zone.Status[zone.Key]{{Zone: first.Zone, State: zone.Normal, Rate: 0.1, Counts: zone.Counts{Total: 3, Bad: 2}}}, e.Nodes().Zones())
+	require.Equal(t, []zone.Status{{Zone: first.Zone, State: zone.Normal, Rate: 0.1, Counts: zone.Counts{Total: 3, Bad: 2}}}, e.Nodes().Zones())
 	require.False(t, e.Nodes().AllZonesDown())
 	pending := e.Pods().Evictions()
 	require.Len(t, pending, 2)

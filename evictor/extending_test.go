@@ -97,7 +97,7 @@ func Example_writer() {
 func Example_policy() {
 	cautious := zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
 		ruling := zone.DefaultPolicy().Decide(s) // upstream's
-		if 3*s.Counts.Bad > s.Counts.Total { // Total is 0 if all are excluded
+		if 3*s.Counts.Bad > s.Counts.Total {     // Total is 0 if all are excluded
 			ruling.Rate = 0
 		}
 		return ruling

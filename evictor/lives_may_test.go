@@ -56,7 +56,7 @@ func (m *livesMind) held(known *livesNode) bool {
 }
 
 // deadline is when the taints shown end the pod's stay, at the earliest or at the latest; zero for never. The first
-// toleration that matches a taint counts (taints.Matcher), from the later of the taint's start and the pod's binding
+// toleration that matches a taint counts (taints.Tolerates), from the later of the taint's start and the pod's binding
 // (decision 2).
 func (m *livesMind) deadline(known *livesNode, pod livesPod, own, late bool) (end time.Time) {
 	for _, taint := range known.object.Spec.Taints {

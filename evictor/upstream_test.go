@@ -17,7 +17,6 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/taints"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // The scenarios and results of upstream's tests of its NodeLifecycleController, and of OpenYurt's copies, written anew.
@@ -127,7 +126,7 @@ func (row zoneRow) play(t *testing.T, taintBased bool) {
 		}
 		u.node(name, n[:at-1], 0, status[n[at]])
 		if n[len(n)-1] == '*' {
-			u.change(name, func(n *v1.Node) { n.Labels[zone.LabelExcludeDisruption] = "" })
+			u.change(name, func(n *v1.Node) { n.Labels["node.kubernetes.io/exclude-disruption"] = "" })
 		}
 	}
 	pod := u.pod("pod0", "node0")

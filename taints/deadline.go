@@ -1,6 +1,7 @@
 package taints
 
 import (
+	"math"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,8 +14,8 @@ type Begun struct {
 }
 
 // PlausibleStart returns when a taint that you see for the first time now began: at its TimeAdded if that is plausible,
-// else now. A TimeAdded is not plausible if it is missing, after now, or before created, the creation time of the node,
-// unless created is zero.
+// else now. A TimeAdded is not plausible if it is missing, after now, or before created, the creation time of the node.
+// A zero created rules out nothing.
 //
 // Use it if you did not watch the node before, for example after a restart. If you saw the taint appear, you know its
 // start.
@@ -29,16 +30,37 @@ func PlausibleStart(taint *v1.Taint, created, now time.Time) time.Time {
 type Deadline struct {
 	// Forever: nothing ends the stay. At is zero, For 0, Taint nil and Toleration -1.
 	Forever bool
-	// At is when the stay ends. It may have passed.
+	// At is when the stay ends: For after the taint's start or the pod's binding, whichever is later. It may have passed.
+	// Tolerate knows no start and leaves it zero.
 	At time.Time
-	// For is how long the matching toleration lasts, 0 if none matches. At is For after the taint's start or the pod's
-	// binding, whichever is later.
+	// For is how long the matching toleration lasts, 0 if none matches. It is never negative.
 	For time.Duration
 	// Taint is the taint that decides, the first of them if several end the stay at the same time. It points into the
-	// slice given to DeadlineOf.
+	// slice that was given.
 	Taint *v1.Taint
 	// Toleration is the index of the toleration that matches Taint, -1 if none does.
 	Toleration int
+}
+
+// Tolerate returns how long a pod with these tolerations may stay under taints that began together, by the rule in the
+// package comment. Taints that do not evict (NoExecute) do not count. Without any that do, the stay is for ever. The
+// first taint that no toleration matches decides before all others.
+func Tolerate(taints []v1.Taint, tolerations []v1.Toleration, numeric bool) Deadline {
+	stay := Deadline{Forever: true, Toleration: -1}
+	for i := range taints {
+		taint := &taints[i]
+		if taint.Effect != v1.TaintEffectNoExecute {
+			continue
+		}
+		used := using(taint, tolerations, numeric)
+		if used < 0 {
+			return Deadline{Taint: taint, Toleration: -1}
+		}
+		if lasts, forever := lastsFor(&tolerations[used]); !forever && (stay.Forever || lasts < stay.For) {
+			stay = Deadline{For: lasts, Taint: taint, Toleration: used}
+		}
+	}
+	return stay
 }
 
 // DeadlineOf returns when a pod with these tolerations, bound at that time, has to leave a node whose taints began at
@@ -49,8 +71,8 @@ type Deadline struct {
 // Taints with other effects do not count, nor do those for which counts returns false. A nil counts means that all
 // count. counts must not keep the taint. DeadlineOf reads no clock. It allocates only from 4,096 pairs of a taint and a
 // toleration on, so that tens of thousands of each take milliseconds.
-func (m Matcher) DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Toleration, counts func(*v1.Taint) bool) Deadline {
-	deadline, many := Deadline{Forever: true, Toleration: -1}, m.indexOf(len(begun), tolerations)
+func DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Toleration, counts func(*v1.Taint) bool, numeric bool) Deadline {
+	deadline, many := Deadline{Forever: true, Toleration: -1}, indexOf(len(begun), tolerations, numeric)
 	for i := range begun {
 		taint := &begun[i].Taint
 		if taint.Effect != v1.TaintEffectNoExecute || counts != nil && !counts(taint) {
@@ -60,7 +82,7 @@ func (m Matcher) DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Tol
 		if many != nil {
 			used = many.using(taint)
 		} else {
-			used = m.using(taint, NoExecuteEffect, tolerations)
+			used = using(taint, tolerations, numeric)
 		}
 		lasts := time.Duration(0)
 		if used >= 0 {
@@ -80,7 +102,17 @@ func (m Matcher) DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Tol
 	return deadline
 }
 
-// DeadlineOf is Matcher.DeadlineOf of the zero Matcher.
-func DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Toleration, counts func(*v1.Taint) bool) Deadline {
-	return Matcher{}.DeadlineOf(begun, bound, tolerations, counts)
+// lastsFor returns how long the toleration lasts: for ever without tolerationSeconds, 0 if they are zero or negative, and
+// the longest Duration, 292 years, if they are more than that.
+func lastsFor(toleration *v1.Toleration) (d time.Duration, forever bool) {
+	switch s := toleration.TolerationSeconds; {
+	case s == nil:
+		return 0, true
+	case *s <= 0:
+		return 0, false
+	case *s > math.MaxInt64/int64(time.Second):
+		return math.MaxInt64, false
+	default:
+		return time.Duration(*s) * time.Second, false
+	}
 }

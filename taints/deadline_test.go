@@ -42,7 +42,7 @@ func TestDeadlineDoesNotAllocate(t *testing.T) {
 	counts := func(t *v1.Taint) bool { return evicting || !OwnNoExecute(t) }
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		_ = PlausibleStart(&begun[0].Taint, now, now)
-		_ = Matcher{NumericOperators: true}.DeadlineOf(begun, now, tolerations, counts)
+		_ = DeadlineOf(begun, now, tolerations, counts, true)
 	}))
 }
 
@@ -93,7 +93,7 @@ func requireDeadline(t *testing.T, program []byte) Deadline {
 	counts := func(t *v1.Taint) bool { return spared%2 == 0 || len(t.Key) != int(spared)%3 }
 	ends := func(i int) (end *big.Int, used int) { return naiveEnd(begun[i], bound, tolerations, numeric) }
 
-	got := Matcher{NumericOperators: numeric}.DeadlineOf(begun, bound, tolerations, counts)
+	got := DeadlineOf(begun, bound, tolerations, counts, numeric)
 	first := -1
 	for i := range begun {
 		if end, _ := ends(i); end != nil && taints[i].Effect == v1.TaintEffectNoExecute && counts(&begun[i].Taint) {
@@ -195,7 +195,7 @@ func TestDeadlineOf(t *testing.T) {
 		"292 years":                         {begun[:1], at(0), []v1.Toleration{tolerate("a", seconds(9e18))}, nil, Deadline{At: at(0).Add(math.MaxInt64), For: math.MaxInt64, Taint: a}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := DeadlineOf(row.begun, row.bound, row.tolerations, row.counts)
+			got := DeadlineOf(row.begun, row.bound, row.tolerations, row.counts, false)
 			require.Equal(t, row.want, got)
 			require.Same(t, row.want.Taint, got.Taint, "it points into the list")
 		})

@@ -1,22 +1,22 @@
 // Package taints says what taints and tolerations mean together, and which taints a node should have.
 //
+//	if taint, ok := taints.Untolerated(node.Spec.Taints, pod.Spec.Tolerations, false); ok {
+//		return fmt.Errorf("node %s: taint %s is not tolerated", node.Name, taint.ToString())
+//	}
+//	stay := taints.Tolerate(node.Spec.Taints, pod.Spec.Tolerations, false)
+//	switch {
+//	case stay.Forever:
+//	case stay.For > 0: // evicted stay.For after the taint began
+//	default: // evicted at once
+//	}
+//
 // Everything here is a pure function of its arguments: it reads no clock, calls no client and keeps nothing. All
 // functions are safe for concurrent use as long as nobody changes their arguments meanwhile.
 //
 // # May a pod go there, and would it stay?
 //
 // [Untolerated] finds the taint that keeps a pod off a node. [Tolerate] says how long a pod would stay under the taints
-// that evict (NoExecute), and which taint and toleration decide:
-//
-//	if taint, ok := taints.Untolerated(node.Spec.Taints, pod.Spec.Tolerations, taints.Scheduling); ok {
-//		return fmt.Errorf("node %s: taint %s is not tolerated", node.Name, taint.ToString())
-//	}
-//	stay := taints.Tolerate(node.Spec.Taints, pod.Spec.Tolerations)
-//	switch {
-//	case stay.Forever:
-//	case stay.For > 0: // evicted stay.For after the taint began
-//	default: // evicted at once
-//	}
+// that evict (NoExecute), and which taint and toleration decide.
 //
 // For each taint, only the pod's first matching toleration counts. A taint without a matching toleration ends the stay
 // at once. Otherwise the smallest tolerationSeconds of the tolerations that count decides; zero or less means at once.
@@ -29,20 +29,25 @@
 // pod's deadline, and the taint and toleration that decide. If a pod was bound after a taint began, its toleration
 // counts from the binding.
 //
-//	deadline := taints.DeadlineOf(begun, bound, pod.Spec.Tolerations, nil)
+//	deadline := taints.DeadlineOf(begun, bound, pod.Spec.Tolerations, nil, false)
 //	if !deadline.Forever {
 //		evictAt(pod, deadline.At) // because of deadline.Taint
 //	}
 //
-// [PlausibleStart] returns the start of a taint that was there before you began to watch. The last argument of
+// [PlausibleStart] returns the start of a taint that was there before you began to watch. The argument counts of
 // DeadlineOf can leave taints out: your own on a node that has just reported Ready, for example.
 //
 // # Matching
 //
 // A toleration matches a taint if its key is empty or equal, its effect is empty or equal, and its operator holds.
-// Exists always holds; Equal, the meaning of an empty operator too, holds if the values are equal; Lt and Gt compare
-// numbers if [Matcher.NumericOperators] is on. The results are those of k8s.io/api. This package cannot call the method
-// there, because it logs and its signature changed in 0.35. Nothing on this path allocates.
+// Exists always holds. Equal holds if the values are equal; an empty operator means Equal.
+//
+// Lt and Gt hold if the last argument, numeric, is true and the taint's value is less, or greater, than the
+// toleration's. Both must be decimal int64 without plus sign or leading zeros. Clusters before 1.35 do not know these
+// operators: give false.
+//
+// The results are those of k8s.io/api. This package cannot call the method there, because it logs and its signature
+// changed in 0.35. Nothing on this path allocates.
 //
 // # Which taints a node should have
 //

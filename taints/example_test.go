@@ -18,7 +18,7 @@ func Example() {
 		{Key: "node.kubernetes.io/unreachable", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &fiveMinutes},
 	}}}
 	filter := func(node *v1.Node) error {
-		if taint, ok := taints.Untolerated(node.Spec.Taints, pod.Spec.Tolerations, taints.Scheduling); ok {
+		if taint, ok := taints.Untolerated(node.Spec.Taints, pod.Spec.Tolerations, false); ok {
 			return fmt.Errorf("node %s: taint %s is not tolerated", node.Name, taint.ToString())
 		}
 		return nil
@@ -36,7 +36,7 @@ func Example() {
 			fmt.Println(err)
 			continue
 		}
-		stay := taints.Tolerate(node.Spec.Taints, pod.Spec.Tolerations)
+		stay := taints.Tolerate(node.Spec.Taints, pod.Spec.Tolerations, false)
 		switch {
 		case stay.Forever:
 			fmt.Printf("node %s: it would stay\n", node.Name)
@@ -103,9 +103,9 @@ func ExampleDeadlineOf() {
 	show := func(d taints.Deadline) {
 		fmt.Println(d.At.Format("15:04"), d.Taint.Key, "toleration", d.Toleration, "of", d.For)
 	}
-	show(taints.DeadlineOf(begun, bound, tolerations, nil))
+	show(taints.DeadlineOf(begun, bound, tolerations, nil, false))
 	foreign := func(t *v1.Taint) bool { return !taints.OwnNoExecute(t) }
-	show(taints.DeadlineOf(begun, bound, tolerations, foreign)) // for example after the node has reported Ready
+	show(taints.DeadlineOf(begun, bound, tolerations, foreign, false)) // for example after the node has reported Ready
 	// Output:
 	// 12:17 node.kubernetes.io/unreachable toleration 1 of 5m0s
 	// 12:18 example.com/maintenance toleration 0 of 10m0s
@@ -131,35 +131,24 @@ func ExampleForConditions() {
 	// node.kubernetes.io/unschedulable:NoSchedule
 }
 
-// Lt and Gt are behind a switch, as in Kubernetes.
-func ExampleMatcher() {
+// The numeric operators count only if the last argument says so, as in Kubernetes.
+func ExampleTolerates() {
 	taint := v1.Taint{Key: "example.com/failure-rate", Value: "7", Effect: v1.TaintEffectNoExecute}
 	toleration := v1.Toleration{Key: taint.Key, Operator: "Lt", Value: "10"}
-	fmt.Println(taints.Tolerates(&toleration, &taint))
-	fmt.Println(taints.Matcher{NumericOperators: true}.Tolerates(&toleration, &taint))
+	fmt.Println(taints.Tolerates(&toleration, &taint, false))
+	fmt.Println(taints.Tolerates(&toleration, &taint, true))
 	// Output:
 	// false
 	// true
 }
 
-// The pod's first matching toleration counts, even if a later one would last longer.
-func ExampleUsing() {
-	minute := int64(60)
-	taint := v1.Taint{Key: "node.kubernetes.io/not-ready", Effect: v1.TaintEffectNoExecute}
-	tolerations := []v1.Toleration{
-		{Key: taint.Key, Operator: v1.TolerationOpExists, TolerationSeconds: &minute},
-		{Operator: v1.TolerationOpExists},
-	}
-	used := taints.Using(&taint, tolerations)
-	fmt.Println(used, *tolerations[used].TolerationSeconds)
-	// Output: 0 60
-}
-
-// The shortest of the tolerations that count decides how long a pod stays. A taint without one ends the stay at once.
+// The shortest of the tolerations that count decides how long a pod stays. A taint without one ends the stay at once. Of
+// two that match, the first counts, even if the other would last longer.
 func ExampleTolerate() {
 	minute, hour := int64(60), int64(3600)
 	tolerations := []v1.Toleration{
 		{Key: "node.kubernetes.io/not-ready", Operator: v1.TolerationOpExists, TolerationSeconds: &minute},
+		{Key: "node.kubernetes.io/not-ready", Operator: v1.TolerationOpExists},
 		{Key: "example.com/maintenance", Operator: v1.TolerationOpExists, TolerationSeconds: &hour},
 		{Key: "example.com/batch", Operator: v1.TolerationOpExists},
 	}
@@ -168,7 +157,7 @@ func ExampleTolerate() {
 		for _, key := range keys {
 			on = append(on, v1.Taint{Key: key, Effect: v1.TaintEffectNoExecute})
 		}
-		stay := taints.Tolerate(on, tolerations)
+		stay := taints.Tolerate(on, tolerations, false)
 		fmt.Println(keys, stay.For, stay.Forever)
 	}
 	// Output:

@@ -8,10 +8,10 @@ const manyPairs = 1 << 12
 
 // index finds the first of many tolerations that matches a NoExecute taint.
 type index struct {
-	matcher Matcher
 	first   map[indexed]int // of the tolerations that any taint of this key and value matches
 	numeric []int           // tolerations that compare values
 	all     []v1.Toleration
+	numbers bool // numeric operators count
 }
 
 // indexed is a key, or none for every key, with a value or, for Exists, with every value.
@@ -21,11 +21,11 @@ type indexed struct {
 }
 
 // indexOf returns nil if that many taints are compared sooner one by one.
-func (m Matcher) indexOf(taints int, tolerations []v1.Toleration) *index {
+func indexOf(taints int, tolerations []v1.Toleration, numeric bool) *index {
 	if taints*len(tolerations) < manyPairs || taints < 2 {
 		return nil
 	}
-	x := &index{matcher: m, first: make(map[indexed]int, len(tolerations)), all: tolerations}
+	x := &index{numbers: numeric, first: make(map[indexed]int, len(tolerations)), all: tolerations}
 	for i := range tolerations {
 		t := &tolerations[i]
 		if t.Effect != "" && t.Effect != v1.TaintEffectNoExecute {
@@ -47,7 +47,7 @@ func (m Matcher) indexOf(taints int, tolerations []v1.Toleration) *index {
 	return x
 }
 
-// using is Matcher.using.
+// using is the function using.
 func (x *index) using(taint *v1.Taint) int {
 	used := -1
 	for _, of := range [...]indexed{{taint.Key, taint.Value, false}, {taint.Key, "", true}, {"", taint.Value, false}, {"", "", true}} {
@@ -59,7 +59,7 @@ func (x *index) using(taint *v1.Taint) int {
 		if used >= 0 && i > used {
 			break
 		}
-		if x.matcher.Tolerates(&x.all[i], taint) {
+		if Tolerates(&x.all[i], taint, x.numbers) {
 			return i
 		}
 	}

@@ -49,7 +49,7 @@ func TestTolerates(t *testing.T) {
 		"numbers, switched off":             {v1.Toleration{Key: "k", Operator: operatorLt, Value: "9"}, v1.Taint{Key: "k", Value: "5"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, row.want, Tolerates(&row.toleration, &row.taint))
+			require.Equal(t, row.want, Tolerates(&row.toleration, &row.taint, false))
 			require.Equal(t, row.want, naiveTolerates(row.toleration, row.taint, false), "the reference agrees")
 		})
 	}
@@ -73,13 +73,12 @@ func TestNumericOperators(t *testing.T) {
 		taint := v1.Taint{Key: "k", Value: row.taint, Effect: v1.TaintEffectNoExecute}
 		for operator, name := range map[v1.TolerationOperator]string{operatorLt: less, operatorGt: greater} {
 			toleration := v1.Toleration{Key: "k", Operator: operator, Value: row.toleration}
-			on := Matcher{NumericOperators: true}
-			require.Equal(t, row.want == name, on.Tolerates(&toleration, &taint), "%q %s %q", row.taint, operator, row.toleration)
-			require.False(t, Tolerates(&toleration, &taint), "off")
+			require.Equal(t, row.want == name, Tolerates(&toleration, &taint, true), "%q %s %q", row.taint, operator, row.toleration)
+			require.False(t, Tolerates(&toleration, &taint, false), "off")
 			toleration.Key = "l"
-			require.False(t, on.Tolerates(&toleration, &taint), "another key")
+			require.False(t, Tolerates(&toleration, &taint, true), "another key")
 			toleration.Key, toleration.Effect = "k", v1.TaintEffectNoSchedule
-			require.False(t, on.Tolerates(&toleration, &taint), "another effect")
+			require.False(t, Tolerates(&toleration, &taint, true), "another effect")
 		}
 	}
 }
@@ -87,11 +86,10 @@ func TestNumericOperators(t *testing.T) {
 func TestMatchingDoesNotAllocate(t *testing.T) {
 	taints, tolerations := tolerationcases.Typical()
 	tolerations = append(tolerations, v1.Toleration{Key: taints[0].Key, Operator: operatorLt, Value: "no number"})
-	numeric := Matcher{NumericOperators: true}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		Tolerate(taints, tolerations)
-		Untolerated(taints, tolerations, Scheduling)
-		numeric.Using(&taints[0], tolerations[1:])
+		Tolerate(taints, tolerations, false)
+		Untolerated(taints, tolerations, false)
+		using(&taints[0], tolerations[1:], true)
 	}))
 }
 
@@ -101,32 +99,31 @@ func TestTolerate(t *testing.T) {
 	tolerate := func(key string, s *int64) v1.Toleration {
 		return v1.Toleration{Key: key, Operator: v1.TolerationOpExists, TolerationSeconds: s}
 	}
-	forever := Stay{Forever: true, Toleration: -1}
+	forever := Deadline{Forever: true, Toleration: -1}
 	for name, row := range map[string]struct {
 		selection   []v1.Taint
 		tolerations []v1.Toleration
-		want        Stay
+		want        Deadline
 	}{
 		"no taints":            {nil, nil, forever},
 		"no taints, tolerated": {nil, []v1.Toleration{tolerate("a", seconds(0))}, forever},
 		"none that evicts":     {taints[1:2], nil, forever},
-		"the zero selection":   {nil, nil, forever},
-		"no tolerations":       {taints, nil, Stay{Taint: &taints[0], Toleration: -1}},
-		"one is not tolerated": {taints, []v1.Toleration{tolerate("a", nil)}, Stay{Taint: &taints[2], Toleration: -1}},
-		"neither the other":    {taints, []v1.Toleration{tolerate("b", seconds(5))}, Stay{Taint: &taints[0], Toleration: -1}},
+		"no tolerations":       {taints, nil, Deadline{Taint: &taints[0], Toleration: -1}},
+		"one is not tolerated": {taints, []v1.Toleration{tolerate("a", nil)}, Deadline{Taint: &taints[2], Toleration: -1}},
+		"neither the other":    {taints, []v1.Toleration{tolerate("b", seconds(5))}, Deadline{Taint: &taints[0], Toleration: -1}},
 		"all for ever":         {taints, []v1.Toleration{tolerate("", nil)}, forever},
-		"one is finite":        {taints, []v1.Toleration{tolerate("a", nil), tolerate("b", seconds(5))}, Stay{For: 5 * time.Second, Taint: &taints[2], Toleration: 1}},
-		"the least":            {taints, []v1.Toleration{tolerate("b", seconds(5)), tolerate("a", seconds(4))}, Stay{For: 4 * time.Second, Taint: &taints[0], Toleration: 1}},
+		"one is finite":        {taints, []v1.Toleration{tolerate("a", nil), tolerate("b", seconds(5))}, Deadline{For: 5 * time.Second, Taint: &taints[2], Toleration: 1}},
+		"the least":            {taints, []v1.Toleration{tolerate("b", seconds(5)), tolerate("a", seconds(4))}, Deadline{For: 4 * time.Second, Taint: &taints[0], Toleration: 1}},
 		"of equal ones the first taint": {taints, []v1.Toleration{tolerate("b", seconds(4)), tolerate("a", seconds(4))},
-			Stay{For: 4 * time.Second, Taint: &taints[0], Toleration: 1}},
+			Deadline{For: 4 * time.Second, Taint: &taints[0], Toleration: 1}},
 		"what is not used has no say": {taints, []v1.Toleration{tolerate("", seconds(50)), tolerate("a", seconds(1))},
-			Stay{For: 50 * time.Second, Taint: &taints[0], Toleration: 0}},
+			Deadline{For: 50 * time.Second, Taint: &taints[0], Toleration: 0}},
 		"used for ever, finite later": {taints, []v1.Toleration{tolerate("", nil), tolerate("a", seconds(1))}, forever},
-		"zero is at once":             {taints, []v1.Toleration{tolerate("", seconds(0))}, Stay{Taint: &taints[0]}},
-		"negative is at once":         {taints, []v1.Toleration{tolerate("a", seconds(9)), tolerate("b", seconds(-7))}, Stay{Taint: &taints[2], Toleration: 1}},
+		"zero is at once":             {taints, []v1.Toleration{tolerate("", seconds(0))}, Deadline{Taint: &taints[0]}},
+		"negative is at once":         {taints, []v1.Toleration{tolerate("a", seconds(9)), tolerate("b", seconds(-7))}, Deadline{Taint: &taints[2], Toleration: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Tolerate(row.selection, row.tolerations)
+			got := Tolerate(row.selection, row.tolerations, false)
 			require.Equal(t, row.want, got)
 			require.Same(t, row.want.Taint, got.Taint, "a view, no copy")
 		})

@@ -174,63 +174,54 @@ func decode(program []byte) (taints []v1.Taint, tolerations []v1.Toleration) {
 }
 
 // requireReference compares every question about the taints with the reference.
-func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Toleration, numeric bool) Stay {
+func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Toleration, numeric bool) Deadline {
 	t.Helper()
-	m := Matcher{NumericOperators: numeric}
 	for i := range taints {
-		using := -1
+		first := -1
 		for j := range tolerations {
 			matches := naiveTolerates(tolerations[j], taints[i], numeric)
-			require.Equal(t, matches, m.Tolerates(&tolerations[j], &taints[i]), "%v by %v", taints[i], tolerations[j])
-			if matches && using < 0 {
-				using = j
+			require.Equal(t, matches, Tolerates(&tolerations[j], &taints[i], numeric), "%v by %v", taints[i], tolerations[j])
+			if matches && first < 0 {
+				first = j
 			}
 		}
-		require.Equal(t, using, m.Using(&taints[i], tolerations))
-		if !numeric {
-			require.Equal(t, using, Using(&taints[i], tolerations))
-		}
+		require.Equal(t, first, using(&taints[i], tolerations, numeric))
 	}
-	require.Equal(t, Stay{Forever: true, Toleration: -1}, m.Tolerate(nil, tolerations), "the zero selection")
-	for effects, some := range map[Effects][]v1.TaintEffect{
-		NoExecuteEffect: {v1.TaintEffectNoExecute}, NoScheduleEffect: {v1.TaintEffectNoSchedule},
-		Scheduling | PreferNoScheduleEffect: {v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule},
-		Scheduling:                          {v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule}, 0: nil, PreferNoScheduleEffect: {v1.TaintEffectPreferNoSchedule},
-	} {
-		first, least := naiveStay(withEffect(taints, some...), tolerations, numeric)
-		untolerated, found := m.Untolerated(taints, tolerations, effects)
-		require.Equal(t, first != nil, found)
-		if first != nil {
-			require.Equal(t, *first, untolerated)
-		}
-		if effects != NoExecuteEffect {
-			continue
-		}
-		stay := m.Tolerate(taints, tolerations)
-		require.Equal(t, least == nil, stay.Forever)
-		switch {
-		case least == nil:
-			require.Equal(t, Stay{Forever: true, Toleration: -1}, stay)
-		case first != nil:
-			i := slices.IndexFunc(taints, func(t v1.Taint) bool { return t.Effect == v1.TaintEffectNoExecute && m.Using(&t, tolerations) < 0 })
-			require.Same(t, &taints[i], stay.Taint, "it points into the list")
-			require.Equal(t, -1, stay.Toleration)
-			require.Zero(t, stay.For)
-		default:
-			require.Equal(t, saturated(least), stay.For)
-			require.Equal(t, stay.Toleration, m.Using(stay.Taint, tolerations), "the reason is the one used")
-			d, forever := lastsFor(&tolerations[stay.Toleration])
-			require.Equal(t, stay.For, d)
-			require.False(t, forever)
-			for i := 0; &taints[i] != stay.Taint; i++ {
-				if taints[i].Effect == v1.TaintEffectNoExecute {
-					d, forever := lastsFor(&tolerations[m.Using(&taints[i], tolerations)])
-					require.True(t, forever || d > stay.For, "of equal ones the first taint")
-				}
+	require.Equal(t, Deadline{Forever: true, Toleration: -1}, Tolerate(nil, tolerations, numeric), "no taints")
+	first, _ := naiveStay(withEffect(taints, v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule), tolerations, numeric)
+	untolerated, found := Untolerated(taints, tolerations, numeric)
+	require.Equal(t, first != nil, found)
+	if first != nil {
+		require.Equal(t, *first, untolerated)
+	}
+	stay := Tolerate(taints, tolerations, numeric)
+	first, least := naiveStay(withEffect(taints, v1.TaintEffectNoExecute), tolerations, numeric)
+	require.Equal(t, least == nil, stay.Forever)
+	require.True(t, stay.At.IsZero())
+	switch {
+	case least == nil:
+		require.Equal(t, Deadline{Forever: true, Toleration: -1}, stay)
+	case first != nil:
+		i := slices.IndexFunc(taints, func(t v1.Taint) bool {
+			return t.Effect == v1.TaintEffectNoExecute && using(&t, tolerations, numeric) < 0
+		})
+		require.Same(t, &taints[i], stay.Taint, "it points into the list")
+		require.Equal(t, -1, stay.Toleration)
+		require.Zero(t, stay.For)
+	default:
+		require.Equal(t, saturated(least), stay.For)
+		require.Equal(t, stay.Toleration, using(stay.Taint, tolerations, numeric), "the reason is the one used")
+		d, forever := lastsFor(&tolerations[stay.Toleration])
+		require.Equal(t, stay.For, d)
+		require.False(t, forever)
+		for i := 0; &taints[i] != stay.Taint; i++ {
+			if taints[i].Effect == v1.TaintEffectNoExecute {
+				d, forever := lastsFor(&tolerations[using(&taints[i], tolerations, numeric)])
+				require.True(t, forever || d > stay.For, "of equal ones the first taint")
 			}
 		}
 	}
-	return m.Tolerate(taints, tolerations)
+	return stay
 }
 
 // TestOnlyThePodsOwnListIsRight: Tolerate and DeadlineOf agree on the pod's own tolerations. On the list of those used, as
@@ -245,14 +236,14 @@ func TestOnlyThePodsOwnListIsRight(t *testing.T) {
 		var used []v1.Toleration
 		for i := range taints {
 			begun = append(begun, Begun{taints[i], now})
-			if j := Using(&taints[i], tolerations); j >= 0 && taints[i].Effect == v1.TaintEffectNoExecute {
+			if j := using(&taints[i], tolerations, false); j >= 0 && taints[i].Effect == v1.TaintEffectNoExecute {
 				used = append(used, tolerations[j])
 			}
 		}
-		stay, deadline := Tolerate(taints, tolerations), DeadlineOf(begun, now, tolerations, nil)
+		stay, deadline := Tolerate(taints, tolerations, false), DeadlineOf(begun, now, tolerations, nil, false)
 		require.Equal(t, stay.Forever, deadline.Forever)
 		require.Equal(t, stay.For, deadline.For)
-		if other := DeadlineOf(begun, now, used, nil); other.Forever != deadline.Forever || !other.At.Equal(deadline.At) {
+		if other := DeadlineOf(begun, now, used, nil, false); other.Forever != deadline.Forever || !other.At.Equal(deadline.At) {
 			wrong++
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	clocktesting "k8s.io/utils/clock/testing"
 )
 
 // Each number of a policy is refused or has its meaning at its ends: never NaN, infinity or a negative rate as a ruling.
@@ -21,7 +20,6 @@ func TestParametersAtTheirEnds(t *testing.T) {
 		return []DisruptionPolicy{
 			set(func(p *DisruptionPolicy) { p.EvictionRate = rate }),
 			set(func(p *DisruptionPolicy) { p.SecondaryEvictionRate = rate }),
-			set(func(p *DisruptionPolicy) { p.FullDisruptionRate = &rate }),
 		}
 	}
 	threshold := func(share float64) []DisruptionPolicy {
@@ -54,7 +52,7 @@ func TestParametersAtTheirEnds(t *testing.T) {
 		{sizes(most), false},
 	} {
 		for _, p := range test.policies {
-			tracker, err := New[string](Config[Key]{Policy: p, Clock: clocktesting.NewFakePassiveClock(epoch)})
+			tracker, err := New[string](p)
 			require.Equal(t, test.refused, err != nil, "%+v", p)
 			if err != nil {
 				continue
@@ -62,7 +60,7 @@ func TestParametersAtTheirEnds(t *testing.T) {
 			for down := range 10 {
 				setAll(tracker, zoneA, 9, down)
 				tracker.Set("other", zoneB, Member{Ready: down%2 == 0})
-				for _, change := range tracker.Evaluate() {
+				for _, change := range tracker.Evaluate(epoch) {
 					require.True(t, validRate(change.Rate), "%+v: %+v", p, change)
 				}
 			}
@@ -73,19 +71,53 @@ func TestParametersAtTheirEnds(t *testing.T) {
 // What a policy rules counts as documented at its ends, and a time that never comes wakes nobody.
 func TestRulingsAtTheirEnds(t *testing.T) {
 	for _, far := range []time.Duration{math.MinInt64, 0, 1, math.MaxInt64} {
-		tracker, err := New[string](Config[Key]{Clock: clocktesting.NewFakePassiveClock(epoch), Policy: PolicyFunc(func(Situation) Ruling {
+		tracker, err := New[string](PolicyFunc(func(Situation) Ruling {
 			return Ruling{State: Normal, Rate: math.MaxFloat64, AskAfter: far}
-		})})
+		}))
 		require.NoError(t, err)
 		tracker.Set("n", zoneA, good)
-		require.Equal(t, []Change[Key]{
-			{Zone: zoneA, From: Initial, To: Normal, Rate: math.MaxFloat64, Counts: Counts{Total: 1}},
-		}, tracker.Evaluate())
-		next, ok := tracker.Next()
+		require.Equal(t, []Change{
+			{Status: Status{zoneA, Normal, math.MaxFloat64, Counts{Total: 1}}, From: Initial},
+		}, tracker.Evaluate(epoch))
+		next, ok := tracker.Next(epoch)
 		require.Equal(t, far == 1, ok, far)
 		if ok {
 			require.Equal(t, epoch.Add(1), next)
 		}
-		require.NotPanics(t, func() { tracker.EvaluateAt(time.Unix(int64(far), 0)) })
+		require.NotPanics(t, func() { tracker.Evaluate(time.Unix(int64(far), 0)) })
 	}
+}
+
+// No argument panics with a lock held.
+func FuzzArguments(f *testing.F) {
+	for _, n := range []int64{0, 1, -1, math.MaxInt64, math.MinInt64} {
+		f.Add(math.NaN(), "r", "z", "u", true, false, n, -n, "Normal", math.Inf(1))
+		f.Add(0.0, "", "", "", false, true, -n, n, "", -1.0)
+	}
+	f.Fuzz(func(t *testing.T, key float64, region, zone, identity string, ready, excluded bool, seconds, after int64, state string, rate float64) {
+		tracker, err := New[any](PolicyFunc(func(Situation) Ruling {
+			return Ruling{State: State(state), Rate: rate, AskAfter: time.Duration(after)}
+		}))
+		require.NoError(t, err)
+		member, domain := Member{Ready: ready, Excluded: excluded, Identity: identity}, Key{region, zone}
+		for _, now := range []time.Time{epoch, time.Unix(seconds, after), {}, epoch} {
+			for _, k := range []any{key, identity, []int{1}} {
+				for _, use := range []func(){
+					func() { tracker.Set(k, domain, member) },
+					func() { tracker.Set(k, Key{}, Member{}) },
+					func() { tracker.Evaluate(now) },
+					func() { tracker.Next(now) },
+					func() { tracker.Remove(k, identity) },
+				} {
+					func() {
+						defer func() { _ = recover() }()
+						use()
+					}()
+					require.True(t, tracker.evaluation.TryLock())
+					tracker.evaluation.Unlock()
+					require.Equal(t, len(tracker.zones), len(tracker.Zones()), "mu is free too")
+				}
+			}
+		}
+	})
 }

@@ -2,11 +2,11 @@ package zone
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// DisruptionPolicy is kube-controller-manager's policy with its parameters. It looks only at the domain's own counts.
+// DisruptionPolicy is kube-controller-manager's policy with its parameters. It looks only at the zone's own counts.
 // The zero value is not valid because it has no threshold; start from DefaultPolicy. It is a plain value and safe to share.
 type DisruptionPolicy struct {
-	// EvictionRate applies in Normal, and in FullDisruption unless FullDisruptionRate is set. It is in members a
-	// second; 0 stops. kube-controller-manager's flag is --node-eviction-rate.
+	// EvictionRate applies in Normal, and in FullDisruption while another zone is not fully disrupted. It is in members
+	// a second; 0 stops. kube-controller-manager's flag is --node-eviction-rate.
 	EvictionRate float64 `json:"evictionRate"`
 	// SecondaryEvictionRate applies in PartialDisruption to zones with more than LargeZoneThreshold counted members; the
 	// rate of other zones is 0 then. kube-controller-manager's flag is --secondary-node-eviction-rate.
@@ -18,13 +18,9 @@ type DisruptionPolicy struct {
 	// partially disrupted. kube-controller-manager's flag is --unhealthy-zone-threshold. As there, both sides are float32
 	// when they are compared.
 	UnhealthyThreshold float64 `json:"unhealthyThreshold"`
-	// FullDisruptionRate, if not nil, is the rate of a zone that is fully down while another zone is not.
-	// kube-controller-manager has no such parameter and evicts at EvictionRate.
-	FullDisruptionRate *float64 `json:"fullDisruptionRate,omitempty"`
 }
 
-// DefaultPolicy returns kube-controller-manager's defaults: 0.1 members a second; 0.01 in partially disrupted zones of
-// more than 50; partial disruption from 55 % bad.
+// DefaultPolicy returns kube-controller-manager's defaults. The table in the package comment has them.
 func DefaultPolicy() DisruptionPolicy {
 	return DisruptionPolicy{EvictionRate: 0.1, SecondaryEvictionRate: 0.01, LargeZoneThreshold: 50, UnhealthyThreshold: 0.55}
 }
@@ -40,9 +36,6 @@ func (p DisruptionPolicy) Validate() error {
 	}
 	rate("evictionRate", p.EvictionRate)
 	rate("secondaryEvictionRate", p.SecondaryEvictionRate)
-	if p.FullDisruptionRate != nil {
-		rate("fullDisruptionRate", *p.FullDisruptionRate)
-	}
 	if p.LargeZoneThreshold < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("largeZoneThreshold"), p.LargeZoneThreshold, "must not be negative"))
 	}
@@ -52,32 +45,17 @@ func (p DisruptionPolicy) Validate() error {
 	return errs.ToAggregate()
 }
 
-// Decide looks at the domain's Counts. The state is FullDisruption when some members are bad and none is good,
-// PartialDisruption when more than two are bad and they reach UnhealthyThreshold, and otherwise Normal, also without any
+// Decide looks at the zone's Counts. If some members are bad and none is good, the state is FullDisruption. If more than
+// two are bad and they reach UnhealthyThreshold, it is PartialDisruption. Otherwise it is Normal, also without any
 // member. The rate follows from state and size.
 func (p DisruptionPolicy) Decide(s Situation) Ruling {
-	state := p.state(s.Counts)
-	return Ruling{State: state, Rate: p.rate(state, s.Counts.Total)}
-}
-
-func (p *DisruptionPolicy) state(c Counts) State {
-	switch {
+	switch c := s.Counts; {
 	case c.Total > 0 && c.Bad == c.Total:
-		return FullDisruption
-	case c.Bad > 2 && float32(c.Bad)/float32(c.Total) >= float32(p.UnhealthyThreshold):
-		return PartialDisruption
+		return Ruling{State: FullDisruption, Rate: p.EvictionRate}
+	case c.Bad <= 2 || float32(c.Bad)/float32(c.Total) < float32(p.UnhealthyThreshold):
+		return Ruling{State: Normal, Rate: p.EvictionRate}
+	case c.Total > p.LargeZoneThreshold:
+		return Ruling{State: PartialDisruption, Rate: p.SecondaryEvictionRate}
 	}
-	return Normal
-}
-
-func (p *DisruptionPolicy) rate(s State, size int) float64 {
-	switch {
-	case s == PartialDisruption && size > p.LargeZoneThreshold:
-		return p.SecondaryEvictionRate
-	case s == PartialDisruption:
-		return 0
-	case s == FullDisruption && p.FullDisruptionRate != nil:
-		return *p.FullDisruptionRate
-	}
-	return p.EvictionRate
+	return Ruling{State: PartialDisruption}
 }

@@ -2,71 +2,59 @@ package zone
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-func zonesOf[K, D comparable](tracker *Tracker[K, D]) (zones []D) {
+func zonesOf[K comparable](tracker *Tracker[K]) (zones []Key) {
 	for _, s := range tracker.Zones() {
 		zones = append(zones, s.Zone)
 	}
 	return zones
 }
 
+// Zones come by region, then zone, whenever they were first set.
 func TestOrderOfDomains(t *testing.T) {
-	for name, row := range map[string]struct {
-		compare func(a, b string) int
-		want    []string
-	}{
-		"as they were first set": {nil, []string{"m", "z", "a"}},
-		"by a comparison":        {strings.Compare, []string{"a", "m", "z"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			tracker, err := New[int](Config[string]{Policy: DefaultPolicy(), Compare: row.compare})
-			require.NoError(t, err)
-			changed := func(changes []Change[string]) (zones []string) {
-				for _, c := range changes {
-					zones = append(zones, c.Zone)
-				}
-				return zones
-			}
-			for i, pool := range []string{"m", "z", "a"} {
-				tracker.Set(i, pool, good)
-				if i == 0 {
-					tracker.Evaluate()
-				}
-			}
-			require.Equal(t, row.want, zonesOf(tracker))
-			for _, i := range []int{2, 1, 0} {
-				pool, _, _ := tracker.Get(i)
-				tracker.Set(i, pool, bad)
-			}
-			require.Equal(t, row.want, changed(tracker.Evaluate()))
-		})
+	tracker, err := New[int](DefaultPolicy())
+	require.NoError(t, err)
+	changed := func(changes []Change) (zones []Key) {
+		for _, c := range changes {
+			zones = append(zones, c.Zone)
+		}
+		return zones
 	}
+	pools := []Key{{"r", "b"}, {"s", "a"}, {"r", "a"}, {"", "z"}}
+	for i, pool := range pools {
+		tracker.Set(i, pool, good)
+		if i == 0 {
+			tracker.Evaluate(epoch)
+		}
+	}
+	want := []Key{{"", "z"}, {"r", "a"}, {"r", "b"}, {"s", "a"}}
+	require.Equal(t, want, zonesOf(tracker))
+	for i, pool := range pools {
+		tracker.Set(i, pool, bad)
+	}
+	require.Equal(t, want, changed(tracker.Evaluate(epoch)))
 }
 
 // A key that cannot be hashed, or does not equal itself, panics. Nothing has changed then, and no lock is held.
 func TestKeysThatCannotBeHashed(t *testing.T) {
-	tracker, err := New[any](Config[any]{Policy: DefaultPolicy()})
+	tracker, err := New[any](DefaultPolicy())
 	require.NoError(t, err)
-	tracker.Set("n", "a", good)
-	tracker.Evaluate()
+	tracker.Set("n", zoneA, good)
+	tracker.Evaluate(epoch)
 	before := tracker.Zones()
 	unhashable := []string{"x"}
 	for name, do := range map[string]func(){
-		"a member":                   func() { tracker.Set(unhashable, "a", good) },
-		"a new member's domain":      func() { tracker.Set("m", unhashable, good) },
-		"a known member's domain":    func() { tracker.Set("n", unhashable, bad) },
-		"removed":                    func() { tracker.Remove(unhashable) },
-		"asked":                      func() { tracker.Zone(unhashable) },
-		"a member that is no number": func() { tracker.Set(math.NaN(), "a", good) },
-		"a domain that is no number": func() { tracker.Set("n", math.NaN(), good) },
+		"a member":                   func() { tracker.Set(unhashable, zoneA, good) },
+		"a member of a new zone":     func() { tracker.Set(unhashable, zoneB, good) },
+		"removed":                    func() { tracker.Remove(unhashable, "") },
+		"a member that is no number": func() { tracker.Set(math.NaN(), zoneA, good) },
 	} {
 		require.Panics(t, do, name)
-		require.Nil(t, tracker.EvaluateAt(epoch), name)
+		require.Nil(t, tracker.Evaluate(epoch), name)
 		require.Equal(t, before, tracker.Zones(), name)
 	}
 }

@@ -21,7 +21,7 @@ func (c curious) Decide(s Situation) Ruling {
 
 func TestThePolicyIsAskedOutsideTheLock(t *testing.T) {
 	ask := func() {}
-	tracker, err := NewTracker[string](curious{DefaultPolicy(), &ask})
+	tracker, err := New[string](curious{DefaultPolicy(), &ask})
 	require.NoError(t, err)
 	asked := 0
 	ask = func() {
@@ -31,28 +31,28 @@ func TestThePolicyIsAskedOutsideTheLock(t *testing.T) {
 		tracker.Set(fmt.Sprint("from within ", asked), zoneA, good)
 	}
 	tracker.Set("b-0", zoneB, good)
-	require.Len(t, tracker.Evaluate(), 1, "what changed during the evaluation is left to the next call")
+	require.Len(t, tracker.Evaluate(epoch), 1, "what changed during the evaluation is left to the next call")
 	require.Equal(t, 1, asked)
-	changes := tracker.Evaluate()
+	changes := tracker.Evaluate(epoch)
 	require.Len(t, changes, 1)
-	require.Equal(t, Change[Key]{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}}, changes[0])
+	require.Equal(t, Change{Status: Status{zoneA, Normal, 0.1, Counts{1, 0}}, From: Initial}, changes[0])
 	require.Equal(t, 3, asked)
 	ask = func() {}
-	require.Nil(t, tracker.Evaluate())
-	require.Equal(t, 4, tracker.Len())
+	require.Nil(t, tracker.Evaluate(epoch))
+	require.Equal(t, 4, tracker.Zones()[0].Counts.Total+tracker.Zones()[1].Counts.Total)
 }
 
 func TestAZoneThatFillsDuringAnEvaluationIsKept(t *testing.T) {
 	ask := func() {}
-	tracker, err := NewTracker[string](curious{DefaultPolicy(), &ask})
+	tracker, err := New[string](curious{DefaultPolicy(), &ask})
 	require.NoError(t, err)
 	tracker.Set("a-0", zoneA, good)
-	tracker.Evaluate()
-	tracker.Remove("a-0")
+	tracker.Evaluate(epoch)
+	tracker.Remove("a-0", "")
 	ask = func() { tracker.Set("a-1", zoneA, good) }
-	require.Nil(t, tracker.Evaluate())
-	require.Nil(t, tracker.Evaluate())
-	require.Equal(t, []Status[Key]{{Zone: zoneA, State: Normal, Rate: 0.1, Counts: Counts{1, 0}}}, tracker.Zones())
+	require.Nil(t, tracker.Evaluate(epoch))
+	require.Nil(t, tracker.Evaluate(epoch))
+	require.Equal(t, []Status{{zoneA, Normal, 0.1, Counts{1, 0}}}, tracker.Zones())
 }
 
 // fixed gives every zone the same ruling.
@@ -65,17 +65,17 @@ func (f fixed) Decide(Situation) Ruling { return Ruling{State: f.state, Rate: f.
 
 func TestInvalidRulingsAreMadeSafe(t *testing.T) {
 	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1} {
-		tracker, err := NewTracker[string](fixed{Normal, rate})
+		tracker, err := New[string](fixed{Normal, rate})
 		require.NoError(t, err)
 		tracker.Set("a-0", zoneA, good)
-		require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: Normal, Counts: Counts{1, 0}}}, tracker.Evaluate(), "%v stops", rate)
+		require.Equal(t, []Change{{Status: Status{zoneA, Normal, 0, Counts{1, 0}}, From: Initial}}, tracker.Evaluate(epoch), "%v stops", rate)
 		tracker.Set("a-1", zoneA, good)
-		require.Nil(t, tracker.Evaluate(), "and does not count as a change each time")
+		require.Nil(t, tracker.Evaluate(epoch), "and does not count as a change each time")
 	}
-	for _, state := range []State{0, 5, 255} {
-		tracker, err := NewTracker[string](fixed{state, 1})
+	for _, state := range []State{"", "normal", "Entered"} {
+		tracker, err := New[string](fixed{state, 1})
 		require.NoError(t, err)
 		tracker.Set("a-0", zoneA, good)
-		require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: Initial, Rate: 1, Counts: Counts{1, 0}}}, tracker.Evaluate(), "%v is no verdict", state)
+		require.Equal(t, []Change{{Status: Status{zoneA, Initial, 1, Counts{1, 0}}, From: Initial}}, tracker.Evaluate(epoch), "%v is no verdict", state)
 	}
 }

@@ -1,7 +1,5 @@
 package zone
 
-import "cmp"
-
 // The labels of both generations, as literals: k8s.io/api renamed its constants between versions.
 const (
 	labelRegion           = "topology.kubernetes.io/region"
@@ -10,11 +8,10 @@ const (
 	labelDeprecatedZone   = "failure-domain.beta.kubernetes.io/zone"
 )
 
-// LabelExcludeDisruption keeps a node out of its zone's counts, whatever its value. Such a node is
-// still watched, tainted and evicted from.
-const LabelExcludeDisruption = "node.kubernetes.io/exclude-disruption"
+const labelExcludeDisruption = "node.kubernetes.io/exclude-disruption"
 
-// Key names a failure domain. It is comparable; the zero Key is the zone of all nodes without zone labels.
+// Key names a failure domain. It is comparable. The zero Key is the zone of all nodes without zone labels. Domains of
+// another kind fit too: Key{Zone: "rack-7"}, or a namespace as Region and a pool's name as Zone.
 type Key struct {
 	Region string `json:"region,omitempty"`
 	Zone   string `json:"zone,omitempty"`
@@ -37,30 +34,13 @@ func first(labels map[string]string, deprecated, stable string) string {
 	return labels[stable]
 }
 
-// Excluded reports whether the labels keep a node out of its zone's counts (see LabelExcludeDisruption).
+// Excluded reports whether the labels keep a node out of its zone's counts: whether they have
+// node.kubernetes.io/exclude-disruption, with any value. Such a node is still watched, tainted and evicted from.
 func Excluded(labels map[string]string) bool {
-	_, ok := labels[LabelExcludeDisruption]
+	_, ok := labels[labelExcludeDisruption]
 	return ok
 }
 
-// ZoneKey returns the string that Kubernetes' own code uses in place of a Key, as returned by GetZoneKey of
-// k8s.io/component-helpers/node/topology: region, colon, zero byte, colon, zone ("region:\x00:zone"), or "" for the
-// zero Key. Use it where metrics or maps of your own have such strings as keys.
-func (k Key) ZoneKey() string {
-	if k == (Key{}) {
-		return ""
-	}
-	return k.Region + ":\x00:" + k.Zone
-}
-
-// String returns region:zone, for logs and files. Two different keys may give the same string if a part holds a
-// colon, so compare Keys, not strings.
+// String returns region:zone, for logs and files. Two different keys may give the same string if a part holds a colon,
+// so compare Keys, not strings.
 func (k Key) String() string { return k.Region + ":" + k.Zone }
-
-// Compare orders keys by region, then zone, bytewise.
-func (k Key) Compare(other Key) int {
-	if c := cmp.Compare(k.Region, other.Region); c != 0 {
-		return c
-	}
-	return cmp.Compare(k.Zone, other.Zone)
-}

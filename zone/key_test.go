@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,27 +14,16 @@ const (
 	zoneLabel  = "topology.kubernetes.io/zone"
 )
 
+// States are written as upstream writes them, and read back.
 func TestNames(t *testing.T) {
 	for state, name := range map[State]string{
 		Initial: "Initial", Normal: "Normal", PartialDisruption: "PartialDisruption", FullDisruption: "FullDisruption",
 	} {
-		require.Equal(t, name, state.String())
-		text, err := state.MarshalText()
+		text, err := json.Marshal(Status{Zone: zoneA, State: state, Counts: Counts{2, 1}})
 		require.NoError(t, err)
-		var back State
-		require.NoError(t, back.UnmarshalText(text))
-		require.Equal(t, state, back)
+		require.JSONEq(t, `{"zone":{"region":"r","zone":"a"},"state":"`+name+`","rate":0,"counts":{"total":2,"bad":1}}`, string(text))
+		var back Status
+		require.NoError(t, json.Unmarshal(text, &back))
+		require.Equal(t, state, back.State)
 	}
-	for transition, name := range map[Transition]string{None: "None", Entered: "Entered", Left: "Left"} {
-		require.Equal(t, name, transition.String())
-	}
-}
-
-func TestInvalidNamesChangeNothing(t *testing.T) {
-	require.Equal(t, "State(0)", State(0).String())
-	require.Equal(t, "State(5)", State(5).String())
-	require.Equal(t, "Transition(3)", Transition(3).String())
-	state := Normal
-	require.Error(t, state.UnmarshalText([]byte("")))
-	require.Equal(t, Normal, state)
 }

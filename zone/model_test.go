@@ -10,17 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// model is a simple tracker. It remembers the members and what it told about zones, counts from scratch whenever it is
-// asked, and asks the policy about every zone at every evaluation.
+// model is a simple tracker. It remembers the members and what it told about zones, and counts from scratch whenever it
+// is asked.
 type model struct {
 	policy  Policy
 	members map[string]placed
 	zones   map[Key]*judged // every zone that has had a member since it last went
 	asked   []Situation     // what the last evaluation asked the policy
+	changed bool            // a count may have changed since then
 	allDown bool
 
 	last    time.Time // of the clock
 	elapsed time.Duration
+	ask     time.Duration // when to ask again
 }
 
 type placed struct {
@@ -28,19 +30,14 @@ type placed struct {
 	Member
 }
 
-// judged is what was told about a zone. Before its first evaluation, state is Initial.
+// judged is what was told about a zone.
 type judged struct {
-	evaluated     bool
-	state, before State
-	rate          float64
-	counts        Counts
-	since         time.Duration
-	badSince      time.Duration // -1 when none is
-	ask           time.Duration // -1 for never
+	state State
+	rate  float64
 }
 
 func newModel(p Policy, now time.Time) *model {
-	return &model{policy: p, members: map[string]placed{}, zones: map[Key]*judged{}, last: now}
+	return &model{policy: p, members: map[string]placed{}, zones: map[Key]*judged{}, last: now, ask: math.MaxInt64}
 }
 
 // at is how much time has passed.
@@ -53,12 +50,14 @@ func (m *model) at(now time.Time) time.Duration {
 }
 
 func (m *model) set(key string, zone Key, member Member) {
-	if old, ok := m.members[key]; ok && member.Identity == "" {
+	old, known := m.members[key]
+	if known && member.Identity == "" {
 		member.Identity = old.Identity
 	}
+	m.changed = m.changed || !known || old.zone != zone || old.Ready != member.Ready || old.Excluded != member.Excluded
 	m.members[key] = placed{zone, member}
 	if _, ok := m.zones[zone]; !ok {
-		m.zones[zone] = &judged{state: Initial, before: Initial, badSince: -1, ask: -1}
+		m.zones[zone] = &judged{state: Initial}
 	}
 }
 
@@ -68,6 +67,7 @@ func (m *model) remove(key, identity string) bool {
 		return false
 	}
 	delete(m.members, key)
+	m.changed = true
 	return true
 }
 
@@ -97,106 +97,75 @@ func (m *model) keys() []Key {
 	return keys
 }
 
-// told is the standing of a zone and the counts it is based on, given whether every zone is down.
-func (z *judged) told(allDown bool) (standing, Counts) {
-	if z.evaluated && allDown {
-		return standing{z.state, 0}, z.counts
+// statuses is what is known about every zone.
+func (m *model) statuses() (all []Status) {
+	for _, k := range m.keys() {
+		counts, _ := m.count(&k)
+		all = append(all, Status{k, m.zones[k].state, m.zones[k].rate, counts})
 	}
-	return standing{z.state, z.rate}, z.counts
+	return all
 }
 
-func (m *model) evaluate(now time.Time) (changes []Change[Key]) {
+func (m *model) evaluate(now time.Time) (changes []Change) {
 	at := m.at(now)
 	m.asked = nil
-	before := map[Key]standing{}
+	if !m.changed && at < m.ask {
+		return nil
+	}
+	m.changed, m.ask = false, math.MaxInt64
+	before, rulings := m.statuses(), []Ruling{}
 	counted, full := 0, 0
 	cluster, _ := m.count(nil)
-	for _, k := range m.keys() {
-		z := m.zones[k]
-		before[k], _ = z.told(m.allDown)
-		m.judge(k, cluster, at)
-		if z.counts.Total > 0 {
+	for _, s := range before {
+		m.asked = append(m.asked, Situation{s, cluster, now})
+		r := m.policy.Decide(m.asked[len(m.asked)-1])
+		rulings = append(rulings, r)
+		if s.Counts.Total > 0 {
 			counted++
-			if z.state == FullDisruption {
+			if r.State == FullDisruption {
 				full++
 			}
 		}
 	}
-	down := counted > 0 && counted == full
-	transition := None
-	if down != m.allDown {
-		transition = map[bool]Transition{true: Entered, false: Left}[down]
+	was := m.allDown
+	m.allDown = counted > 0 && counted == full
+	for i, s := range before {
+		changes = append(changes, m.adopt(s, rulings[i], at))
 	}
-	m.allDown = down
-	for _, k := range m.keys() {
-		_, members := m.count(&k)
-		after, counts := m.zones[k].told(down)
-		if members == 0 {
-			delete(m.zones, k)
-			after = standing{state: Initial}
-		}
-		if members == 0 || before[k] != after || transition != None {
-			changes = append(changes, expected(k, before[k], after, counts, transition, members == 0))
-		}
-	}
-	return changes
+	return slices.DeleteFunc(changes, func(c Change) bool {
+		i := slices.IndexFunc(before, func(s Status) bool { return s.Zone == c.Zone })
+		return !c.Gone && c.Status == before[i] && m.allDown == was
+	})
 }
 
-func expected(k Key, before, after standing, counts Counts, transition Transition, gone bool) Change[Key] {
-	return Change[Key]{Zone: k, From: before.state, To: after.state, Rate: after.rate, Counts: counts, Cluster: transition, Gone: gone}
-}
-
-func (m *model) judge(k Key, cluster Counts, at time.Duration) {
-	z := m.zones[k]
-	s := Situation{Cluster: cluster, State: z.state, Before: z.before, Now: m.last}
-	s.Counts, _ = m.count(&k)
-	if z.evaluated {
-		s.StateFor = at - z.since
+// adopt takes over what the policy ruled about a zone, and returns what to tell.
+func (m *model) adopt(was Status, r Ruling, at time.Duration) Change {
+	c := Change{Status: Status{was.Zone, r.State, r.Rate, was.Counts}, From: was.State, AllDown: m.allDown}
+	if m.allDown {
+		c.Rate = 0
 	}
-	if z.badSince >= 0 && s.Counts.Bad > 0 {
-		s.BadFor = at - z.badSince
+	if _, members := m.count(&was.Zone); members == 0 {
+		delete(m.zones, was.Zone)
+		c.State, c.Rate, c.Gone = Initial, 0, true
+		return c
 	}
-	m.asked = append(m.asked, s)
-	r := m.policy.Decide(s)
-	if !z.evaluated || r.State != z.state {
-		z.before, z.since = z.state, at
-	}
-	if s.Counts.Bad == 0 {
-		z.badSince = -1
-	} else if z.badSince < 0 {
-		z.badSince = at
-	}
-	z.ask = -1
 	if r.AskAfter > 0 {
-		z.ask = at + r.AskAfter
+		m.ask = min(m.ask, at+r.AskAfter)
 	}
-	z.evaluated, z.state, z.rate, z.counts = true, r.State, r.Rate, s.Counts
+	m.zones[was.Zone].state, m.zones[was.Zone].rate = c.State, c.Rate
+	return c
 }
 
 // next is when the policy wants to be asked again, as the clock shows it.
 func (m *model) next(now time.Time) (time.Time, bool) {
 	m.at(now)
-	least := time.Duration(math.MaxInt64)
-	for _, z := range m.zones {
-		if z.ask >= 0 {
-			least = min(least, z.ask)
-		}
-	}
-	return m.last.Add(least - m.elapsed), least != math.MaxInt64
+	return m.last.Add(m.ask - m.elapsed), m.ask != math.MaxInt64
 }
 
 // check compares the answers of every method, and checks the tracker's invariants.
-func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time) {
+func (m *model) check(t *testing.T, tracker *Tracker[string], now time.Time) {
 	t.Helper()
-	want := make([]Status[Key], 0, len(m.zones))
-	sum := Counts{}
-	for _, k := range m.keys() {
-		counts, _ := m.count(&k)
-		is, _ := m.zones[k].told(m.allDown)
-		want = append(want, Status[Key]{Zone: k, State: is.state, Rate: is.rate, Counts: counts})
-		sum.Total += counts.Total
-		sum.Bad += counts.Bad
-	}
+	want := m.statuses()
 	if got := tracker.Zones(); !slices.Equal(want, got) {
 		require.Equal(t, want, got)
 	}
@@ -206,55 +175,49 @@ func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time
 			require.Equal(t, s, got)
 		}
 	}
-	if tracker.Cluster() != sum || tracker.AllDown() != m.allDown || tracker.Len() != len(m.members) {
-		require.Equal(t, sum, tracker.Cluster())
+	if _, known := tracker.Zone(Key{"never", "seen"}); known || tracker.AllDown() != m.allDown {
+		require.False(t, known, "what was never set is there")
 		require.Equal(t, m.allDown, tracker.AllDown())
-		require.Equal(t, len(m.members), tracker.Len())
-	}
-	for key, p := range m.members {
-		if zone, member, ok := tracker.Get(key); !ok || p != (placed{zone, member}) {
-			require.True(t, ok)
-			require.Equal(t, p, placed{zone, member})
-		}
-	}
-	_, known := tracker.Zone(Key{"never", "seen"})
-	if _, _, ok := tracker.Get("nobody"); ok || known {
-		require.Fail(t, "what was never set is there")
 	}
 	wantNext, wantOK := m.next(now)
-	if got, ok := tracker.NextAt(now); ok != wantOK || ok && !got.Equal(wantNext) {
+	if got, ok := tracker.Next(now); ok != wantOK || ok && !got.Equal(wantNext) {
 		require.Equal(t, wantOK, ok)
 		require.Equal(t, wantNext, got)
 	}
-	checkInvariants(t, &tracker.domains)
-	for _, r := range tracker.members.All() {
-		if d := tracker.domains.byKey.Get(r.domain.key); d == nil || r.domain != *d {
-			require.Fail(t, "a member in a dropped zone")
+	checkInvariants(t, tracker)
+	if tracker.members.Len() != len(m.members) {
+		require.Equal(t, len(m.members), tracker.members.Len())
+	}
+	for key, p := range m.members {
+		if r := tracker.members.Get(key); r == nil || p != (placed{r.zone.Zone, r.Member}) {
+			require.NotNil(t, r)
+			require.Equal(t, p, placed{r.zone.Zone, r.Member})
 		}
 	}
 }
 
 // checkInvariants checks what must hold between two calls.
-func checkInvariants(t *testing.T, ds *domains[Key]) {
+func checkInvariants[K comparable](t *testing.T, tracker *Tracker[K]) {
 	t.Helper()
 	holds := func(ok bool, what string) {
 		if !ok {
 			require.Fail(t, what)
 		}
 	}
-	holds(slices.IsSortedFunc(ds.known, ds.order), "the known are in order")
-	weights := map[weight]int{}
-	for _, d := range ds.known {
-		at := ds.byKey.Get(d.key)
-		holds(d.observed && at != nil && *at == d, "what is known is there")
-		weights[d.weight]++
+	var sum Counts
+	members := map[*domain]int{}
+	for _, r := range tracker.members.All() {
+		members[r.zone]++
 	}
-	holds(ds.up == weights[up] && ds.down == weights[down], "the weights are counted")
-	for _, at := range ds.byKey.All() {
-		d := *at
-		holds(0 <= d.counts.Bad && d.counts.Bad <= d.counts.Total && d.counts.Total <= d.members, "counts add up")
-		holds(d.observed || d.dirty, "a new one is looked at")
-		holds(d.dirty || d.counts == d.seen && d.seen == d.decided, "what is not dirty is judged")
-		holds(d.dirty == slices.Contains(ds.dirty, d), "flag and list agree")
+	for i, d := range tracker.zones {
+		at, known := tracker.placeLocked(d.Zone)
+		holds(known && at == i, "zones are found where they are")
+		holds(0 <= d.Counts.Bad && d.Counts.Bad <= d.Counts.Total && d.Counts.Total <= d.members, "counts add up")
+		holds(d.members == members[d], "members are counted")
+		holds(d.members > 0 || tracker.changes != tracker.judged, "an empty zone goes")
+		sum.Total, sum.Bad = sum.Total+d.Counts.Total, sum.Bad+d.Counts.Bad
+		delete(members, d)
 	}
+	holds(len(members) == 0, "no member is in a dropped zone")
+	holds(sum == tracker.total, "the sum is that of the zones")
 }

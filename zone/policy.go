@@ -5,24 +5,13 @@ import (
 	"time"
 )
 
-// Policy decides what the counts of a domain mean, and how fast the domain may be evicted.
+// Policy decides what the counts of a zone mean, and how fast the zone may be evicted.
 //
-// It must be a pure function of the Situation: the same situation gets the same ruling. If time alone can change a
-// ruling, Ruling.AskAfter says when; until then the ruling must not change. A tracker asks about every domain whenever
-// any count has changed, and about a single domain when its AskAfter has passed. Decide may read the tracker and call
-// Set and Remove; it must not call Evaluate.
-//
-// A policy can build on another one: take the ruling of DisruptionPolicy.Decide and make it stricter.
+// A tracker asks about every zone, in order, when a member has changed or an AskAfter has passed. A policy may keep a
+// memory of its own, by zone: since when it has been calm, for example. Decide may read the tracker and call Set and
+// Remove. It must not call Evaluate.
 type Policy interface {
 	Decide(Situation) Ruling
-}
-
-// validate calls the policy's Validate() error method, if it has one.
-func validate(p Policy) error {
-	if v, ok := p.(interface{ Validate() error }); ok {
-		return v.Validate()
-	}
-	return nil
 }
 
 // PolicyFunc makes a function a Policy.
@@ -31,49 +20,35 @@ type PolicyFunc func(Situation) Ruling
 // Decide calls the function.
 func (f PolicyFunc) Decide(s Situation) Ruling { return f(s) }
 
-// Situation is what a policy decides about: one domain at one instant. An age starts at 0 with the evaluation that
-// first saw the thing it measures. Ages are elapsed time; the package comment says what setting the clock does.
+// Situation is what a policy decides about: one zone at one instant.
 type Situation struct {
-	// Counts are the domain's. Total is 0 if all its members are excluded or it has none left.
-	Counts Counts
-	// Cluster counts all domains together, for policies that stop at a share of the whole.
+	// Status is the zone's: State and Rate as the last evaluation left them, Counts as of this one. A policy that
+	// enters a state at one threshold and leaves it at another needs State. Counts.Total is 0 if all members are
+	// excluded, or none is left.
+	Status
+	// Cluster counts all zones together. It is for those who stop at a share of the whole, as Karpenter does.
 	Cluster Counts
-	// State is what the last evaluation gave the domain, or Initial at the first one; StateFor is how long the domain has
-	// had it. A policy that enters a state at one threshold and leaves it at another needs them.
-	State    State
-	StateFor time.Duration
-	// Before is the state that the domain had before State, Initial if there was none.
-	Before State
-	// BadFor is how long at least one counted member has been bad without a break, 0 if none is.
-	BadFor time.Duration
-	// Now is the time of the evaluation as the clock shows it. For ages, use the fields above.
+	// Now is the time that Evaluate was given.
 	Now time.Time
 }
 
-// In tells a policy about the state that it is about to give: how long the domain has already had that state (0 if it
-// would enter it with this ruling), and which state came before. From it a policy learns, for example, how long a
-// disruption has been over.
-func (s Situation) In(state State) (length time.Duration, before State) {
-	if state == s.State {
-		return s.StateFor, s.Before
-	}
-	return 0, s.State
-}
-
-// Ruling is what a policy decides about a domain.
+// Ruling is what a policy decides about a zone.
 type Ruling struct {
 	// State classifies the counts. A value that is none of the constants counts as Initial.
 	State State
 	// Rate is in members a second; 0 stops. A rate that is negative or not finite counts as 0. Turns are not saved up: at a
 	// rate of 100, they come 10 ms apart.
 	Rate float64
-	// AskAfter is how long after this evaluation the tracker asks again even if no count changes; 0 or less means never.
+	// AskAfter is how long after this evaluation the policy wants to be asked again even if no member changes; 0 or less
+	// means never. It is for those who wait after a disruption, as node-healthcheck-operator's cooldown does.
 	AskAfter time.Duration
 }
 
 // valid returns the ruling with every invalid value replaced by a safe one.
 func (r Ruling) valid() Ruling {
-	if r.State < Initial || r.State > FullDisruption {
+	switch r.State {
+	case Normal, PartialDisruption, FullDisruption:
+	default:
 		r.State = Initial
 	}
 	if !validRate(r.Rate) {

@@ -10,7 +10,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-func stateOf(p Policy, c Counts) State { return p.Decide(Situation{Counts: c}).State }
+func stateOf(p Policy, c Counts) State { return p.Decide(Situation{Status: Status{Counts: c}}).State }
 
 func TestStateWithOtherThresholds(t *testing.T) {
 	p := DefaultPolicy()
@@ -27,9 +27,7 @@ func TestStateWithOtherThresholds(t *testing.T) {
 
 // The state that the zone had does not matter. Rates of a partial disruption are in TestAPartialZoneThatGrowsGetsItsRate.
 func TestRateOfState(t *testing.T) {
-	none, another := 0.0, 0.02
-	p, stopped, slow := DefaultPolicy(), DefaultPolicy(), DefaultPolicy()
-	stopped.FullDisruptionRate, slow.FullDisruptionRate = &none, &another
+	p := DefaultPolicy()
 	for name, row := range map[string]struct {
 		policy DisruptionPolicy
 		state  State
@@ -37,13 +35,11 @@ func TestRateOfState(t *testing.T) {
 		want   float64
 	}{
 		"full":                        {p, Initial, Counts{100, 100}, 0.1},
-		"full, stopped":               {stopped, Normal, Counts{100, 100}, 0},
-		"full, another rate":          {slow, Normal, Counts{100, 100}, 0.02},
-		"that rate is for full only":  {stopped, FullDisruption, Counts{100, 0}, 0.1},
+		"full no longer":              {p, FullDisruption, Counts{100, 0}, 0.1},
 		"partial, the threshold is 0": {DisruptionPolicy{SecondaryEvictionRate: 1}, PartialDisruption, Counts{4, 3}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ruling := row.policy.Decide(Situation{State: row.state, Counts: row.counts})
+			ruling := row.policy.Decide(Situation{Status: Status{State: row.state, Counts: row.counts}})
 			require.Equal(t, Ruling{State: ruling.State, Rate: row.want}, ruling)
 		})
 	}
@@ -56,12 +52,11 @@ func TestDefaultPolicyIsUpstreams(t *testing.T) {
 }
 
 func TestValidateReturnsEveryFault(t *testing.T) {
-	negative := -0.5
-	p := DisruptionPolicy{EvictionRate: math.NaN(), SecondaryEvictionRate: math.Inf(1), LargeZoneThreshold: -1, UnhealthyThreshold: math.NaN(), FullDisruptionRate: &negative}
+	p := DisruptionPolicy{EvictionRate: math.NaN(), SecondaryEvictionRate: math.Inf(1), LargeZoneThreshold: -1, UnhealthyThreshold: math.NaN()}
 	var faults utilerrors.Aggregate
 	require.True(t, errors.As(p.Validate(), &faults))
-	require.Len(t, faults.Errors(), 5)
-	for _, name := range []string{"evictionRate", "secondaryEvictionRate", "fullDisruptionRate", "largeZoneThreshold", "unhealthyThreshold"} {
+	require.Len(t, faults.Errors(), 4)
+	for _, name := range []string{"evictionRate", "secondaryEvictionRate", "largeZoneThreshold", "unhealthyThreshold"} {
 		require.ErrorContains(t, faults, name)
 	}
 	for _, threshold := range []float64{0, -0.1, 1.0001, math.Inf(1), math.Inf(-1)} {

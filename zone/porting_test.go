@@ -21,16 +21,17 @@ func TestBreakerThatEndsAllHealthyClearsByItself(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tracker := newTracker(t)
-			both := func(down map[Key]int) []Change[Key] {
+			both := func(down map[Key]int) []Change {
 				setAll(tracker, zoneA, 10, down[zoneA])
 				setAll(tracker, zoneB, 10, down[zoneB])
-				return tracker.Evaluate()
+				return tracker.Evaluate(epoch)
 			}
 			both(nil)
 			require.NotEmpty(t, both(down))
+			require.Equal(t, name == "every zone", tracker.AllDown())
 			for _, change := range both(nil) {
-				require.Equal(t, Normal, change.To)
-				require.Equal(t, name == "every zone", change.Cluster == Left)
+				require.Equal(t, Normal, change.State)
+				require.False(t, change.AllDown)
 			}
 			require.False(t, tracker.AllDown())
 			requireNormal(t, tracker)
@@ -40,7 +41,7 @@ func TestBreakerThatEndsAllHealthyClearsByItself(t *testing.T) {
 	}
 }
 
-func requireNormal(t *testing.T, tracker *Tracker[string, Key]) {
+func requireNormal(t *testing.T, tracker *Tracker[string]) {
 	t.Helper()
 	for _, zone := range tracker.Zones() {
 		require.Equal(t, Normal, zone.State)
@@ -54,7 +55,7 @@ func TestTotalAndBadCannotBeConfused(t *testing.T) {
 	var _ Counts = Situation{}.Counts // no two numbers side by side
 	policy := DefaultPolicy()
 	policy.UnhealthyThreshold = 0.2
-	tracker, err := NewTracker[string](policy)
+	tracker, err := New[string](policy)
 	require.NoError(t, err)
 	setAll(tracker, zoneB, 1, 0)
 	for _, row := range []struct {
@@ -65,11 +66,10 @@ func TestTotalAndBadCannotBeConfused(t *testing.T) {
 		{19, PartialDisruption}, {20, FullDisruption}, // which can be reached
 	} {
 		setAll(tracker, zoneA, 20, row.bad)
-		tracker.Evaluate()
+		tracker.Evaluate(epoch)
 		status, _ := tracker.Zone(zoneA)
 		require.Equal(t, row.want, status.State)
 		require.Equal(t, Counts{Total: 20, Bad: row.bad}, status.Counts)
-		require.Equal(t, 20-row.bad, status.Counts.Good())
 	}
 }
 
@@ -77,20 +77,19 @@ func TestTotalAndBadCannotBeConfused(t *testing.T) {
 // missing, whichever is asked about first.
 func TestZoneThatFlipsDuringAnEvaluation(t *testing.T) {
 	flip := func() {}
-	tracker, err := NewTracker[string](curious{DefaultPolicy(), &flip})
+	tracker, err := New[string](curious{DefaultPolicy(), &flip})
 	require.NoError(t, err)
 	setAll(tracker, zoneA, 3, 1)
 	setAll(tracker, zoneB, 3, 0)
 	to := []Key{zoneB, zoneC, zoneA, {}}
-	flips := 0
+	flips, where := 0, zoneA
 	flip = func() {
-		tracker.Set("a-0", to[flips%len(to)], bad)
+		where = to[flips%len(to)]
+		tracker.Set("a-0", where, bad)
 		flips++
 	}
 	for range 20 {
-		tracker.Evaluate()
-		where, _, ok := tracker.Get("a-0")
-		require.True(t, ok)
+		tracker.Evaluate(epoch)
 		sum := Counts{}
 		for _, zone := range tracker.Zones() {
 			sum.Total += zone.Counts.Total
@@ -101,12 +100,12 @@ func TestZoneThatFlipsDuringAnEvaluation(t *testing.T) {
 	}
 	flip = func() {}
 	tracker.Set("a-0", zoneC, bad)
-	tracker.Evaluate()
-	tracker.Evaluate()
-	require.Equal(t, []Status[Key]{
-		{Zone: zoneA, State: Normal, Rate: 0.1, Counts: Counts{2, 0}},
-		{Zone: zoneB, State: Normal, Rate: 0.1, Counts: Counts{3, 0}},
-		{Zone: zoneC, State: FullDisruption, Rate: 0.1, Counts: Counts{1, 1}},
+	tracker.Evaluate(epoch)
+	tracker.Evaluate(epoch)
+	require.Equal(t, []Status{
+		{zoneA, Normal, 0.1, Counts{2, 0}},
+		{zoneB, Normal, 0.1, Counts{3, 0}},
+		{zoneC, FullDisruption, 0.1, Counts{1, 1}},
 	}, tracker.Zones(), "and zones that it only passed through are gone")
 	require.Greater(t, flips, 20)
 }

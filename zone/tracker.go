@@ -1,30 +1,16 @@
 package zone
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
-
-	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/clock"
+	"slices"
+	"sync"
 
 	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/internal/due"
+	"github.com/evictkit/evictkit/internal/steady"
 )
-
-// Config configures New. Only Policy is required.
-type Config[D comparable] struct {
-	// Policy decides about every domain that PolicyOf gives no policy of its own. If it has a Validate() error method, New
-	// calls it.
-	Policy Policy
-	// PolicyOf, if not nil, may give a domain its own policy; nil leaves the domain to Policy. Evaluate calls it each
-	// time before it asks a policy about the domain. It must not call Evaluate. If the policy has a Validate() error
-	// method that fails, Evaluate panics with that error. When its answers change, call Tracker.Reconsider.
-	PolicyOf func(domain D) Policy
-	// Compare orders the domains that methods return: negative if a comes before b, 0 only if they are the same. If
-	// nil, domains come in the order in which they were first Set.
-	Compare func(a, b D) int
-	// Clock is the real clock if nil. Evaluate reads it when a policy may look at time, and when an age starts or ends.
-	Clock clock.PassiveClock
-}
 
 // Member is what a tracker needs to know about one member. The zero Member is not ready.
 type Member struct {
@@ -36,112 +22,169 @@ type Member struct {
 	Identity string `json:"identity,omitempty"`
 }
 
-// record is a member and its domain.
-type record[D comparable] struct {
-	domain *domain[D]
+// Tracker knows which members each zone has and how many are bad. It tells what follows from that. K is the type of a
+// member's key: the name of a node, for example, or a struct of namespace and name.
+//
+// Most callers want [Tracker.Set] and [Tracker.Remove] at each event, and [Tracker.Evaluate] to learn what changed.
+// [Tracker.Next] is for policies that look at the time.
+//
+// New makes a Tracker. All methods are safe for concurrent use.
+type Tracker[K comparable] struct {
+	policy Policy
+
+	// evaluation serialises Evaluate, which calls the policy with only this lock held. It is taken before mu. It guards:
+	evaluation sync.Mutex
+	asked      []*domain // every zone that this evaluation asks about, in order
+
+	mu      sync.Mutex // guards the fields below
+	members due.Map[K, record]
+	zones   []*domain // in order of their keys
+	total   Counts    // the sum of all zones' counts
+	changes uint64    // counts changes of members
+
+	// Written with evaluation held too.
+	time    steady.Time
+	judged  uint64 // how many of the changes evaluations have seen
+	allDown bool
+	wake    int64 // when the policy wants to be asked again, in steady time; never if it does not
+}
+
+// record is a member and its zone.
+type record struct {
+	zone *domain
 	Member
 }
 
-// Tracker counts members by failure domain and returns what changed. Most callers want [Tracker.Set] first, for each
-// member that comes or changes, [Tracker.Remove] for one that is gone, and [Tracker.Evaluate] for the domains whose
-// state or rate has changed. Members have keys of type K, domains of type D.
-//
-// All methods are safe for concurrent use. Memory is bounded by the members that were Set and not Removed, and shrinks
-// as they go. A key that cannot be hashed panics, as in a map, and changes nothing. A Tracker must be made by
-// NewTracker or New.
-type Tracker[K, D comparable] struct {
-	domains domains[D]
+// domain is a zone that has, or had at the last evaluation, a member.
+type domain struct {
+	// mu guards these. State and Rate are written with evaluation held too, so either suffices to read them.
+	Status
+	members int // excluded ones too
 
-	// Guarded by domains.mu.
-	members due.Map[K, record[D]]
+	// What this evaluation found and decided. evaluation guards it.
+	found  Counts
+	empty  bool
+	ruling Ruling
 }
 
-// NewTracker returns an empty tracker of Kubernetes zones on the real clock, with zones ordered by Key. It returns an
-// error if the policy is nil, or if the policy has a Validate() error method that fails; it wraps that error. For another
-// clock, in a test for example, call New with Config{Policy: policy, Compare: Key.Compare, Clock: clock}.
-func NewTracker[K comparable](policy Policy) (*Tracker[K, Key], error) {
-	return New[K](Config[Key]{Policy: policy, Compare: Key.Compare})
+// New returns an empty tracker. A nil policy is an error. If the policy has a Validate() error method that fails, that
+// is an error too, and New wraps it.
+func New[K comparable](policy Policy) (*Tracker[K], error) {
+	if absent.Value(policy) {
+		return nil, errors.New("zone: policy: Required value: DefaultPolicy is kube-controller-manager's")
+	}
+	if p, ok := policy.(interface{ Validate() error }); ok {
+		if err := p.Validate(); err != nil {
+			return nil, fmt.Errorf("zone: policy: %w", err)
+		}
+	}
+	return &Tracker[K]{policy: policy, wake: never}, nil
 }
 
-// New returns an empty tracker of domains of any kind: node pools, racks, health checks. Its errors are those of
-// NewTracker.
-//
-//	racks, err := zone.New[string](zone.Config[Rack]{Policy: zone.DefaultPolicy()})
-func New[K, D comparable](config Config[D]) (*Tracker[K, D], error) {
-	faults := absent.Faults(field.NewPath("clock"), config.Clock)
-	if absent.Value(config.Policy) {
-		faults = append(faults, field.Required(field.NewPath("policy"), "DefaultPolicy is kube-controller-manager's"))
-	} else if err := validate(config.Policy); err != nil {
-		return nil, fmt.Errorf("zone: policy: %w", err)
+// Set adds the member, or replaces all that was known about it, whatever its zone and identity were. If m has no
+// Identity, the known one stays. For a member that stays in its zone, Set takes constant time and does not allocate.
+func (t *Tracker[K]) Set(key K, zone Key, m Member) {
+	if key != key { //nolint:gocritic // NaN
+		panic(fmt.Sprintf("zone: %v does not equal itself, so it could never be removed", key)) //nolint:forbidigo // as for a key that cannot be hashed
 	}
-	if err := faults.ToAggregate(); err != nil {
-		return nil, fmt.Errorf("zone: %w", err)
-	}
-	t := &Tracker[K, D]{}
-	t.domains.init(config)
-	return t, nil
-}
-
-// Set adds the member, or replaces all that was known about it, whatever its domain and identity were. If m has no
-// Identity, the known one stays. An unknown domain is created. Set is O(1) and does not allocate for a member that
-// stays in its domain.
-func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
-	if key != key || domain != domain { //nolint:gocritic // NaN
-		panic(fmt.Sprintf("zone: %v or %v does not equal itself, so it could never be removed", key, domain)) //nolint:forbidigo // as for a key that cannot be hashed
-	}
-	ds := &t.domains
-	ds.mu.Lock()
-	defer ds.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	r := t.members.Get(key)
 	if r == nil {
-		t.addLocked(key, ds.findLocked(domain), m)
+		r = t.members.Add(key)
+		*r = record{t.findLocked(zone), m}
+		t.countLocked(r, 1)
 		return
 	}
 	if m.Identity == "" {
 		m.Identity = r.Identity
 	}
-	switch {
-	case r.domain.key != domain:
-		d := ds.findLocked(domain)
-		ds.countLocked(r, -1)
-		r.domain, r.Member = d, m
-	case r.Ready == m.Ready && r.Excluded == m.Excluded:
+	if r.zone.Zone == zone && r.Ready == m.Ready && r.Excluded == m.Excluded {
 		r.Identity = m.Identity
 		return
-	default:
-		ds.countLocked(r, -1)
-		r.Member = m
 	}
-	ds.countLocked(r, 1)
+	t.countLocked(r, -1)
+	if r.zone.Zone != zone {
+		r.zone = t.findLocked(zone)
+	}
+	r.Member = m
+	t.countLocked(r, 1)
 }
 
-// addLocked adds an unknown member. Both of its keys were looked up before: a key that cannot be hashed panicked there,
-// with nothing changed.
-func (t *Tracker[K, D]) addLocked(key K, d *domain[D], m Member) {
-	r := t.members.Add(key)
-	*r = record[D]{domain: d, Member: m}
-	t.domains.countLocked(r, 1)
-}
-
-// Remove forgets the member and reports whether it was known. If it was the last member of its domain, the next
-// Evaluate forgets the domain. O(1).
-func (t *Tracker[K, D]) Remove(key K) bool { return t.RemoveIdentity(key, "") }
-
-// RemoveIdentity is Remove for a member with this identity. If the known member has another identity, it stays and
-// RemoveIdentity returns false, so that a late event about a deleted object cannot remove its successor of the same
-// name. Identities differ only if neither is empty.
-func (t *Tracker[K, D]) RemoveIdentity(key K, identity string) bool {
-	ds := &t.domains
-	ds.mu.Lock()
-	defer ds.mu.Unlock()
+// Remove forgets the member and reports whether it did. If it was the last member of its zone, the next Evaluate
+// forgets the zone. Remove takes constant time.
+//
+// If neither the given nor the known identity is empty and they differ, the member stays. So a late event about a
+// deleted object cannot remove its successor of the same name.
+func (t *Tracker[K]) Remove(key K, identity string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	r := t.members.Get(key)
-	if r == nil {
+	if r == nil || identity != "" && r.Identity != "" && r.Identity != identity {
 		return false
 	}
-	if identity != "" && r.Identity != "" && r.Identity != identity {
-		return false
-	}
-	ds.countLocked(r, -1)
+	t.countLocked(r, -1)
 	t.members.Delete(key, r)
 	return true
+}
+
+// placeLocked returns where the zone is, or would be, among the zones.
+func (t *Tracker[K]) placeLocked(zone Key) (int, bool) {
+	return slices.BinarySearchFunc(t.zones, zone, func(d *domain, zone Key) int {
+		return cmp.Or(cmp.Compare(d.Zone.Region, zone.Region), cmp.Compare(d.Zone.Zone, zone.Zone))
+	})
+}
+
+// findLocked finds the zone or makes it.
+func (t *Tracker[K]) findLocked(zone Key) *domain {
+	at, known := t.placeLocked(zone)
+	if !known {
+		t.zones = slices.Insert(t.zones, at, &domain{Status: Status{Zone: zone, State: Initial}})
+	}
+	return t.zones[at]
+}
+
+// countLocked adds the member to its zone's counts (by is 1) or subtracts it (by is -1).
+func (t *Tracker[K]) countLocked(r *record, by int) {
+	t.changes++
+	r.zone.members += by
+	if r.Excluded {
+		return
+	}
+	r.zone.Counts.Total += by
+	t.total.Total += by
+	if !r.Ready {
+		r.zone.Counts.Bad += by
+		t.total.Bad += by
+	}
+}
+
+// Zones returns the Status of every zone, by region and then zone, bytewise. Without any it is empty, not nil.
+func (t *Tracker[K]) Zones() []Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]Status, len(t.zones))
+	for i, d := range t.zones {
+		all[i] = d.Status
+	}
+	return all
+}
+
+// Zone returns the Status of one zone, and false if the tracker does not know it. A zone is known from its first member
+// until the Evaluate that finds it without any.
+func (t *Tracker[K]) Zone(zone Key) (Status, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at, known := t.placeLocked(zone); known {
+		return t.zones[at].Status, true
+	}
+	return Status{}, false
+}
+
+// AllDown reports whether, as of the last Evaluate, every zone with counted members is fully disrupted and there is at
+// least one such zone.
+func (t *Tracker[K]) AllDown() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.allDown
 }

@@ -6,8 +6,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/evictkit/evictkit/zone"
 )
 
 // Keep names what the informers keep of nodes and pods for the program: for the evictor's Options.Hold, Domain and
@@ -81,7 +79,7 @@ const (
 // readLabels are the labels of a node that the evictor reads.
 var readLabels = []string{
 	v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion,
-	zone.LabelExcludeDisruption, v1.LabelOSStable, v1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
+	"node.kubernetes.io/exclude-disruption", v1.LabelOSStable, v1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
 }
 
 // fitting returns the set itself if it fits into so many bytes. Otherwise it returns the entries that fit: first those of

@@ -63,7 +63,7 @@ func (c *Controller) build() error {
 		policy = cfg.policy()
 	}
 	policy = guarded{policy, c.around}
-	rate := policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: c.around.Now()}).Rate
+	rate := policy.Decide(zone.Situation{Status: zone.Status{State: zone.Initial}, Now: c.around.Now()}).Rate
 	if !(rate > 0) {
 		rate = 0
 	}
@@ -72,7 +72,7 @@ func (c *Controller) build() error {
 		MaxRate: cfg.MaxNodesPerSecond,
 	}
 	if cfg.MaxNodesPerSecond == 0 {
-		queues.Compare = zone.Key.Compare
+		queues.Compare = compareKeys
 	}
 	if opts.Prefer != nil {
 		queues.Prefer = func(domain zone.Key, due []turnKey) turnKey {
@@ -93,7 +93,7 @@ func (c *Controller) build() error {
 	c.monitor, errs[0] = health.NewMonitor(health.Config{
 		Clock: c.around, NodeMonitorPeriod: cfg.NodeMonitorPeriod, NodeMonitorGracePeriod: cfg.NodeMonitorGracePeriod, NodeStartupGracePeriod: cfg.NodeStartupGracePeriod,
 	})
-	c.zones, errs[1] = zone.New[string](zone.Config[zone.Key]{Policy: policy, Compare: zone.Key.Compare, Clock: c.around})
+	c.zones, errs[1] = zone.New[string](policy)
 	c.turns, errs[2] = ratelimitqueue.NewGroup[zone.Key, turnKey, struct{}](queues)
 	c.writes, errs[3] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result {
 		return c.write(ctx, w.Key, false)
@@ -192,7 +192,7 @@ func (c *Controller) reask(failed bool) {
 }
 
 // Zones returns the status of every zone as of the last monitor pass, sorted by key.
-func (c *Controller) Zones() []zone.Status[zone.Key] { return c.zones.Zones() }
+func (c *Controller) Zones() []zone.Status { return c.zones.Zones() }
 
 // AllZonesDown reports whether every zone with a counted node was fully disrupted at the last monitor pass.
 func (c *Controller) AllZonesDown() bool { return c.zones.AllDown() }

@@ -27,7 +27,7 @@ type engine struct {
 	blind   bool      // the evictor cannot see the cluster: verdicts are frozen
 
 	monitor *health.Monitor
-	zones   *zone.Tracker[string, zone.Key]
+	zones   *zone.Tracker[string]
 	turns   *ratelimitqueue.Group[zone.Key, turnKey, struct{}]
 	writes  *timedworker.Set[string, struct{}]
 	lifts   *timedworker.Set[string, struct{}]

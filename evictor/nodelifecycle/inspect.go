@@ -59,7 +59,7 @@ func (c *Controller) Waiting() (waiting []NodeStatus) {
 			waiting = append(waiting, status)
 		}
 	}
-	slices.SortStableFunc(waiting, func(a, b NodeStatus) int { return a.Zone.Compare(b.Zone) })
+	slices.SortStableFunc(waiting, func(a, b NodeStatus) int { return compareKeys(a.Zone, b.Zone) })
 	now, first := c.around.Now(), 0
 	for i := range waiting {
 		if waiting[i].Zone != waiting[first].Zone {
@@ -74,4 +74,9 @@ func (c *Controller) Waiting() (waiting []NodeStatus) {
 		}
 	}
 	return waiting
+}
+
+// compareKeys orders domains by region, then zone.
+func compareKeys(a, b zone.Key) int {
+	return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Zone, b.Zone))
 }

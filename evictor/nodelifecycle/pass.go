@@ -85,9 +85,8 @@ func (e *engine) passDue() bool {
 
 // evaluateZones sets the zones' rates, and enters or leaves the state in which every zone is down.
 func (e *engine) evaluateZones() {
-	transition := zone.None
-	for _, c := range e.zones.EvaluateAt(e.mu.Now) {
-		transition = c.Cluster
+	down := e.zones.AllDown()
+	for _, c := range e.zones.Evaluate(e.mu.Now) {
 		if c.Gone {
 			e.turns.ForgetDomain(c.Zone)
 			continue
@@ -96,13 +95,13 @@ func (e *engine) evaluateZones() {
 		if e.turns.SetRate(c.Zone, c.Rate) != nil {
 			_ = e.turns.SetRate(c.Zone, 0)
 		}
-		if is, _ := e.turns.Domain(c.Zone); c.Cluster == zone.None && c.From == c.To && is.Rate == was.Rate {
+		if is, _ := e.turns.Domain(c.Zone); c.AllDown == down && c.From == c.State && is.Rate == was.Rate {
 			continue
 		}
-		e.decide(Decision{Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
+		e.decide(Decision{Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.State, Rate: c.Rate, Counts: c.Counts})
 	}
-	switch transition {
-	case zone.Entered:
+	switch is := e.zones.AllDown(); {
+	case is && !down:
 		e.decide(Decision{Kind: AllZonesDown})
 		for _, n := range e.nodes {
 			if n.failed() {
@@ -110,7 +109,7 @@ func (e *engine) evaluateZones() {
 				e.attention[n.name] = n
 			}
 		}
-	case zone.Left:
+	case down && !is:
 		e.decide(Decision{Kind: AllZonesDownEnded})
 		e.monitor.Restart()
 		e.restarted()

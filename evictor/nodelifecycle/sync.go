@@ -58,7 +58,7 @@ func (e *engine) syncPod(key cluster.PodKey) {
 func (e *engine) forget(n *node) {
 	e.decide(Decision{Kind: NodeRemoved, Node: n.name, NodeUID: n.uid, Reason: "deleted"})
 	e.monitor.Forget(n.name, n.uid)
-	e.zones.RemoveIdentity(n.name, string(n.uid))
+	e.zones.Remove(n.name, string(n.uid))
 	e.turns.Remove(turnKey{n.name, false})
 	e.turns.Remove(turnKey{n.name, true})
 	e.endTurn(n, dropped)

@@ -2,6 +2,7 @@ package nodepressure
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -25,8 +26,9 @@ func Admit(under []v1.NodeConditionType, pod *v1.Pod) Admission {
 	if len(under) == 0 || ProtectionOf(pod) != Evictable {
 		return Admission{Admitted: true}
 	}
+	tolerates := func(t v1.Toleration) bool { return taints.Tolerates(&t, &memoryTaint, false) }
 	if len(under) == 1 && under[0] == v1.NodeMemoryPressure &&
-		(QOSClass(pod) != v1.PodQOSBestEffort || taints.Using(&memoryTaint, pod.Spec.Tolerations) >= 0) {
+		(QOSClass(pod) != v1.PodQOSBestEffort || slices.ContainsFunc(pod.Spec.Tolerations, tolerates)) {
 		return Admission{Admitted: true}
 	}
 	return Admission{Reason: Reason, Message: fmt.Sprintf("The node had condition: %v. ", under)}

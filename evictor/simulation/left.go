@@ -50,7 +50,7 @@ func (p *player) stays(n *node, i int32) string {
 		return p.staysUntainted(n, pod)
 	}
 	if begun := n.begun(); len(begun) > 0 {
-		deadline := taints.DeadlineOf(begun, Epoch.Add(time.Duration(pod.bound)), pod.spec.Tolerations, nil)
+		deadline := taints.DeadlineOf(begun, Epoch.Add(time.Duration(pod.bound)), pod.spec.Tolerations, nil, false)
 		switch {
 		case deadline.Forever && tainted(n):
 			return LeftForever
@@ -116,5 +116,5 @@ func (n *node) begun() (begun []taints.Begun) {
 var unreachable = []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}
 
 func toleratesForever(s *podSpec) bool {
-	return taints.Tolerate(unreachable, s.Tolerations).Forever
+	return taints.Tolerate(unreachable, s.Tolerations, false).Forever
 }

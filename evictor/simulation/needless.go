@@ -57,7 +57,7 @@ func (c *cluster) overdue(n *node) {
 		if p.terminating || p.phase.finished() || p.spec.Mirror || c.lost[p.serial] {
 			continue
 		}
-		deadline := taints.DeadlineOf(begun, Epoch.Add(time.Duration(p.bound)), p.spec.Tolerations, nil)
+		deadline := taints.DeadlineOf(begun, Epoch.Add(time.Duration(p.bound)), p.spec.Tolerations, nil, false)
 		if deadline.Forever || !deadline.At.Before(limit) {
 			continue
 		}

@@ -108,7 +108,7 @@ func (c *cluster) repels(n *node, s *podSpec) string {
 // closed is why the rules of a node do not let a pod in, however much room there is; empty: they do.
 func (l *loadIndex) closed(n *node, s *podSpec) string {
 	for _, present := range [...][]v1.Taint{n.standing(), n.taints} {
-		if taint, not := taints.Untolerated(present, s.Tolerations, taints.Scheduling); not {
+		if taint, not := taints.Untolerated(present, s.Tolerations, false); not {
 			return becauseOf(taint.Key)
 		}
 	}

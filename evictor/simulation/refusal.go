@@ -79,7 +79,7 @@ func (c *cluster) checks(n *node, s *podSpec) (refusing []string) {
 	}
 	for _, present := range [...][]v1.Taint{n.standing(), n.taints} {
 		for i := range present {
-			_, not := taints.Untolerated(present[i:i+1], s.Tolerations, taints.Scheduling)
+			_, not := taints.Untolerated(present[i:i+1], s.Tolerations, false)
 			refuses(becauseOf(present[i].Key), not)
 		}
 	}

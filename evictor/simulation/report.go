@@ -165,8 +165,8 @@ func lineOf(d *evictor.NodeDecision) (timeline.Line, bool) {
 	l := timeline.Line{T: d.Time.Sub(Epoch)}
 	switch d.Kind {
 	case nodelifecycle.ZoneChanged:
-		l.Kind, l.Zone, l.State, l.Rate = timeline.KindZone, d.Zone.String(), d.State.String(), d.Rate
-		l.Ready, l.NotReady = d.Counts.Good(), d.Counts.Bad
+		l.Kind, l.Zone, l.State, l.Rate = timeline.KindZone, d.Zone.String(), string(d.State), d.Rate
+		l.Ready, l.NotReady = d.Counts.Total-d.Counts.Bad, d.Counts.Bad
 	case nodelifecycle.AllZonesDown:
 		l.Kind, l.State = timeline.KindCluster, timeline.AllZonesDisrupted
 	case nodelifecycle.AllZonesDownEnded:

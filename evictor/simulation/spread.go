@@ -231,7 +231,7 @@ func (e *extent) includes(n *node) bool {
 // tolerated says whether nothing about a node keeps pods with these tolerations from being scheduled there.
 func tolerated(n *node, tolerations []v1.Toleration) bool {
 	for _, present := range [...][]v1.Taint{n.taints, n.standing()} {
-		if _, not := taints.Untolerated(present, tolerations, taints.Scheduling); not {
+		if _, not := taints.Untolerated(present, tolerations, false); not {
 			return false
 		}
 	}

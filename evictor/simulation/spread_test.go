@@ -93,6 +93,6 @@ func labeled(t *v1.TopologySpreadConstraint, p *v1.Pod) bool {
 
 // open says whether a pod tolerates the state of a node.
 func (m *model) open(n *v1.Node, p *v1.Pod) bool {
-	_, not := taints.Untolerated(present(n), p.Spec.Tolerations, taints.Scheduling)
+	_, not := taints.Untolerated(present(n), p.Spec.Tolerations, false)
 	return !not
 }

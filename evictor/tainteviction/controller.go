@@ -14,7 +14,6 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/evictor/internal/loop"
 	"github.com/evictkit/evictkit/internal/absent"
-	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -39,8 +38,7 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	c := &Controller{engine: engine{
 		mu:  environment.Lock{Around: around},
 		cfg: cfg, clients: clients, opts: opts, around: around,
-		matcher: taints.Matcher{NumericOperators: cfg.NumericTolerations},
-		nodes:   make(map[string]*node), pods: make(map[cluster.PodKey]*pod),
+		nodes: make(map[string]*node), pods: make(map[cluster.PodKey]*pod),
 	}}
 	var err error
 	c.armed, err = timedworker.New(c.evict, timedworker.Config{

@@ -26,7 +26,6 @@ type engine struct {
 	clients Clients
 	opts    Options
 	around  *environment.Environment
-	matcher taints.Matcher
 
 	started bool
 	blind   bool // the evictor cannot see the cluster
@@ -100,7 +99,7 @@ func (e *engine) deadline(p *pod, object *v1.Pod, ours bool) taints.Deadline {
 	if !ours {
 		counts = func(t *v1.Taint) bool { return !taints.OwnNoExecute(t) }
 	}
-	return e.matcher.DeadlineOf(p.node.taints, p.bound, object.Spec.Tolerations, counts)
+	return taints.DeadlineOf(p.node.taints, p.bound, object.Spec.Tolerations, counts, e.cfg.NumericTolerations)
 }
 
 func (e *engine) readPod(key cluster.PodKey) *v1.Pod {

@@ -14,16 +14,16 @@ import (
 
 // state is the answer of /debug/evictor: what is pending, why, and until when.
 type state struct {
-	MayWrite  string                  `json:"mayWrite"` // "yes", or why not
-	Observer  string                  `json:"seesWell"` // "yes", or what is missing or failing
-	Brakes    *brakesState            `json:"brakes,omitempty"`
-	Budget    []boundState            `json:"budget,omitempty"`
-	AllDown   bool                    `json:"allZonesDown"`
-	Zones     []zone.Status[zone.Key] `json:"zones"`
-	Waiting   []waitingNode           `json:"waitingNodes"`
-	Evictions []armedEviction         `json:"evictions"`
-	Spared    []sparedNode            `json:"sparedNodes,omitempty"`
-	Omitted   int                     `json:"omitted,omitempty"` // how many entries the limit cut from these three lists
+	MayWrite  string          `json:"mayWrite"` // "yes", or why not
+	Observer  string          `json:"seesWell"` // "yes", or what is missing or failing
+	Brakes    *brakesState    `json:"brakes,omitempty"`
+	Budget    []boundState    `json:"budget,omitempty"`
+	AllDown   bool            `json:"allZonesDown"`
+	Zones     []zone.Status   `json:"zones"`
+	Waiting   []waitingNode   `json:"waitingNodes"`
+	Evictions []armedEviction `json:"evictions"`
+	Spared    []sparedNode    `json:"sparedNodes,omitempty"`
+	Omitted   int             `json:"omitted,omitempty"` // how many entries the limit cut from these three lists
 }
 
 // debugged is what is told of.
@@ -91,7 +91,7 @@ func debugging(d debugged) http.Handler {
 
 func (d *debugged) state(limit int) state {
 	s := state{
-		MayWrite: told(d.mayWrite()), Observer: told(d.observer()), Brakes: d.brakes.state(), Budget: d.budget.state(), Zones: []zone.Status[zone.Key]{}, Waiting: []waitingNode{}, Evictions: []armedEviction{},
+		MayWrite: told(d.mayWrite()), Observer: told(d.observer()), Brakes: d.brakes.state(), Budget: d.budget.state(), Zones: []zone.Status{}, Waiting: []waitingNode{}, Evictions: []armedEviction{},
 	}
 	if nodes := d.e.nodes; nodes != nil {
 		s.AllDown, s.Zones = nodes.AllZonesDown(), nodes.Zones()

@@ -39,7 +39,7 @@ func zoneIn(text string) zone.Key {
 // stateIn returns the zero State if upstream logs none, as it does for a zone that has just become empty.
 func stateIn(text string) (s zone.State) {
 	for _, state := range []zone.State{zone.PartialDisruption, zone.FullDisruption, zone.Normal} {
-		if strings.Contains(text, state.String()) {
+		if strings.Contains(text, string(state)) {
 			return state
 		}
 	}

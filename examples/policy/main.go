@@ -1,8 +1,8 @@
 // Command policy answers: how do I decide for myself when a failure is so large that evictions should stop?
 //
-// A policy is a pure function of the counts of one failure domain, here a rack. This one stops evictions once a quarter of
-// a rack is down, until the rack has been well for ten minutes. Otherwise it follows upstream's policy. The program plays
-// the same outage with both policies, in virtual time.
+// A policy is asked about one failure domain at a time, here a rack. This one stops evictions once a quarter of a rack is
+// down, until the rack has been well for ten minutes: it remembers since when. Otherwise it follows upstream's policy. The
+// program plays the same outage with both policies, in virtual time.
 package main
 
 import (
@@ -18,14 +18,20 @@ import (
 
 const calm = 10 * time.Minute
 
-// cautious is the policy.
-func cautious(s zone.Situation) zone.Ruling {
-	ruling := zone.DefaultPolicy().Decide(s)
+// cautious is the policy. It remembers since when each rack has been well again.
+type cautious map[zone.Key]time.Time
+
+// Decide stops a rack's evictions, or says when to ask again.
+func (c cautious) Decide(s zone.Situation) zone.Ruling {
 	if 4*s.Counts.Bad >= s.Counts.Total && s.Counts.Bad > 0 {
 		return zone.Ruling{State: zone.PartialDisruption}
 	}
-	if since, before := s.In(zone.Normal); ruling.State == zone.Normal && before == zone.PartialDisruption && since < calm {
-		ruling.Rate, ruling.AskAfter = 0, calm-since
+	if s.State == zone.PartialDisruption {
+		c[s.Zone] = s.Now // it was disrupted until now
+	}
+	ruling := zone.DefaultPolicy().Decide(s)
+	if since, disrupted := c[s.Zone]; disrupted && s.Now.Sub(since) < calm {
+		ruling.Rate, ruling.AskAfter = 0, calm-s.Now.Sub(since)
 	}
 	return ruling
 }
@@ -36,7 +42,7 @@ func playBoth(out io.Writer, t evictortest.TB) {
 	for _, p := range []struct {
 		name   string
 		policy zone.Policy
-	}{{"upstream's", nil}, {"cautious", zone.PolicyFunc(cautious)}} {
+	}{{"upstream's", nil}, {"cautious", cautious{}}} {
 		play(out, t, p.name, p.policy)
 	}
 }

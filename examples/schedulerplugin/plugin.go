@@ -25,7 +25,7 @@ const Name = "StaysLong"
 
 // Plugin filters and scores.
 type Plugin struct {
-	zones *zone.Tracker[string, zone.Key]
+	zones *zone.Tracker[string]
 }
 
 var (
@@ -35,7 +35,7 @@ var (
 
 // New is a PluginFactory. The plugin follows the nodes through the scheduler's informer, so it costs no request.
 func New(_ context.Context, _ runtime.Object, handle framework.Handle) (framework.Plugin, error) {
-	zones, err := zone.NewTracker[string](zone.DefaultPolicy())
+	zones, err := zone.New[string](zone.DefaultPolicy())
 	if err != nil {
 		return nil, err
 	}
@@ -58,20 +58,20 @@ func (p *Plugin) seen(obj any) {
 			ready = ready || c.Type == v1.NodeReady && c.Status == v1.ConditionTrue
 		}
 		p.zones.Set(node.Name, zone.KeyOf(node.Labels), zone.Member{Ready: ready, Excluded: zone.Excluded(node.Labels)})
-		p.zones.Evaluate()
+		p.zones.Evaluate(time.Now())
 	}
 }
 
 func (p *Plugin) gone(obj any) {
 	if name, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
-		p.zones.Remove(name)
-		p.zones.Evaluate()
+		p.zones.Remove(name, "")
+		p.zones.Evaluate(time.Now())
 	}
 }
 
 // Filter implements framework.FilterPlugin.
 func (*Plugin) Filter(_ context.Context, _ framework.CycleState, pod *v1.Pod, info framework.NodeInfo) *framework.Status {
-	if taint, ok := taints.Untolerated(info.Node().Spec.Taints, pod.Spec.Tolerations, taints.Scheduling); ok {
+	if taint, ok := taints.Untolerated(info.Node().Spec.Taints, pod.Spec.Tolerations, false); ok {
 		return framework.NewStatus(framework.UnschedulableAndUnresolvable, "taint "+taint.ToString()+" is not tolerated")
 	}
 	return nil
@@ -83,7 +83,7 @@ func (p *Plugin) Score(_ context.Context, _ framework.CycleState, pod *v1.Pod, i
 	const half = framework.MaxScore / 2
 	node := info.Node()
 	score := half
-	if stay := taints.Tolerate(node.Spec.Taints, pod.Spec.Tolerations); !stay.Forever {
+	if stay := taints.Tolerate(node.Spec.Taints, pod.Spec.Tolerations, false); !stay.Forever {
 		score = (half - 1) * int64(min(stay.For, time.Hour)) / int64(time.Hour)
 	}
 	if status, ok := p.zones.Zone(zone.KeyOf(node.Labels)); ok && status.State == zone.Normal {

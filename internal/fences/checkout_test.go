@@ -50,7 +50,7 @@ import (
 	"`+module+`/taints"
 )
 
-func main() { fmt.Println(clientgo.Options{}, taints.Tolerate(nil, nil)) }
+func main() { fmt.Println(clientgo.Options{}, taints.Tolerate(nil, nil, false)) }
 `), 0o600))
 	shell(t, dir, "go mod init example.org/yours")
 	return dir

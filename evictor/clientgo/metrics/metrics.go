@@ -213,7 +213,7 @@ func (m *Metrics) collectNodes(nodes *nodelifecycle.Controller, gauge func(d *pr
 	for _, z := range zones {
 		zone, share := label(z.Zone), 100.0
 		if z.Counts.Total > 0 {
-			share = 100 * float64(z.Counts.Good()) / float64(z.Counts.Total)
+			share = 100 * float64(z.Counts.Total-z.Counts.Bad) / float64(z.Counts.Total)
 		}
 		gauge(zoneHealth, share, zone)
 		gauge(zoneSize, float64(z.Counts.Total), zone)
@@ -246,7 +246,7 @@ func (m *Metrics) evicted(zone string) {
 
 // forget keeps a counter of evictions for each of these zones, starting at 0, and drops all others: a kubelet chooses its
 // own zone, and may name another one every minute.
-func (m *Metrics) forget(zones []zone.Status[zone.Key]) {
+func (m *Metrics) forget(zones []zone.Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	gone := m.counted

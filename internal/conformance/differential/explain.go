@@ -10,7 +10,6 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/frontend"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // Played is a case and what both sides did with it.
@@ -161,7 +160,7 @@ func (e *explainer) isAllDown(t time.Duration) bool {
 
 // nobody says whether the last node that counts was deleted by then.
 func (e *explainer) nobody(t time.Duration) bool {
-	excluded := func(n *v1.Node) bool { _, is := n.Labels[zone.LabelExcludeDisruption]; return is }
+	excluded := func(n *v1.Node) bool { _, is := n.Labels["node.kubernetes.io/exclude-disruption"]; return is }
 	for node := range e.zoneOf {
 		if at, gone := e.removed[node]; gone && at <= t {
 			continue

@@ -37,7 +37,7 @@ func (g *generator) objects() {
 			n.Labels["topology.kubernetes.io/zone"] = key.Zone
 		}
 		if g.one(6) {
-			n.Labels[zone.LabelExcludeDisruption] = ""
+			n.Labels["node.kubernetes.io/exclude-disruption"] = ""
 		}
 		if g.one(3) {
 			n.Labels["kubernetes.io/os"] = "linux"

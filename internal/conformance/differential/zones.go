@@ -9,8 +9,8 @@ import (
 
 // States of a zone that has just become empty: normal is ours, and none is what upstream stores.
 var (
-	normal = zone.Normal.String()
-	none   = zone.State(0).String()
+	normal = string(zone.Normal)
+	none   = ""
 )
 
 // comparable drops what upstream does not report about zones: changes of only the rate, the states of zones when all of

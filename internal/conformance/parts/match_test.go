@@ -1,6 +1,7 @@
 package parts
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -47,16 +48,15 @@ func someTolerations(s *script, most int) []v1.Toleration {
 
 // requireSameMatch compares each pair, and then which tolerations are used for all taints together.
 func requireSameMatch(t *testing.T, on []v1.Taint, by []v1.Toleration, numeric bool) (tolerated bool) {
-	m := taints.Matcher{NumericOperators: numeric}
 	for i := range on {
 		for j := range by {
-			require.Equal(t, by[j].ToleratesTaint(logr.Discard(), &on[i], numeric), m.Tolerates(&by[j], &on[i]), "%+v %+v %v", on[i], by[j], numeric)
+			require.Equal(t, by[j].ToleratesTaint(logr.Discard(), &on[i], numeric), taints.Tolerates(&by[j], &on[i], numeric), "%+v %+v %v", on[i], by[j], numeric)
 		}
 	}
 	tolerated, used := helper.GetMatchingTolerations(logr.Discard(), on, by)
 	ours, all := []v1.Toleration{}, true
 	for i := range on {
-		if j := m.Using(&on[i], by); j >= 0 {
+		if j := slices.IndexFunc(by, func(by v1.Toleration) bool { return taints.Tolerates(&by, &on[i], numeric) }); j >= 0 {
 			ours = append(ours, by[j])
 		} else {
 			all = false
@@ -67,24 +67,20 @@ func requireSameMatch(t *testing.T, on []v1.Taint, by []v1.Toleration, numeric b
 		require.Equal(t, used, ours)
 	}
 	// The scheduler and the taint eviction controller look only at taints with certain effects.
-	for effects, names := range map[taints.Effects][]v1.TaintEffect{
-		taints.NoExecuteEffect: {v1.TaintEffectNoExecute},
-		taints.Scheduling:      {v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule},
-	} {
+	for _, effects := range [][]v1.TaintEffect{{v1.TaintEffectNoExecute}, {v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule}} {
 		var some []v1.Taint
 		for _, taint := range on {
-			for _, name := range names {
-				if taint.Effect == name {
-					some = append(some, taint)
-				}
+			if slices.Contains(effects, taint.Effect) {
+				some = append(some, taint)
 			}
 		}
 		want, _ := helper.GetMatchingTolerations(logr.Discard(), some, by)
-		_, untolerated := m.Untolerated(on, by, effects)
-		require.Equal(t, want, !untolerated, "%+v %+v", on, by)
-		if effects == taints.NoExecuteEffect {
-			stay := m.Tolerate(on, by)
+		if len(effects) == 1 {
+			stay := taints.Tolerate(on, by, numeric)
 			require.Equal(t, want, stay.Forever || stay.Toleration >= 0, "%+v %+v", on, by)
+		} else {
+			_, untolerated := taints.Untolerated(on, by, numeric)
+			require.Equal(t, want, !untolerated, "%+v %+v", on, by)
 		}
 	}
 	return tolerated
@@ -118,6 +114,6 @@ func FuzzTolerations(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, operator, value, effect, taintKey, taintValue, taintEffect string, numeric bool) {
 		taint := v1.Taint{Key: taintKey, Value: taintValue, Effect: v1.TaintEffect(taintEffect)}
 		toleration := v1.Toleration{Key: key, Operator: v1.TolerationOperator(operator), Value: value, Effect: v1.TaintEffect(effect)}
-		require.Equal(t, toleration.ToleratesTaint(logr.Discard(), &taint, numeric), taints.Matcher{NumericOperators: numeric}.Tolerates(&toleration, &taint))
+		require.Equal(t, toleration.ToleratesTaint(logr.Discard(), &taint, numeric), taints.Tolerates(&toleration, &taint, numeric))
 	})
 }

@@ -27,7 +27,7 @@ func matchRows(s setting, n int) (rows []row) {
 		matched := row{work: "toleration match, " + c.name, n: n}
 		matched.ours, matched.upstream = pair(s.runs, func() cost {
 			return s.operations(func(i int) {
-				if stay := taints.Tolerate(of, pods[order[i%len(order)]]); stay.For != c.stay {
+				if stay := taints.Tolerate(of, pods[order[i%len(order)]], false); stay.For != c.stay {
 					s.Fatal(stay)
 				}
 			})

@@ -12,24 +12,24 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-type podName struct{ Namespace, Name string }
+type podName struct{ Namespace, Name, UID string }
 
 func podNames(n int) []podName {
 	names := make([]podName, n)
 	for i := range names {
-		names[i] = podName{fmt.Sprintf("namespace-%d", i%100), fmt.Sprintf("deployment-%d-pod", i)}
+		names[i] = podName{fmt.Sprintf("namespace-%d", i%100), fmt.Sprintf("deployment-%d-pod", i), "0a1b2c3d-uid"}
 	}
 	rand.New(rand.NewSource(1)).Shuffle(n, func(i, j int) { names[i], names[j] = names[j], names[i] })
 	return names
 }
 
-// Fake clock, shuffled keys {namespace, name}, UID as identity.
+// Fake clock, shuffled keys {namespace, name, UID}.
 func BenchmarkCancelSchedule150000FakeClock(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
 	set, _ := New(func(context.Context, Work[podName, int32]) Result { return Forget() }, Config{Clock: clk})
 	names := podNames(150000)
 	entry := func(i int) Entry[podName, int32] {
-		return Entry[podName, int32]{Key: names[i], Identity: "0a1b2c3d-uid", Due: epoch.Add(time.Duration(i*7919%300000) * time.Millisecond)}
+		return Entry[podName, int32]{Key: names[i], Due: epoch.Add(time.Duration(i*7919%300000) * time.Millisecond)}
 	}
 	for i := range names {
 		set.ScheduleEntry(entry(i))
@@ -52,7 +52,7 @@ func BenchmarkMemory1000000(b *testing.B) {
 		runtime.ReadMemStats(&before)
 		set, _ := New(func(context.Context, Work[podName, int32]) Result { return Forget() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
 		for k, name := range names {
-			set.ScheduleEntry(Entry[podName, int32]{Key: name, Identity: "uid", Due: epoch.Add(time.Duration(k))})
+			set.ScheduleEntry(Entry[podName, int32]{Key: name, Due: epoch.Add(time.Duration(k))})
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)

@@ -38,21 +38,25 @@ func Example() {
 	// 12:01:00 evict cart-7 because of maintenance
 }
 
-// Work for a pod that was replaced never runs for its successor.
+// A pod that was replaced is another key. Work for the old one never runs for the new one.
 func ExampleSet_ScheduleEntry() {
+	type pod struct{ Name, UID string }
 	clk := testingclock.NewFakeClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
-	set, _ := timedworker.New(func(_ context.Context, w timedworker.Work[string, int]) timedworker.Result {
-		fmt.Println("ran for", w.Identity)
+	set, _ := timedworker.New(func(_ context.Context, w timedworker.Work[pod, string]) timedworker.Result {
+		fmt.Println("ran for", w.Key.UID, w.Value)
 		return timedworker.Forget()
 	}, timedworker.Config{Clock: clk})
-	set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-1", Due: clk.Now()})
-	fmt.Println(set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-2", Due: clk.Now()})) // takes the key over
-	fmt.Println(set.CancelIdentity("db-0", "uid-1"))                                                               // a late event of the old one
+	entry := func(uid, value string) timedworker.Entry[pod, string] {
+		return timedworker.Entry[pod, string]{Key: pod{"db-0", uid}, Value: value, Due: clk.Now(), OnDuplicate: timedworker.KeepFirst}
+	}
+	set.ScheduleEntry(entry("uid-1", "first"))
+	fmt.Println(set.ScheduleEntry(entry("uid-2", "first")))
+	fmt.Println(set.ScheduleEntry(entry("uid-2", "second"))) // KeepFirst ignores it
+	fmt.Println(set.Cancel(pod{"db-0", "uid-1"}))            // the old one was deleted
 	set.Step(context.Background())
-	fmt.Println(set.Len())
 	// Output:
-	// OtherIdentity
-	// OtherIdentity
-	// ran for uid-2
-	// 0
+	// Unknown
+	// Waiting
+	// Waiting
+	// ran for uid-2 first
 }

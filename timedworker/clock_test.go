@@ -48,7 +48,7 @@ func TestWallIsSetWhileWorkWaits(t *testing.T) {
 				st, _ := s.Get(key)
 				require.Equal(t, left, st.Due.Sub(c.Now()))
 			}
-			for st := range s.All() {
+			for _, st := range s.All() {
 				require.Equal(t, left, st.Due.Sub(c.Now()))
 			}
 			c.Pass(left - 1)

@@ -248,13 +248,11 @@ func (p *player) compare() {
 		return
 	}
 	require.Equal(p, p.model.panics, p.panics)
-	all := p.model.sorted()
-	for status := range p.set.All() {
-		require.NotEmpty(p, all)
-		p.compareStatus(all[0], status)
-		all = all[1:]
+	all := p.set.All()
+	require.Len(p, all, len(p.model.sorted()))
+	for i, w := range p.model.sorted() {
+		p.compareStatus(w, all[i])
 	}
-	require.Empty(p, all)
 	if p.in {
 		_, err := p.set.Step(context.Background())
 		require.ErrorIs(p, err, errRunning)

@@ -96,7 +96,7 @@ func TestPredecessorsWorkNeverRunsForASuccessor(t *testing.T) {
 			_, err = s.Step(context.Background())
 			require.NoError(t, err)
 			require.Equal(t, []Work[pod, int]{{young, 2, 0}}, ran)
-			require.Zero(t, known(s))
+			require.Empty(t, s.All())
 		})
 	}
 }

@@ -62,7 +62,7 @@ func TestRunLosesNoWorkerToGoexit(t *testing.T) {
 			require.Nil(t, leaving.Load())
 			require.EqualValues(t, i+1, done.Load(), name)
 		}
-		require.Zero(t, known(s))
+		require.Empty(t, s.All())
 		stop()
 	})
 }
@@ -146,7 +146,7 @@ func TestRunKeepsWhatCancelSays(t *testing.T) {
 					case 0:
 						time.Sleep(time.Millisecond)
 					case 1:
-						known(s)
+						s.All()
 					}
 					if r.Intn(2) == 0 {
 						continue
@@ -165,7 +165,7 @@ func TestRunKeepsWhatCancelSays(t *testing.T) {
 		}
 		users.Wait()
 		time.Sleep(time.Minute)
-		require.Zero(t, known(s))
+		require.Empty(t, s.All())
 		stop()
 	})
 }

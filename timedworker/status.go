@@ -2,7 +2,6 @@ package timedworker
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"time"
 
@@ -36,32 +35,30 @@ func (s *Set[K, V]) status(r *slots.Slot[K, V, bool]) Status[K, V] {
 	return Status[K, V]{Work[K, V]{r.Key, r.Value, r.Attempts()}, State(r.State), s.table.Instant(r.Due), r.Err()}
 }
 
-// All yields all known work by due time, and in the order of scheduling if due times are equal. It copies the work when
-// the loop begins, so the loop may call the Set.
-func (s *Set[K, V]) All() iter.Seq[Status[K, V]] {
-	return func(yield func(Status[K, V]) bool) {
-		for _, c := range s.copies() {
-			if !yield(c.Status) {
-				return
-			}
-		}
+// All returns all known work, by due time, and in the order of scheduling if due times are equal.
+func (s *Set[K, V]) All() []Status[K, V] {
+	placed := s.placed()
+	slices.SortFunc(placed, func(a, b place[K, V]) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.seq, b.seq)) })
+	all := make([]Status[K, V], len(placed))
+	for i := range placed {
+		all[i] = placed[i].Status
 	}
+	return all
 }
 
-// place is a status with what orders it.
+// place is a status with what orders it, so that nothing is sorted under the lock.
 type place[K comparable, V any] struct {
 	Status[K, V]
 	due int64
 	seq uint64
 }
 
-func (s *Set[K, V]) copies() []place[K, V] {
+func (s *Set[K, V]) placed() []place[K, V] {
 	s.table.Lock()
 	defer s.table.Unlock()
 	var all []place[K, V]
 	for r := range s.table.All() {
 		all = append(all, place[K, V]{s.status(r), r.Due, r.Seq})
 	}
-	slices.SortFunc(all, func(a, b place[K, V]) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.seq, b.seq)) })
 	return all
 }

@@ -12,24 +12,24 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-type podName struct{ Namespace, Name, UID string }
+type podName struct{ Namespace, Name string }
 
 func podNames(n int) []podName {
 	names := make([]podName, n)
 	for i := range names {
-		names[i] = podName{fmt.Sprintf("namespace-%d", i%100), fmt.Sprintf("deployment-%d-pod", i), "0a1b2c3d-uid"}
+		names[i] = podName{fmt.Sprintf("namespace-%d", i%100), fmt.Sprintf("deployment-%d-pod", i)}
 	}
 	rand.New(rand.NewSource(1)).Shuffle(n, func(i, j int) { names[i], names[j] = names[j], names[i] })
 	return names
 }
 
-// Fake clock, shuffled keys {namespace, name, UID}.
+// Fake clock, shuffled keys {namespace, name}, the UID as value.
 func BenchmarkCancelSchedule150000FakeClock(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
-	set, _ := New(func(context.Context, Work[podName, int32]) Result { return Forget() }, Config{Clock: clk})
+	set, _ := New(func(context.Context, Work[podName, string]) Result { return Forget() }, Config{Clock: clk})
 	names := podNames(150000)
-	entry := func(i int) Entry[podName, int32] {
-		return Entry[podName, int32]{Key: names[i], Due: epoch.Add(time.Duration(i*7919%300000) * time.Millisecond)}
+	entry := func(i int) Entry[podName, string] {
+		return Entry[podName, string]{Key: names[i], Value: "0a1b2c3d-uid", Due: epoch.Add(time.Duration(i*7919%300000) * time.Millisecond)}
 	}
 	for i := range names {
 		set.ScheduleEntry(entry(i))
@@ -50,9 +50,9 @@ func BenchmarkMemory1000000(b *testing.B) {
 		runtime.GC()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		set, _ := New(func(context.Context, Work[podName, int32]) Result { return Forget() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
+		set, _ := New(func(context.Context, Work[podName, string]) Result { return Forget() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
 		for k, name := range names {
-			set.ScheduleEntry(Entry[podName, int32]{Key: name, Due: epoch.Add(time.Duration(k))})
+			set.ScheduleEntry(Entry[podName, string]{Key: name, Value: "uid", Due: epoch.Add(time.Duration(k))})
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)

@@ -61,7 +61,7 @@
 //	UpdateWork(args, created, fire)  Schedule: it waits for running work to end; upstream runs both, or ignores it
 //	CancelWork(key)                  Cancel. Upstream returns true for running work, unless that was due at once
 //	GetWorkerUnsafe(key)             Get: a copy, also of running work
-//	CancelAndWait()                  end Run's context: Run returns after the work has
+//	CancelAndWait()                  Cancel each of All and end Run's context: Run returns after the work has
 //	created, fire                    Due, the instant fire; upstream fires fire-created from now, whenever created was
 //	key namespace/name               any comparable key; with the UID in it, a new pod's work is work of its own
 //	f returns an error               Retry tries again; Forget ends it, as any error does upstream

@@ -1,18 +1,21 @@
 // Package timedworker runs one piece of work per key when it is due, on a bounded number of workers.
 //
-//	evictions, err := timedworker.New(func(ctx context.Context, w timedworker.Work[podKey, string]) timedworker.Result {
+//	type work = timedworker.Work[podKey, string]
+//	evictions, err := timedworker.New(func(ctx context.Context, w work) timedworker.Result {
 //		if err := evict(ctx, w.Key, w.Value); err != nil { // nothing is locked here
 //			return timedworker.Retry(err) // again, after a backoff
 //		}
 //		return timedworker.Forget()
-//	}, timedworker.Config{Workers: 8})
+//	}, timedworker.Config{Workers: 8, Clock: clk})
 //
-//	evictions.Schedule(cart7, "unreachable", clk.Now().Add(5*time.Minute)) // or moves it, if it waits
-//	switch evictions.Cancel(cart7) {
+//	evictions.Schedule(cart7, "unreachable", clk.Now().Add(5*time.Minute))
+//	evictions.Schedule(cart7, "maintenance", clk.Now().Add(time.Minute)) // it waits, so it is moved
+//	switch evictions.Cancel(cart8) {
 //	case timedworker.Waiting: // now it never runs
 //	case timedworker.InFlight: // it has started; it will not be tried again
+//	case timedworker.Unknown:
 //	}
-//	err = evictions.Run(ctx)
+//	err = evictions.Run(ctx) // or Step, which runs what is due now
 //
 // One heap and one timer serve all work: no item has a goroutine or a runtime timer of its own.
 //

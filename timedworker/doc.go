@@ -51,8 +51,8 @@
 // # What goes wrong
 //
 // A panic in the work is a failed try, and so is runtime.Goexit. A panic in Jitter leaves the delay as it was. OnPanic
-// is told of both. A key that cannot be hashed panics in its caller and changes nothing. So does one that does not
-// equal itself (NaN), when it is scheduled.
+// is told of each panic. A key that cannot be hashed panics in its caller and changes nothing. So does one that does
+// not equal itself (NaN), when it is scheduled.
 //
 // # Coming from TimedWorkerQueue
 //

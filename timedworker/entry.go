@@ -10,8 +10,8 @@ import (
 type Entry[K comparable, V any] struct {
 	Key   K
 	Value V
-	// Due is when to run the work. If that has passed, it runs at once. The zero time means now. With Replace and a known
-	// key, it means that the due time stays.
+	// Due is when to run the work. If that has passed, it runs at once. The zero time means the time of the call. With
+	// Replace and a known key, it means that the due time stays.
 	Due time.Time
 	// OnDuplicate says what happens if the key is known.
 	OnDuplicate Duplicate

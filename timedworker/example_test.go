@@ -36,12 +36,13 @@ func Example() {
 	case timedworker.InFlight: // it has started; it will not be tried again
 	case timedworker.Unknown:
 	}
+	if err != nil {
+		return
+	}
 	clk.Step(time.Minute)
-	_, err = evictions.Step(context.Background()) // or Run(ctx), which waits by itself
-	fmt.Println(err)
+	evictions.Step(context.Background()) // or Run(ctx), which waits by itself
 	// Output:
 	// 12:01:00 evict cart-7 because of maintenance
-	// <nil>
 }
 
 // A pod that was replaced is another key. Work for the old one never runs for the new one.

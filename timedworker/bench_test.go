@@ -23,13 +23,13 @@ func podNames(n int) []podName {
 	return names
 }
 
-// Fake clock, shuffled keys {namespace, name}, UID as identity.
+// Fake clock, shuffled keys {namespace, name}, the UID as value.
 func BenchmarkCancelSchedule150000FakeClock(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
-	set, _ := New(func(context.Context, Work[podName, int32]) Result { return Forget() }, Config{Clock: clk})
+	set, _ := New(func(context.Context, Work[podName, string]) Result { return Forget() }, Config{Clock: clk})
 	names := podNames(150000)
-	entry := func(i int) Entry[podName, int32] {
-		return Entry[podName, int32]{Key: names[i], Identity: "0a1b2c3d-uid", Due: epoch.Add(time.Duration(i*7919%300000) * time.Millisecond)}
+	entry := func(i int) Entry[podName, string] {
+		return Entry[podName, string]{Key: names[i], Value: "0a1b2c3d-uid", Due: epoch.Add(time.Duration(i*7919%300000) * time.Millisecond)}
 	}
 	for i := range names {
 		set.ScheduleEntry(entry(i))
@@ -50,9 +50,9 @@ func BenchmarkMemory1000000(b *testing.B) {
 		runtime.GC()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		set, _ := New(func(context.Context, Work[podName, int32]) Result { return Forget() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
+		set, _ := New(func(context.Context, Work[podName, string]) Result { return Forget() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
 		for k, name := range names {
-			set.ScheduleEntry(Entry[podName, int32]{Key: name, Identity: "uid", Due: epoch.Add(time.Duration(k))})
+			set.ScheduleEntry(Entry[podName, string]{Key: name, Value: "uid", Due: epoch.Add(time.Duration(k))})
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)

@@ -24,16 +24,15 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		}
 		return s
 	}
-	restored := func(items ...SnapshotItem[float64, int]) func() error {
-		return func() error { return set(work, Config{}).Restore(Snapshot[float64, int]{Version: 1, Items: items}) }
-	}
 	misuse.Check(t, []struct {
 		Wrong  string
 		Use    func() error
 		Answer string
 	}{
 		{"no function", func() error { return misuse.Said(New[string, int](nil, Config{})) },
-			"timedworker: New needs a function that does the work, not nil"},
+			"timedworker: function: Required value: it does the work"},
+		{"no function, and no worker", func() error { return misuse.Said(New[string, int](nil, Config{Workers: -1})) },
+			"timedworker: [workers: Invalid value: -1: must not be negative, function: Required value: it does the work]"},
 		{"no worker, and a backoff that shrinks", made(Config{Workers: -1, Backoff: Backoff{Factor: 0.5}}),
 			"timedworker: [backoff.factor: Invalid value: 0.5: must be a finite number of at least 1, workers: Invalid value: -1: must not be negative]"},
 		{"a backoff of no number and negative times", made(Config{Backoff: Backoff{Initial: -1, Max: -1, Factor: math.NaN()}}),
@@ -68,23 +67,6 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		{"a zero Set, run", func() error { return new(Set[string, int]).Run(background) }, "timedworker: Run of a zero Set: make one with New"},
 		{"a zero Set, given work", misuse.Panic(func() { new(Set[string, int]).Schedule("k", 1, epoch) }),
 			"panic: a zero value was used: make it with the function New… of its type"},
-		{"a zero Set, asked when", misuse.Panic(func() { new(Set[string, int]).Next() }), "panic: a zero value was used"},
-		{"a snapshot that is empty because it was not read", func() error { return set(work, Config{}).Restore(Snapshot[float64, int]{}) },
-			"timedworker: cannot restore: a snapshot of version 0, only of version 1"},
-		{"a snapshot with a key twice", restored(SnapshotItem[float64, int]{Key: 1}, SnapshotItem[float64, int]{Key: 1}),
-			"timedworker: cannot restore: key 1 appears twice"},
-		{"a snapshot with negative attempts", restored(SnapshotItem[float64, int]{Key: 1, Attempts: -1}),
-			"timedworker: cannot restore: key 1: putOff and attempts must not be negative"},
-		{"a snapshot with a key that is no number", restored(SnapshotItem[float64, int]{Key: math.NaN()}),
-			"timedworker: cannot restore: key NaN does not equal itself, so it could never be cancelled"},
-		{"a snapshot with a pause twice", func() error {
-			return set(work, Config{}).Restore(Snapshot[float64, int]{Version: 1, Pauses: []string{"a", "a"}})
-		}, "timedworker: cannot restore: a reason to pause appears twice"},
-		{"Restore after the first Schedule", func() error {
-			s := set(work, Config{})
-			s.Schedule(1, 1, epoch)
-			return s.Restore(s.Snapshot())
-		}, "timedworker: cannot restore: there is work already: call Restore before the first Schedule"},
 	})
 }
 

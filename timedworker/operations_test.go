@@ -2,12 +2,10 @@ package timedworker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"math/rand"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -31,6 +29,8 @@ type player struct {
 	model *model
 	count int // operations
 	value int
+
+	panics int // that OnPanic was told of
 
 	jitter  func(time.Duration) time.Duration
 	stop    context.CancelFunc
@@ -56,13 +56,12 @@ func play(t testing.TB, below source) *player {
 func (p *player) newSet() {
 	config := Config{Clock: p.clock, Backoff: backoffOfAll}
 	config.Backoff.Jitter = func(d time.Duration) time.Duration {
-		p.set.Len() // no lock is held
+		p.set.Next() // no lock is held
 		return p.jitter(d)
 	}
 	config.OnPanic = func(_, value any, stack []byte) {
 		require.NotEmpty(p, stack)
-		if value == "twice" {
-			p.panicked()
+		if p.panics++; value == "twice" {
 			panic("OnPanic")
 		}
 	}
@@ -79,7 +78,6 @@ func (p *player) panicked() {
 
 func (p *player) pick(names ...string) string { return names[p.below(len(names))] }
 func (p *player) key() string                 { return p.pick("a", "b", "c", "d", "e", "f", "g") }
-func (p *player) identity() string            { return p.pick("", "1", "1", "2") }
 func (p *player) seconds(least, most int) time.Duration {
 	return time.Duration(least+p.below(most-least+1)) * time.Second
 }
@@ -87,32 +85,23 @@ func (p *player) seconds(least, most int) time.Duration {
 // act plays an operation that is allowed while work runs.
 func (p *player) act() {
 	p.count++
-	switch p.below(18) {
+	switch p.below(15) {
 	case 0, 1, 2, 3, 4, 5, 6:
 		p.schedule()
 	case 7, 8, 9:
-		key, identity := p.key(), p.identity()
-		require.Equal(p, p.model.cancel(key, identity), p.set.CancelIdentity(key, identity))
+		key := p.key()
+		require.Equal(p, p.model.cancel(key), p.set.Cancel(key))
 	case 10, 11, 12, 13:
 		p.pass(p.seconds(0, 3))
 	case 14:
 		p.setWall()
-	case 15:
-		p.pause()
-	case 16:
-		if p.below(8) == 0 {
-			p.set.Clear()
-			p.model.clear()
-		}
-	case 17:
-		p.compareSnapshot()
 	}
 	p.compare()
 }
 
 func (p *player) schedule() {
 	p.value++
-	e := Entry[string, int]{Key: p.key(), Value: p.value, Identity: p.identity(), OnDuplicate: Duplicate(p.below(3))}
+	e := Entry[string, int]{Key: p.key(), Value: p.value, OnDuplicate: Duplicate(p.below(3))}
 	due := p.model.now
 	if p.below(4) > 0 {
 		in := p.seconds(-2, 9)
@@ -123,7 +112,7 @@ func (p *player) schedule() {
 		}
 	}
 	want := p.model.schedule(e, due)
-	if e.OnDuplicate == Replace && e.Identity == "" {
+	if e.OnDuplicate == Replace && p.below(2) == 0 {
 		require.Equal(p, want, p.set.Schedule(e.Key, e.Value, e.Due))
 	} else {
 		require.Equal(p, want, p.set.ScheduleEntry(e))
@@ -133,7 +122,7 @@ func (p *player) schedule() {
 func (p *player) pass(d time.Duration) {
 	p.clock.Pass(d)
 	p.model.now += d
-	p.set.Next() // without monotonic readings, time before a step back would be lost otherwise
+	look(p.set) // without monotonic readings, time before a step back would be lost otherwise
 }
 
 func (p *player) setWall() {
@@ -143,20 +132,7 @@ func (p *player) setWall() {
 	}
 	p.clock.Set(by)
 	p.model.now += clockcases.Case{Monotonic: p.mono, Set: by}.Counts()
-	p.set.Next()
-}
-
-func (p *player) pause() {
-	reason := p.pick("one", "two")
-	if p.below(3) == 0 {
-		p.set.Pause(reason)
-		if !slices.Contains(p.model.pauses, reason) {
-			p.model.pauses = append(slices.Clone(p.model.pauses), reason)
-		}
-		return
-	}
-	require.Equal(p, slices.Contains(p.model.pauses, reason), p.set.Resume(reason))
-	p.model.pauses = slices.DeleteFunc(slices.Clone(p.model.pauses), func(r string) bool { return r == reason })
+	look(p.set)
 }
 
 // begun compares work that begins with what should begin.
@@ -164,10 +140,8 @@ func (p *player) begun(w Work[string, int]) *modelTry {
 	try := p.model.start()
 	require.NotNil(p, try, "%s may not start", w.Key)
 	require.Equal(p, try.key, w.Key)
-	require.Equal(p, try.identity, w.Identity)
 	require.Equal(p, try.value, w.Value)
 	require.Equal(p, try.attempts, w.Attempts)
-	require.Equal(p, try.due-p.model.now, w.Due.Sub(p.clock.Now()))
 	return try
 }
 
@@ -175,7 +149,6 @@ func (p *player) begun(w Work[string, int]) *modelTry {
 func (p *player) work(_ context.Context, w Work[string, int]) Result {
 	try := p.begun(w)
 	for range p.below(4) {
-		require.Equal(p, p.model.held(try), w.Held())
 		p.act()
 	}
 	if p.below(12) == 0 {
@@ -195,9 +168,8 @@ func (p *player) worker(i int) {
 			require.Nil(p, p.model.start(), "more may start")
 		}
 	} else {
-		require.Equal(p, p.model.held(p.tries[i]), t.work.Held())
 		t.ending = p.outcome(p.tries[i], 6).ending
-		t.work.hold.Delay(&t.ending, t.work.Key)
+		t.hold.Delay(&t.ending, t.work.Key)
 		p.set.abandon(t)
 	}
 	p.compare()
@@ -214,10 +186,7 @@ func (p *player) outcome(try *modelTry, ways int) Result {
 		p.jitter = func(d time.Duration) time.Duration { return d / 2 }
 		p.model.end(try, retried, backoff/2, nil)
 		return Retry(nil)
-	case 1:
-		p.model.end(try, retried, after, nil)
-		return RetryAfter(delay)
-	case 2:
+	case 1, 2:
 		p.model.end(try, blocked, after, nil)
 		return Blocked(delay)
 	case 3:
@@ -266,58 +235,27 @@ func (p *player) step() {
 	p.compare()
 }
 
-// restart ends the process, and continues from the snapshot on another clock.
-func (p *player) restart() {
-	p.count++
-	text, err := json.Marshal(p.set.Snapshot())
-	require.NoError(p, err)
-	p.model.crash()
-	m := p.model
-	m.panics = 0
-	for _, w := range m.works {
-		w.err = nil // errors do not encode
-	}
-	if p.below(2) == 0 {
-		p.mono = p.below(2) == 0
-		p.clock = clockcases.New(p.mono)
-		p.clock.Set(p.seconds(-9999, 9999))
-	}
-	p.newSet()
-	var snapshot Snapshot[string, int]
-	require.NoError(p, json.Unmarshal(text, &snapshot))
-	require.NoError(p, p.set.Restore(snapshot))
-	p.compare()
-	p.compareSnapshot()
-}
-
 // compare requires the same answers from both.
 func (p *player) compare() {
-	m := p.model
-	require.Equal(p, len(m.sorted()), p.set.Len())
 	next, some := p.set.Next()
-	want := m.next()
+	want := p.model.next()
 	require.Equal(p, want != nil, some)
 	if some {
-		require.Equal(p, max(0, *want-m.now), next.Sub(p.clock.Now()))
+		require.Equal(p, *want-p.model.now, next.Sub(p.clock.Now()))
 	}
 	p.compareKey(p.key())
 	if p.below(8) > 0 {
 		return
 	}
-	wait := time.Duration(0)
-	if want != nil {
-		wait = max(*want-m.now, 1)
+	require.Equal(p, p.model.panics, p.panics)
+	all := p.set.All()
+	require.Len(p, all, len(p.model.sorted()))
+	for i, w := range p.model.sorted() {
+		p.compareStatus(w, all[i])
 	}
-	require.Equal(p, wait, p.set.Wait())
-	expected := Stats{Waiting: len(m.sorted()), InFlight: len(m.works) - len(m.sorted()) + len(m.voids), Panicked: m.panics}
-	if ready := m.ready(); len(ready) > 0 {
-		expected.Overdue = max(0, m.now-ready[0].due)
-	}
-	require.Equal(p, expected, p.set.Stats())
-	require.True(p, slices.Equal(m.pauses, p.set.Paused()))
 	if p.in {
 		_, err := p.set.Step(context.Background())
-		require.ErrorIs(p, err, ErrRunning)
+		require.ErrorIs(p, err, errRunning)
 	}
 }
 
@@ -329,19 +267,15 @@ func (p *player) compareKey(key string) {
 		require.Zero(p, status)
 		return
 	}
-	require.Equal(p, w.try != nil, status.State == InFlight)
-	require.Equal(p, w.try == nil, status.State == Waiting)
-	require.Equal(p, w.identity, status.Identity)
-	require.Equal(p, w.value, status.Value)
-	require.Equal(p, w.attempts, status.Attempts)
-	require.Equal(p, w.err != nil, status.LastError != nil)
-	require.Equal(p, w.due-p.model.now, status.Due.Sub(p.clock.Now()))
+	p.compareStatus(w, status)
 }
 
-func (p *player) compareSnapshot() {
-	ended := p.model.clone()
-	ended.crash()
-	require.Equal(p, ended.items(), p.set.Snapshot().Items)
+func (p *player) compareStatus(w *modelWork, status Status[string, int]) {
+	require.Equal(p, Work[string, int]{w.key, w.value, w.attempts}, status.Work)
+	require.Equal(p, w.try != nil, status.State == InFlight)
+	require.Equal(p, w.try == nil, status.State == Waiting)
+	require.Equal(p, w.err != nil, status.LastError != nil)
+	require.Equal(p, w.due-p.model.now, status.Due.Sub(p.clock.Now()))
 }
 
 // operate plays one operation while no work runs.
@@ -351,8 +285,6 @@ func (p *player) operate() {
 		p.step()
 	case n < 18:
 		p.worker(n % 2)
-	case n == 18:
-		p.restart()
 	default:
 		p.act()
 	}

@@ -1,13 +1,14 @@
 package timedworker
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	testingclock "k8s.io/utils/clock/testing"
 )
 
 // What maintainers of other timers and queues ask before they replace theirs; see MIGRATING.md.
@@ -16,7 +17,7 @@ import (
 func TestEarlierDeadlineWins(t *testing.T) {
 	r := recorded(t, Config{})
 	again := func(payload int, in time.Duration) State {
-		return r.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Value: payload, Due: epoch.Add(in), OnDuplicate: KeepEarliest})
+		return r.ScheduleEntry(Entry[string, int]{Key: "pod", Value: payload, Due: epoch.Add(in), OnDuplicate: KeepEarliest})
 	}
 	require.Equal(t, Unknown, again(1, time.Minute))
 	require.Equal(t, Waiting, again(2, time.Hour))
@@ -30,11 +31,11 @@ func TestEarlierDeadlineWins(t *testing.T) {
 }
 
 // Karpenter: work that a disruption budget blocks waits for as long as it was told to, even if every reconcile
-// schedules it again for the same deadline. The others run when they are due. An earlier deadline still wins.
+// schedules it again for the same deadline, or for an earlier one. The others run when they are due.
 func TestBlockedWorkBacksOffAndStarvesNobody(t *testing.T) {
 	r := recorded(t, Config{Workers: 1})
 	reconcile := func(deadline time.Duration) State {
-		return r.ScheduleEntry(Entry[string, int]{Key: "blocked", Identity: "1", Due: epoch.Add(deadline), OnDuplicate: KeepEarliest})
+		return r.ScheduleEntry(Entry[string, int]{Key: "blocked", Due: epoch.Add(deadline), OnDuplicate: KeepEarliest})
 	}
 	r.result = func(w Work[string, int]) Result {
 		if w.Key == "blocked" {
@@ -60,77 +61,42 @@ func TestBlockedWorkBacksOffAndStarvesNobody(t *testing.T) {
 	require.Equal(t, []time.Duration{5, 25, 45}, tries)
 	require.Empty(t, r.step(t, 0))
 	reconcile(4 * time.Second)
-	require.Equal(t, []string{"blocked"}, r.step(t, 0), "a deadline earlier than the one it had is news")
+	require.Empty(t, r.step(t, 0), "it is late already, so an earlier deadline is no news")
 }
 
 // Karpenter, kubernetes#107543: a pod with the name of an earlier one, but another UID, is never evicted by the earlier
 // pod's work, whatever state that is in, and has its own time.
 func TestPredecessorsWorkNeverRunsForASuccessor(t *testing.T) {
-	old := Entry[string, int]{Key: "pod", Identity: "old", Value: 1, Due: epoch.Add(time.Minute)}
-	young := Entry[string, int]{Key: "pod", Identity: "young", Value: 2, Due: epoch.Add(time.Hour), OnDuplicate: KeepEarliest}
-	for name, before := range map[string]func(*testing.T, *recorder){
-		"it waits": func(*testing.T, *recorder) {},
-		"it failed and backs off": func(t *testing.T, r *recorder) {
-			r.result = func(Work[string, int]) Result { return RetryAfter(time.Second) }
-			r.step(t, time.Minute)
-		},
-		"it is blocked": func(t *testing.T, r *recorder) {
-			r.result = func(Work[string, int]) Result { return Blocked(time.Second) }
-			r.step(t, time.Minute)
-		},
-	} {
+	type pod struct{ name, uid string }
+	old, young := pod{"db-0", "old"}, pod{"db-0", "young"}
+	for name, result := range map[string]Result{"it waits": Forget(), "it failed and backs off": Retry(nil), "it is blocked": Blocked(time.Second)} {
 		t.Run(name, func(t *testing.T) {
-			r := recorded(t, Config{})
-			r.ScheduleEntry(old)
-			before(t, r)
-			r.result = func(Work[string, int]) Result { return Forget() }
-			require.Equal(t, OtherIdentity, r.ScheduleEntry(young))
-			requireOnlyYoung(t, r)
+			clk := testingclock.NewFakeClock(epoch)
+			var ran []Work[pod, int]
+			s, err := New(func(_ context.Context, w Work[pod, int]) Result {
+				if w.Key == old {
+					return result
+				}
+				ran = append(ran, w)
+				return Forget()
+			}, Config{Clock: clk})
+			require.NoError(t, err)
+			s.Schedule(old, 1, epoch.Add(time.Minute))
+			if result != Forget() {
+				clk.Step(time.Minute)
+				_, err = s.Step(context.Background())
+				require.NoError(t, err)
+			}
+			require.Equal(t, Unknown, s.Schedule(young, 2, epoch.Add(time.Hour)))
+			require.Equal(t, Waiting, s.Cancel(old))
+			next, _ := s.Next()
+			require.Equal(t, epoch.Add(time.Hour), next)
+			require.Equal(t, Unknown, s.Cancel(old), "late news about the old one")
+			clk.SetTime(next)
+			_, err = s.Step(context.Background())
+			require.NoError(t, err)
+			require.Equal(t, []Work[pod, int]{{young, 2, 0}}, ran)
+			require.Empty(t, s.All())
 		})
 	}
-	t.Run("it is running and wants to be tried again", func(t *testing.T) {
-		r := recorded(t, Config{})
-		r.ScheduleEntry(old)
-		r.result = func(Work[string, int]) Result {
-			r.result = func(Work[string, int]) Result { return Forget() }
-			require.Equal(t, OtherIdentity, r.ScheduleEntry(young))
-			return RetryAfter(time.Second)
-		}
-		require.Equal(t, []string{"pod"}, r.step(t, time.Minute))
-		requireOnlyYoung(t, r)
-	})
-}
-
-// requireOnlyYoung plays the rest of two hours. Late news about the old pod must not cancel the new one's work.
-func requireOnlyYoung(t *testing.T, r *recorder) {
-	require.Equal(t, OtherIdentity, r.CancelIdentity("pod", "old"))
-	for range 120 {
-		if len(r.step(t, time.Minute)) == 0 {
-			continue
-		}
-		require.Equal(t, Work[string, int]{Key: "pod", Identity: "young", Value: 2, Due: epoch.Add(time.Hour)}, shown(r.ran[0]))
-		require.Zero(t, r.Len())
-		return
-	}
-	t.Fatal("it never ran")
-}
-
-// kube-controller-manager, kubernetes#108268: another process that restores a snapshot runs work that was due in five
-// minutes after five minutes, not after five more.
-func TestRestoreKeepsAFiveMinuteDeadline(t *testing.T) {
-	first := recorded(t, Config{})
-	first.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Value: 7, Due: first.in(5 * time.Minute)})
-	require.Empty(t, first.step(t, 4*time.Minute))
-	text, err := json.Marshal(first.Snapshot())
-	require.NoError(t, err)
-
-	second := recorded(t, Config{})
-	second.clk.Step(3 * time.Hour) // another machine, another clock
-	var items Snapshot[string, int]
-	require.NoError(t, json.Unmarshal(text, &items))
-	require.NoError(t, second.Restore(items))
-	require.Equal(t, Waiting, second.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Due: second.in(5 * time.Minute), OnDuplicate: KeepEarliest}))
-	require.Empty(t, second.step(t, time.Minute-1))
-	require.Equal(t, []string{"pod"}, second.step(t, 1))
-	require.Equal(t, 7, second.ran[0].Value)
 }

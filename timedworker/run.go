@@ -12,9 +12,10 @@ import (
 )
 
 // Run runs work as it becomes due, on Config.Workers goroutines. When the context ends, it waits for all running work
-// to return, and then returns the context's error. Waiting work stays scheduled. Run returns ErrRunning if another Step
-// or Run is active, and an error if ctx is nil or the clock has no timers (clock.Clock). It sleeps on these timers: on
-// a fake clock that is set back, they fire late unless something is scheduled meanwhile.
+// to return, and then returns the context's error. Waiting work stays scheduled.
+//
+// It returns an error if another Step or Run is active, if ctx is nil, or if the clock has no timers (clock.Clock). It
+// sleeps on these timers. On a fake clock that is set back, they fire late unless something is scheduled meanwhile.
 func (s *Set[K, V]) Run(ctx context.Context) error {
 	if err := s.begin(ctx, "Run", false); err != nil {
 		return err

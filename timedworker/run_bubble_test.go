@@ -62,31 +62,7 @@ func TestRunLosesNoWorkerToGoexit(t *testing.T) {
 			require.Nil(t, leaving.Load())
 			require.EqualValues(t, i+1, done.Load(), name)
 		}
-		require.Zero(t, s.Len())
-		stop()
-	})
-}
-
-func TestRunPauses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var ran atomic.Int32
-		s, err := New(func(context.Context, Work[int, string]) Result { ran.Add(1); return Forget() }, Config{})
-		require.NoError(t, err)
-		stop := running(t, s)
-		s.Schedule(1, "", time.Now().Add(time.Second))
-		s.Pause("operator")
-		time.Sleep(time.Minute)
-		require.Zero(t, ran.Load())
-		s.Schedule(2, "", time.Now())
-		synctest.Wait()
-		require.Zero(t, ran.Load())
-		require.True(t, s.Resume("operator"))
-		synctest.Wait()
-		require.EqualValues(t, 2, ran.Load())
-		s.Schedule(3, "", time.Now().Add(time.Hour))
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		require.EqualValues(t, 3, ran.Load())
+		require.Empty(t, s.All())
 		stop()
 	})
 }
@@ -145,7 +121,6 @@ func TestRunKeepsWhatCancelSays(t *testing.T) {
 			}
 			begun[w.Key].Store(w.Value, true)
 			runtime.Gosched()
-			w.Held()
 			busy[w.Key].Store(false)
 			switch w.Value % 7 {
 			case 0:
@@ -171,7 +146,7 @@ func TestRunKeepsWhatCancelSays(t *testing.T) {
 					case 0:
 						time.Sleep(time.Millisecond)
 					case 1:
-						s.Snapshot()
+						s.All()
 					}
 					if r.Intn(2) == 0 {
 						continue
@@ -190,7 +165,7 @@ func TestRunKeepsWhatCancelSays(t *testing.T) {
 		}
 		users.Wait()
 		time.Sleep(time.Minute)
-		require.Zero(t, s.Len())
+		require.Empty(t, s.All())
 		stop()
 	})
 }

@@ -43,9 +43,10 @@ func TestRun(t *testing.T) {
 		require.EqualValues(t, 2, ran.Load())
 		time.Sleep(57*time.Second + 5*time.Second)
 		require.EqualValues(t, 3, most.Load())
-		require.Equal(t, 3, set.Stats().InFlight)
+		st, _ := set.Get("slow2")
+		require.Equal(t, InFlight, st.State)
 		_, err = set.Step(ctx)
-		require.ErrorIs(t, err, ErrRunning)
+		require.ErrorIs(t, err, errRunning)
 		time.Sleep(time.Minute)
 		require.EqualValues(t, 12, ran.Load())
 		set.Schedule("last", 10*time.Second, time.Now())
@@ -53,7 +54,7 @@ func TestRun(t *testing.T) {
 		stop()
 		require.ErrorIs(t, <-done, context.Canceled)
 		require.EqualValues(t, 13, ran.Load(), "Run returns after its work has")
-		require.Equal(t, 1, set.Len())
+		require.Len(t, set.All(), 1)
 	})
 }
 

@@ -2,9 +2,8 @@ package timedworker
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -32,11 +31,6 @@ func recorded(t testing.TB, config Config) *recorder {
 	require.NoError(t, err)
 	r.Set = set
 	return r
-}
-
-// shown is the work without what only the Set knows.
-func shown(w Work[string, int]) Work[string, int] {
-	return Work[string, int]{Key: w.Key, Identity: w.Identity, Value: w.Value, Due: w.Due, Attempts: w.Attempts}
 }
 
 func (r *recorder) in(d time.Duration) time.Time { return r.clk.Now().Add(d) }
@@ -69,30 +63,11 @@ func TestOrderAndMoves(t *testing.T) {
 	require.Equal(t, []string{"b", "a"}, r.step(t, time.Second), "equal times in the order of scheduling")
 	require.Equal(t, []string{"c"}, r.step(t, time.Second))
 	require.Equal(t, 2, r.ran[0].Value)
-	require.Equal(t, epoch.Add(3*time.Second), r.ran[0].Due)
 	_, ok = r.Next()
 	require.False(t, ok)
-	require.Zero(t, r.Len())
+	require.Empty(t, r.All())
 	require.Equal(t, Unknown, r.Schedule("past", 0, epoch.Add(-time.Hour)))
 	require.Equal(t, []string{"past"}, r.step(t, 0))
-}
-
-func TestIdentity(t *testing.T) {
-	r := recorded(t, Config{})
-	old := Entry[string, int]{Key: "k", Identity: "1", Value: 1, Due: r.in(0)}
-	young := Entry[string, int]{Key: "k", Identity: "2", Value: 2, Due: r.in(time.Second)}
-	r.ScheduleEntry(old)
-	require.Equal(t, OtherIdentity, r.ScheduleEntry(young))
-	require.Equal(t, OtherIdentity, r.CancelIdentity("k", "1"))
-	require.Empty(t, r.step(t, 0), "the old one's time does not count")
-	require.Equal(t, []string{"k"}, r.step(t, time.Second))
-	require.Equal(t, "2", r.ran[0].Identity)
-	r.Schedule("none", 0, r.in(time.Hour))
-	require.Equal(t, Waiting, r.ScheduleEntry(Entry[string, int]{Key: "none", Identity: "9", Due: r.in(time.Minute), OnDuplicate: Replace}), "none never differs")
-	st, _ := r.Get("none")
-	require.Equal(t, "9", st.Identity)
-	require.Equal(t, Waiting, r.Cancel("none"))
-	require.Equal(t, Unknown, r.Cancel("none"))
 }
 
 func TestRetries(t *testing.T) {
@@ -108,9 +83,9 @@ func TestRetries(t *testing.T) {
 	require.Equal(t, []string{"k"}, r.step(t, 3*time.Second))
 	require.Equal(t, []string{"k"}, r.step(t, time.Second))
 	require.Equal(t, 5, r.ran[0].Attempts, "being blocked is no failure")
-	r.result = func(Work[string, int]) Result { return RetryAfter(-1) }
+	r.result = func(Work[string, int]) Result { return Blocked(-1) }
 	require.Equal(t, []string{"k"}, r.step(t, time.Second), "due again at once, but only in the next step")
-	r.result = func(Work[string, int]) Result { return RetryAfter(math.MaxInt64) }
+	r.result = func(Work[string, int]) Result { return Blocked(math.MaxInt64) }
 	require.Equal(t, []string{"k"}, r.step(t, 0))
 	require.Equal(t, Waiting, r.Cancel("k"))
 }
@@ -133,27 +108,24 @@ func TestWhileRunning(t *testing.T) {
 			r.Cancel("k")
 			r.Schedule("k", 3, r.in(0))
 		}, []int{3}},
-		{"successor of another identity", func(t *testing.T, r *recorder) {
-			require.Equal(t, OtherIdentity, r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Value: 4, Due: r.in(0)}))
-			require.Equal(t, OtherIdentity, r.CancelIdentity("k", "old"), "the old one has lost its key")
-		}, []int{4}},
-		{"successor cancelled", func(t *testing.T, r *recorder) {
-			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Value: 4, Due: r.in(0)})
-			require.Equal(t, Waiting, r.CancelIdentity("k", "new"))
-			require.Equal(t, Unknown, r.CancelIdentity("k", "new"))
+		{"cancelled, rescheduled and cancelled", func(t *testing.T, r *recorder) {
+			r.Cancel("k")
+			require.Equal(t, Unknown, r.Schedule("k", 4, r.in(0)))
+			require.Equal(t, Waiting, r.Cancel("k"))
+			require.Equal(t, Unknown, r.Cancel("k"))
 		}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := recorded(t, Config{})
 			r.result = func(w Work[string, int]) Result {
-				require.Equal(t, 1, r.Stats().InFlight)
+				st, _ := r.Get("k")
+				require.Equal(t, InFlight, st.State)
 				tc.do(t, r)
 				r.result = func(Work[string, int]) Result { return Forget() }
-				return RetryAfter(0)
+				return Blocked(0)
 			}
-			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "old", Value: 1, Due: r.in(0)})
+			r.Schedule("k", 1, r.in(0))
 			require.Equal(t, []string{"k"}, r.step(t, 0))
-			require.Zero(t, r.Stats().InFlight)
 			var payloads []int
 			for range 3 {
 				r.step(t, time.Second)
@@ -162,7 +134,7 @@ func TestWhileRunning(t *testing.T) {
 				}
 			}
 			require.Equal(t, tc.runs, payloads)
-			require.Zero(t, r.Len())
+			require.Empty(t, r.All())
 		})
 	}
 }
@@ -177,38 +149,28 @@ func TestClockThatGoesBack(t *testing.T) {
 	require.Equal(t, []string{"k"}, r.step(t, 0))
 }
 
-func TestSnapshotAndRestore(t *testing.T) {
+// All is a copy in the order in which work is due, also of what runs.
+func TestAll(t *testing.T) {
 	r := recorded(t, Config{})
 	r.Schedule("late", 1, r.in(time.Hour))
-	r.ScheduleEntry(Entry[string, int]{Key: "soon", Identity: "u", Value: 2, Due: r.in(time.Minute)})
+	r.Schedule("soon", 2, r.in(time.Minute))
 	r.Schedule("also", 3, r.in(time.Minute))
-	r.clk.Step(10 * time.Second)
-	text, err := json.Marshal(r.Snapshot())
-	require.NoError(t, err)
-	var snapshot Snapshot[string, int]
-	require.NoError(t, json.Unmarshal(text, &snapshot))
-	require.Equal(t, 1, snapshot.Version)
-	require.Equal(t, []SnapshotItem[string, int]{
-		{Key: "soon", Identity: "u", Value: 2, In: 50 * time.Second, Place: 2}, {Key: "also", Value: 3, In: 50 * time.Second, Place: 3},
-		{Key: "late", Value: 1, In: time.Hour - 10*time.Second, Place: 1},
-	}, snapshot.Items)
-	other := recorded(t, Config{})
-	require.NoError(t, other.Restore(snapshot))
-	require.ErrorContains(t, other.Restore(snapshot), "there is work already")
-	twice := snapshot
-	twice.Items = append(slices.Clone(snapshot.Items), snapshot.Items[0])
-	require.ErrorContains(t, recorded(t, Config{}).Restore(twice), "soon")
-	require.Equal(t, []string{"soon", "also"}, other.step(t, 50*time.Second))
 	r.result = func(Work[string, int]) Result {
-		require.Contains(t, r.Snapshot().Items, SnapshotItem[string, int]{Key: "soon", Identity: "u", Value: 2, Place: 2, PutOff: 10 * time.Second})
+		var got []string
+		for _, st := range r.All() {
+			got = append(got, fmt.Sprint(st.Key, st.Value, " ", st.State, " ", st.Due.Sub(epoch)))
+			r.Cancel("late") // nothing is locked
+		}
+		require.Equal(t, []string{"soon2 InFlight 1m0s", "also3 Waiting 1m0s", "late1 Waiting 1h0m0s"}, got)
 		r.result = func(Work[string, int]) Result { return Forget() }
 		return Forget()
 	}
-	r.step(t, time.Minute)
+	require.Equal(t, []string{"soon", "also"}, r.step(t, time.Minute))
+	require.Empty(t, r.All())
 }
 
 func TestNames(t *testing.T) {
-	require.Equal(t, "OtherIdentity", OtherIdentity.String())
+	require.Equal(t, "InFlight", InFlight.String())
 	require.Equal(t, "State(9)", State(9).String())
 }
 
@@ -223,51 +185,9 @@ func TestStepStops(t *testing.T) {
 	require.Equal(t, 1, n)
 	r.result = func(Work[string, int]) Result {
 		_, err := r.Step(context.Background())
-		require.ErrorIs(t, err, ErrRunning)
-		require.ErrorIs(t, r.Run(context.Background()), ErrRunning)
+		require.ErrorIs(t, err, errRunning)
+		require.ErrorIs(t, r.Run(context.Background()), errRunning)
 		return Forget()
 	}
 	require.Equal(t, []string{"b"}, r.step(t, 0))
-}
-
-func TestHeld(t *testing.T) {
-	var last Work[string, int]
-	for name, row := range map[string]struct {
-		do   func(*recorder)
-		held bool
-	}{
-		"nothing happens":      {func(*recorder) {}, true},
-		"scheduled again":      {func(r *recorder) { r.Schedule("k", 2, r.in(0)) }, true},
-		"cancelled":            {func(r *recorder) { r.Cancel("k") }, false},
-		"another is cancelled": {func(r *recorder) { r.CancelIdentity("k", "other") }, true},
-		"cleared":              {func(r *recorder) { r.Clear() }, false},
-		"replaced":             {func(r *recorder) { r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other"}) }, false},
-		"ignoring more of it": {func(r *recorder) {
-			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1", OnDuplicate: KeepFirst})
-		}, true},
-		"replaced, and the other one cancelled": {func(r *recorder) {
-			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other"})
-			require.Equal(t, Waiting, r.CancelIdentity("k", "other"))
-		}, false},
-		"replaced, and back again": {func(r *recorder) {
-			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other"})
-			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1"})
-		}, false},
-		"cancelled, then again": {func(r *recorder) { r.Cancel("k"); r.Schedule("k", 2, r.in(0)) }, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := recorded(t, Config{})
-			r.result = func(w Work[string, int]) Result {
-				require.True(t, w.Held())
-				row.do(r)
-				require.Equal(t, row.held, w.Held())
-				last = w
-				return Forget()
-			}
-			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1"})
-			r.step(t, 0)
-			require.False(t, last.Held(), "its try is over")
-		})
-	}
-	require.False(t, Work[string, int]{}.Held())
 }

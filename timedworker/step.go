@@ -6,9 +6,11 @@ import (
 )
 
 // Step runs all work that is due now in the caller's goroutine, one piece after the other: by due time, and in the
-// order of scheduling if due times are equal. A key runs at most once in a Step. Work that is scheduled meanwhile for
-// another key, and is due, runs too. Step returns the number of tries. The error is ErrRunning if another Step or Run
-// is active, or the context's, which Step checks between tries. A nil context is an error, too.
+// order of scheduling if due times are equal. A key runs at most once in a Step. Other work that becomes due meanwhile
+// runs too. Step returns the number of tries.
+//
+// Between tries it checks the context, and returns its error. It returns an error if another Step or Run is active, or if
+// ctx is nil.
 func (s *Set[K, V]) Step(ctx context.Context) (ran int, err error) {
 	if err := s.begin(ctx, "Step", true); err != nil {
 		return 0, err
@@ -32,7 +34,7 @@ func (s *Set[K, V]) begin(ctx context.Context, call string, steps bool) error {
 	case ctx == nil:
 		return fmt.Errorf("timedworker: %s needs a context, not nil", call)
 	case s.active:
-		return ErrRunning
+		return errRunning
 	}
 	s.active = true
 	if steps {

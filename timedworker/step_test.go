@@ -13,7 +13,7 @@ func TestScheduledAgainWhileAStepPutItAside(t *testing.T) {
 	r.result = func(w Work[string, int]) Result {
 		switch w.Key {
 		case "a":
-			return RetryAfter(0)
+			return Blocked(0)
 		case "b":
 			r.Schedule("c", 1, r.in(0)) // after the retry of a, which is set aside meanwhile
 		case "c":
@@ -54,54 +54,4 @@ func TestStepEndsThoughTwoScheduleEachOther(t *testing.T) {
 	r.Schedule("a", 1, r.in(0))
 	require.Len(t, r.step(t, 0), 2)
 	require.Len(t, r.step(t, 0), 2, "what was put aside runs in the next step")
-}
-
-func TestClear(t *testing.T) {
-	r := recorded(t, Config{})
-	r.result = func(w Work[string, int]) Result {
-		if w.Value > 1 {
-			return Forget()
-		}
-		r.Schedule("running", 2, r.in(0))
-		r.Clear()
-		require.Equal(t, []string{"running"}, []string{w.Key})
-		_, known := r.Get("running")
-		require.False(t, known)
-		require.Equal(t, 1, r.Stats().InFlight)
-		require.Empty(t, r.Snapshot().Items)
-		require.Equal(t, Unknown, r.Schedule("running", 3, r.in(time.Second)))
-		require.Equal(t, Unknown, r.Schedule("due", 3, r.in(time.Second)))
-		return Retry(nil)
-	}
-	r.Pause("operator")
-	for _, key := range []string{"running", "due", "aside"} {
-		r.Schedule(key, 1, r.in(0))
-	}
-	r.Schedule("later", 1, r.in(time.Hour))
-	require.True(t, r.Resume("operator"))
-	require.Equal(t, []string{"running"}, r.step(t, 0))
-	require.Equal(t, []string{"running", "due"}, r.step(t, time.Second))
-	require.Empty(t, r.step(t, 2*time.Hour))
-	require.Zero(t, r.Len())
-}
-
-func TestStats(t *testing.T) {
-	r := recorded(t, Config{})
-	results := map[string]Result{"done": Forget(), "retried": Retry(nil), "after": RetryAfter(time.Minute), "blocked": Blocked(time.Minute), "cancelled": Forget()}
-	r.result = func(w Work[string, int]) Result {
-		if w.Key == "cancelled" {
-			r.Cancel(w.Key)
-		}
-		return results[w.Key]
-	}
-	for _, key := range []string{"done", "retried", "after", "blocked", "cancelled"} {
-		r.Schedule(key, 1, r.in(time.Second))
-	}
-	r.Schedule("waits", 1, r.in(time.Hour))
-	r.Schedule("waits", 2, r.in(2*time.Hour))
-	require.Len(t, r.step(t, 3*time.Second), 5)
-	require.Equal(t, Stats{Waiting: 4}, r.Stats())
-	r.clk.Step(5 * time.Second)
-	r.Next()
-	require.Equal(t, 5*time.Second-100*time.Millisecond, r.Stats().Overdue)
 }

@@ -3,32 +3,23 @@ package timedworker
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/evictkit/evictkit/internal/slots"
 )
 
 // Work is one try of a piece of work, as the function given to New sees it.
 type Work[K comparable, V any] struct {
-	Key      K
-	Value    V
-	Identity string
-	// Due is when this try was due.
-	Due time.Time
+	Key   K
+	Value V
 	// Attempts is how many earlier tries failed.
 	Attempts int
-
-	hold slots.Hold[K, V, bool]
 }
-
-// Held reports whether the work is still wanted, so that its Result will take effect. It is false once the work was
-// cancelled, another identity has taken its key, or the work has ended. The zero Work is not held.
-func (w Work[K, V]) Held() bool { return w.hold.Held() }
 
 // try is the current work of a Step or of one of Run's workers, which reuses it for the next. It belongs to the goroutine
 // that runs it.
 type try[K comparable, V any] struct {
 	work    Work[K, V]
+	hold    slots.Hold[K, V, bool]
 	ending  slots.Ending
 	running bool
 	steps   bool
@@ -59,18 +50,18 @@ func (s *Set[K, V]) advance(ctx context.Context, t *try[K, V]) bool {
 	return true
 }
 
-// someDue reports whether something is due and nothing is paused. The lock is held.
+// someDue reports whether something is due. The lock is held.
 func (s *Set[K, V]) someDue(now int64) bool {
 	_, due, ok := s.due.Min()
-	return ok && due <= now && len(s.table.Pauses) == 0
+	return ok && due <= now
 }
 
 // claim makes what is due first the current try. The lock is held.
 func (s *Set[K, V]) claim(t *try[K, V]) {
-	r, due, _ := s.due.Min()
+	r, _, _ := s.due.Min()
 	s.due.Remove(&r.Place)
 	t.running = true
-	t.work = Work[K, V]{r.Key, r.Value, r.Identity, s.table.Instant(due), r.Attempts(), s.table.Hand(r)}
+	t.work, t.hold = Work[K, V]{r.Key, r.Value, r.Attempts()}, s.table.Hand(r)
 	if t.steps {
 		s.ran[r.Key] = struct{}{}
 	}
@@ -81,9 +72,8 @@ func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 	if !t.running {
 		return
 	}
-	t.running = false
-	t.work.hold.End(t.ending, now)
-	t.work = Work[K, V]{} // so that an idle worker does not keep the value alive
+	t.hold.End(t.ending, now)
+	*t = try[K, V]{steps: t.steps, idle: t.idle} // so that an idle worker does not keep the value alive
 }
 
 // errEnded is the error of a try whose goroutine was ended by runtime.Goexit.
@@ -96,7 +86,7 @@ func (s *Set[K, V]) perform(ctx context.Context, t *try[K, V]) {
 		if value := recover(); value != nil {
 			t.ending.Err = s.table.Panicked(t.work.Key, value)
 		}
-		t.work.hold.Delay(&t.ending, t.work.Key)
+		t.hold.Delay(&t.ending, t.work.Key)
 	}()
 	t.ending = s.function(ctx, t.work).ending
 }

@@ -50,9 +50,7 @@ func (e *engine) emptyPod(n *node, pod *v1.Pod, turn bool) {
 			was, again = parted{uid: pod.UID, why: was.why}, timedworker.Replace
 		}
 		n.leaving[cluster.KeyOf(pod)] = was
-		e.deletes.ScheduleEntry(timedworker.Entry[cluster.PodKey, cluster.PodRef]{
-			Key: cluster.KeyOf(pod), Identity: string(pod.UID), Value: cluster.RefOf(pod), Due: e.mu.Now, OnDuplicate: again,
-		})
+		e.deletes.ScheduleEntry(timedworker.Entry[cluster.PodRef, struct{}]{Key: cluster.RefOf(pod), Due: e.mu.Now, OnDuplicate: again})
 	}
 }
 
@@ -66,7 +64,7 @@ func spared(pod *v1.Pod) string {
 
 // remove is the work of deletes.
 func (c *Controller) remove(ctx context.Context, w podWork) timedworker.Result {
-	return c.around.Evict(ctx, w.Value, &removal{c, w.Value}, c.clients.PodWriter, c.cfg.RetryInitial)
+	return c.around.Evict(ctx, w.Key, &removal{c, w.Key}, c.clients.PodWriter, c.cfg.RetryInitial)
 }
 
 // removal is one try to delete a pod of a node that is emptied.

@@ -31,8 +31,8 @@ type engine struct {
 	turns   *ratelimitqueue.Group[zone.Key, turnKey, struct{}]
 	writes  *timedworker.Set[string, struct{}]
 	lifts   *timedworker.Set[string, struct{}]
-	marks   *timedworker.Set[cluster.PodKey, cluster.PodRef]
-	deletes *timedworker.Set[cluster.PodKey, cluster.PodRef]
+	marks   *timedworker.Set[cluster.PodRef, struct{}]
+	deletes *timedworker.Set[cluster.PodRef, struct{}]
 
 	nodes     map[string]*node
 	attention map[string]*node // to be considered in the next pass

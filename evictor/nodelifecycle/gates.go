@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/ratelimitqueue"
@@ -86,8 +87,9 @@ func (e *engine) tryPods(n *node, refused bool) {
 			how.again = time.Time{}
 			n.leaving[key] = how
 		}
-		if st, scheduled := e.deletes.Get(key); scheduled {
-			e.deletes.Schedule(key, st.Value, e.mu.Now)
+		pod := cluster.PodRef{PodKey: key, UID: how.uid, Node: n.name}
+		if _, scheduled := e.deletes.Get(pod); scheduled {
+			e.deletes.Schedule(pod, struct{}{}, e.mu.Now)
 		}
 	}
 }

@@ -38,9 +38,7 @@ func (e *engine) marksNow(n *node) bool {
 
 func (e *engine) markPod(n *node, pod *v1.Pod) {
 	if n.sees(pod) && pod.DeletionTimestamp == nil && !n.pods[pod.UID].marked && isReady(pod) {
-		e.marks.ScheduleEntry(timedworker.Entry[cluster.PodKey, cluster.PodRef]{
-			Key: cluster.KeyOf(pod), Identity: string(pod.UID), Value: cluster.RefOf(pod), Due: e.mu.Now, OnDuplicate: timedworker.KeepFirst,
-		})
+		e.marks.ScheduleEntry(timedworker.Entry[cluster.PodRef, struct{}]{Key: cluster.RefOf(pod), Due: e.mu.Now, OnDuplicate: timedworker.KeepFirst})
 	}
 }
 
@@ -49,11 +47,11 @@ func isReady(pod *v1.Pod) bool {
 	return seen.Spared(pod) != "Completed" && slices.ContainsFunc(pod.Status.Conditions, is)
 }
 
-type podWork = timedworker.Work[cluster.PodKey, cluster.PodRef]
+type podWork = timedworker.Work[cluster.PodRef, struct{}]
 
 // mark is the work of marks.
 func (c *Controller) mark(ctx context.Context, w podWork) (result timedworker.Result) {
-	n, ref := c.markable(w.Value), w.Value
+	n, ref := c.markable(w.Key), w.Key
 	switch {
 	case n == nil:
 		return timedworker.Forget()

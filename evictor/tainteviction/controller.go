@@ -1,10 +1,8 @@
 package tainteviction
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -101,7 +99,7 @@ func (c *Controller) reask(all bool) {
 			p.again = time.Time{}
 		}
 		if p.armed && (p.closed || p.refused > 0 && all) {
-			c.armed.Schedule(p.ref.PodKey, p, now)
+			c.armed.Schedule(p.ref, p, now)
 		}
 	}
 	c.mu.Unlock()
@@ -118,13 +116,12 @@ type Eviction struct {
 
 // Evictions returns the armed evictions, in the order in which they are due.
 func (c *Controller) Evictions() []Eviction {
-	items := c.armed.Snapshot().Items
-	slices.SortStableFunc(items, func(a, b timedworker.SnapshotItem[cluster.PodKey, *pod]) int { return cmp.Compare(a.In, b.In) })
-	list := make([]Eviction, len(items))
+	armed := c.armed.All()
+	list := make([]Eviction, len(armed))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, it := range items {
-		list[i] = Eviction{Pod: it.Value.ref, Due: c.mu.Shown(c.mu.Now.Add(it.In)), Attempt: it.Attempts, Why: c.standing(it.Value)}
+	for i, is := range armed {
+		list[i] = Eviction{Pod: is.Key, Due: c.mu.Shown(is.Due), Attempt: is.Attempts, Why: c.standing(is.Value)}
 	}
 	return list
 }

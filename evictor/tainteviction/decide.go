@@ -27,7 +27,7 @@ func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
 	case !p.same(why, e.mu.Now):
 		e.arm(p, why, EvictionMoved)
 	case p.waits(e.mu.Now): // the node's new state may permit it now
-		e.armed.Schedule(p.ref.PodKey, p, e.mu.Now)
+		e.armed.Schedule(p.ref, p, e.mu.Now)
 	}
 }
 
@@ -38,14 +38,14 @@ func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
 	if p.again.After(due) {
 		due = p.again
 	}
-	e.armed.ScheduleEntry(timedworker.Entry[cluster.PodKey, *pod]{Key: p.ref.PodKey, Identity: string(p.ref.UID), Value: p, Due: due})
+	e.armed.Schedule(p.ref, p, due)
 	e.decide(e.decision(p, kind, "", nil))
 }
 
 // disarm cancels the pod's eviction. An empty reason means not to report it.
 func (e *engine) disarm(p *pod, reason string) {
 	p.armed = false
-	if e.armed.CancelIdentity(p.ref.PodKey, string(p.ref.UID)) == timedworker.Waiting && reason != "" {
+	if e.armed.Cancel(p.ref) == timedworker.Waiting && reason != "" {
 		e.cancelled(p, reason)
 	}
 }

@@ -30,7 +30,7 @@ type engine struct {
 	started bool
 	blind   bool // the evictor cannot see the cluster
 
-	armed *timedworker.Set[cluster.PodKey, *pod]
+	armed *timedworker.Set[cluster.PodRef, *pod]
 	nodes map[string]*node
 	pods  map[cluster.PodKey]*pod // those on tainted nodes
 }

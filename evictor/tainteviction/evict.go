@@ -15,7 +15,7 @@ import (
 )
 
 // evict is the work of armed, called when an eviction is due: check, ask the Gate, check once more, evict.
-func (c *Controller) evict(ctx context.Context, w timedworker.Work[cluster.PodKey, *pod]) timedworker.Result {
+func (c *Controller) evict(ctx context.Context, w timedworker.Work[cluster.PodRef, *pod]) timedworker.Result {
 	return c.around.Evict(ctx, w.Value.ref, &eviction{c, w.Value, Decision{}}, c.clients.Evicter, c.cfg.RetryInitial)
 }
 

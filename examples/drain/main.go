@@ -108,16 +108,19 @@ func play(out io.Writer) error {
 			d.queue.Add(rack, name, h)
 		}
 	}
-	for d.queue.Len()+d.work.Len() > 0 {
+	for {
 		if _, err := d.work.Step(context.Background()); err != nil {
 			return err
 		}
 		d.begin()
 		next, ok := d.work.Next()
-		if other, too := d.queue.Next(); too && (!ok || other.Before(next)) {
+		other, too := d.queue.Next()
+		if !ok && !too {
+			return nil
+		}
+		if too && (!ok || other.Before(next)) {
 			next = other
 		}
 		d.clock.SetTime(next)
 	}
-	return nil
 }

@@ -105,7 +105,7 @@ func (t *Table[K, V, L]) end(s *Slot[K, V, L], e Ending, now int64) {
 		return
 	case e.Kind > Done:
 		s.Due = steady.Add(now, min(e.After, far))
-		s.tried.newer = nil
+		s.tried.newer, s.tried.again = nil, true
 		if e.Kind != Blocked {
 			s.tried.attempts++
 			s.tried.err = e.Err

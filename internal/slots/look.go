@@ -6,8 +6,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
-
-	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // Panics returns how many panics of the user's code were survived.
@@ -84,54 +82,4 @@ func (t *Table[K, V, L]) sawPanic(value any) error {
 		cause = fmt.Errorf("%v", value)
 	}
 	return fmt.Errorf("%s: panic: %w", t.config.Name, cause)
-}
-
-// Copy is what another table needs to go on with an item. Times are remaining times.
-type Copy[K comparable, V any] struct {
-	Key      K
-	Identity string
-	Value    V
-	In       time.Duration // until it is due
-	PutOff   time.Duration // by tries
-	Attempts int
-	Seq      uint64
-}
-
-// Copies returns a copy of each item, none of which is finished, as if each holder had ended with Blocked(0).
-func (t *Table[K, V, L]) Copies(now int64) []Copy[K, V] {
-	copies := make([]Copy[K, V], 0, t.slots.Len())
-	for s := range t.All() {
-		is := Slot[K, V, L]{Value: s.Value, Due: s.Due, Seq: s.Seq}
-		asked := s.Asked()
-		if s.State == InFlight {
-			is.Due = now
-			if n := s.tried.newer; n != nil && n.again.valued {
-				is.Value = n.again.value
-				if n.again.named {
-					is.Due, asked = n.again.due, n.again.due
-				}
-			}
-		}
-		copies = append(copies, Copy[K, V]{
-			Key: s.Key, Identity: s.Identity, Value: is.Value, Seq: s.Seq, Attempts: s.Attempts(),
-			In: time.Duration(steady.Sub(is.Due, now)), PutOff: time.Duration(steady.Sub(is.Due, asked)),
-		})
-	}
-	return copies
-}
-
-// Paste adds a copy. Its key is unknown.
-func (t *Table[K, V, L]) Paste(c *Copy[K, V], line L, now int64) {
-	s := t.slots.Get(c.Key)
-	if s == nil {
-		s = t.slots.Add(c.Key)
-		s.Key = c.Key
-	}
-	s.Line = line
-	t.fresh(s, &Entry[K, V]{Value: c.Value, Identity: c.Identity}, now, steady.Add(now, c.In))
-	if c.PutOff > 0 || c.Attempts > 0 {
-		tried := t.try(s)
-		tried.attempts = c.Attempts
-		tried.asked = steady.Add(now, time.Duration(steady.Sub(int64(c.In), int64(c.PutOff)))) // not from Due, which saturates
-	}
 }

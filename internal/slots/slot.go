@@ -41,6 +41,8 @@ const (
 	Replace Duplicate = iota
 	KeepEarliest
 	KeepFirst
+	// KeepTried takes an earlier due time, but never for an item that was tried.
+	KeepTried
 )
 
 // Entry is what is added.
@@ -74,6 +76,7 @@ type tried[V any] struct {
 	// holder is the number of the holder that has not ended yet, even if the key was removed since; 0 if there is none.
 	holder   uint64
 	asked    int64 // the due time that was asked for, before tries put it off
+	again    bool  // a try has ended, and it waits or runs again
 	attempts int
 	err      error // of the last try that failed
 	newer    *newer[V]
@@ -92,16 +95,17 @@ type wish[V any] struct {
 	value         V
 	exempt        bool
 	due           int64 // that counts so far
+	tried         bool  // it is of an item that was tried
 	valued, named bool  // some entry has set the value, and the due time
 }
 
 // take takes what the entry asks for, if its policy says so; at is its due time.
 func (w *wish[V]) take(value V, now, at int64, named, exempt bool, policy Duplicate) {
-	if policy.keeps(w.due, at, now) {
+	if policy.keeps(w.due, w.tried, at, now) {
 		return
 	}
 	w.value, w.exempt, w.valued = value, exempt, true
-	if named || policy == KeepEarliest {
+	if named || policy.compares() {
 		w.due, w.named = at, true
 	}
 }
@@ -130,6 +134,9 @@ func (s *Slot[K, V, L]) Err() error {
 	return s.tried.err
 }
 
+// again reports whether a try of the item has ended.
+func (s *Slot[K, V, L]) again() bool { return s.tried != nil && s.tried.again }
+
 // Asked returns the due time that was asked for, before tries put it off.
 func (s *Slot[K, V, L]) Asked() int64 {
 	if s.tried == nil {
@@ -155,9 +162,20 @@ func (s *Slot[K, V, L]) replace(value V, due int64, named, exempt bool) {
 // anything off for longer. So where a Copy's PutOff saturates, it is still clear which of two entries asked first.
 const far = math.MaxInt64 / 2
 
+// compares reports whether the policy compares due times, so that an entry always has one.
+func (d Duplicate) compares() bool { return d == KeepEarliest || d == KeepTried }
+
 // keeps reports whether the policy keeps an item that was asked for at one time when it is added again for another, due.
-func (d Duplicate) keeps(asked, due, now int64) bool {
-	return d == KeepFirst || d == KeepEarliest && max(due, now-far) >= asked
+func (d Duplicate) keeps(asked int64, tried bool, due, now int64) bool {
+	switch d {
+	case KeepFirst:
+		return true
+	case KeepEarliest:
+		return max(due, now-far) >= asked
+	case KeepTried:
+		return tried || due >= asked
+	}
+	return false
 }
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }

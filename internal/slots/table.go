@@ -115,9 +115,9 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 			t.meanwhile(s, e, now, at)
 		}
 	case Waiting:
-		if !e.OnDuplicate.keeps(s.Asked(), at, now) {
+		if !e.OnDuplicate.keeps(s.Asked(), s.again(), at, now) {
 			t.owner.Unqueue(s)
-			s.replace(e.Value, at, !e.Due.IsZero() || e.OnDuplicate == KeepEarliest, e.Exempt)
+			s.replace(e.Value, at, !e.Due.IsZero() || e.OnDuplicate.compares(), e.Exempt)
 			t.queue(s)
 		}
 	}
@@ -130,7 +130,7 @@ func (t *Table[K, V, L]) meanwhile(s *Slot[K, V, L], e *Entry[K, V], now, at int
 	if n != nil {
 		n.fresh.take(e.Value, now, at, named, e.Exempt, e.OnDuplicate)
 	} else {
-		n = &newer[V]{fresh: wish[V]{value: e.Value, exempt: e.Exempt, due: at}, again: wish[V]{due: s.tried.asked}, added: now, seq: t.next()}
+		n = &newer[V]{fresh: wish[V]{value: e.Value, exempt: e.Exempt, due: at}, again: wish[V]{due: s.tried.asked, tried: true}, added: now, seq: t.next()}
 		s.tried.newer = n
 	}
 	n.again.take(e.Value, now, at, named, e.Exempt, e.OnDuplicate)

@@ -174,7 +174,7 @@ func (q *TimedWorkerQueue) GetWorkerUnsafe(key string) *TimedWorker {
 }
 
 // get returns the work of that key, timed or not; q is locked.
-func (q *TimedWorkerQueue) get(key string) (st timedworker.Status[*TimedWorker], known bool) {
+func (q *TimedWorkerQueue) get(key string) (st timedworker.Status[string, *TimedWorker], known bool) {
 	if q.set != nil {
 		st, known = q.set.Get(key)
 	}
@@ -184,9 +184,6 @@ func (q *TimedWorkerQueue) get(key string) (st timedworker.Status[*TimedWorker],
 // CancelAndWait forgets all work, and returns when running work has ended. It must not be called from the work.
 func (q *TimedWorkerQueue) CancelAndWait() {
 	q.Lock()
-	if q.set != nil {
-		q.set.Clear()
-	}
 	end := q.end
 	q.set = nil
 	q.Unlock()

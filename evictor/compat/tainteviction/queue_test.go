@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -163,9 +164,8 @@ func TestConcurrently(t *testing.T) {
 		}()
 	}
 	all.Wait()
-	for left := 1; left > 0; {
-		stats := q.set.Stats()
-		left = stats.Waiting + stats.InFlight
+	for len(q.set.All()) > 0 {
+		runtime.Gosched()
 	}
 	q.CancelAndWait()
 	require.Len(t, did, 800)

@@ -29,7 +29,7 @@ type Half interface {
 
 // Worker makes writes of one sort.
 type Worker interface {
-	NextAt(now time.Time) (next time.Time, ok bool)
+	Next() (due time.Time, ok bool)
 	Step(ctx context.Context) (ran int, err error)
 	Run(ctx context.Context) error
 }

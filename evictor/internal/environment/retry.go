@@ -8,9 +8,9 @@ import (
 
 // RetryNow makes everything due that has failed.
 func RetryNow[K comparable, V any](set *timedworker.Set[K, V], now time.Time) {
-	for _, item := range set.Snapshot().Items {
-		if item.Attempts > 0 {
-			set.ScheduleEntry(timedworker.Entry[K, V]{Key: item.Key, Identity: item.Identity, Value: item.Value, Due: now})
+	for _, is := range set.All() {
+		if is.Attempts > 0 {
+			set.Schedule(is.Key, is.Value, now)
 		}
 	}
 }

@@ -154,7 +154,7 @@ func (l *Loop) act(ctx context.Context) error {
 
 func (l *Loop) work(ctx context.Context, now time.Time, workers ...environment.Worker) error {
 	for _, w := range workers {
-		if !environment.Due(w.NextAt, now) {
+		if due, some := w.Next(); !some || now.Before(due) {
 			continue
 		}
 		if _, err := w.Step(ctx); err != nil {
@@ -175,7 +175,7 @@ func (l *Loop) workers() (all []environment.Worker) {
 func (l *Loop) next() (next time.Time, idle bool) {
 	soon, now := l.planNext()
 	for _, w := range l.workers() {
-		soon.Or(w.NextAt(now))
+		soon.Or(w.Next())
 	}
 	return soon.Time, soon.IsZero() || now.Before(soon.Time)
 }

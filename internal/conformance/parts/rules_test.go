@@ -34,7 +34,7 @@ var (
 	oneWrite       = rule.New("OneWrite", "a swap of our two taints is one")
 
 	queueRules = []rule.Rule{tokenForNothing, firstCome, exactRetry, newIdentity, addedInFlight, differential.RateZero, differential.RateOne}
-	workRules  = []rule.Rule{newIdentity, queuedBehind, cancelRunning, exactWork, differential.FailedWrites}
+	workRules  = []rule.Rule{queuedBehind, cancelRunning, exactWork, differential.FailedWrites}
 	zoneRules  = []rule.Rule{validated}
 	patchRules = []rule.Rule{swapKeepsTime, timeKept, untimed, valueCorrected, oneWrite}
 )

@@ -52,7 +52,7 @@ type works struct {
 	*script
 	ctx      context.Context
 	fired    fired
-	ours     *timedworker.Set[int, struct{}]
+	ours     *timedworker.Set[int, string] // the value is the UID
 	upstream *tainteviction.TimedWorkerQueue
 
 	mu       sync.Mutex // guards what follows while work runs
@@ -96,8 +96,8 @@ func newWorks(t *testing.T, s *script, f fired) *works {
 	w := &works{T: t, script: s, fired: f, ctx: klog.NewContext(t.Context(), logr.Discard()),
 		finished: map[int]error{}, running: map[int]bool{}, last: map[int]string{}, void: map[int]struct{}{}, queued: map[int]*entry{}}
 	var err error
-	w.ours, err = timedworker.New(func(_ context.Context, work timedworker.Work[int, struct{}]) timedworker.Result {
-		if err := w.work(oursSide, work.Key, work.Identity); err != nil {
+	w.ours, err = timedworker.New(func(_ context.Context, work timedworker.Work[int, string]) timedworker.Result {
+		if err := w.work(oursSide, work.Key, work.Value); err != nil {
 			return timedworker.Retry(err)
 		}
 		return timedworker.Forget()
@@ -139,7 +139,7 @@ func runWorks(t *testing.T, s *script, f fired) {
 		}
 		w.settle()
 	}
-	for left := w.ours.Stats(); left.Waiting+left.InFlight > 0; left = w.ours.Stats() {
+	for len(w.ours.All()) > 0 {
 		time.Sleep(grid)
 		w.settle()
 	}
@@ -157,7 +157,11 @@ func (w *works) schedule(i int, keeping bool) {
 	now := time.Now()
 	uid := pick(w.script, "first", "first", "second")
 	at := now.Add(time.Duration(pick(w.script, -1, 0, 1, 2, 6, 20)) * grid)
-	e := timedworker.Entry[int, struct{}]{Key: i, Identity: uid, Due: at}
+	before := w.upstream.GetWorkerUnsafe(workKey(i))
+	if before != nil && before.FireAt.Equal(at) {
+		uid = string(before.WorkItem.Object.UID) // upstream would ignore another
+	}
+	e := timedworker.Entry[int, string]{Key: i, Value: uid, Due: at}
 	if keeping {
 		e.OnDuplicate = timedworker.KeepFirst
 	}
@@ -166,7 +170,6 @@ func (w *works) schedule(i int, keeping bool) {
 		created = now.Add(-2 * grid)
 		e.Due = now.Add(at.Sub(created)) // what upstream computes
 	}
-	before := w.upstream.GetWorkerUnsafe(workKey(i))
 	result := w.ours.ScheduleEntry(e)
 	if w.running[i] {
 		_, void := w.void[i]
@@ -185,30 +188,17 @@ func (w *works) schedule(i int, keeping bool) {
 	if result == timedworker.Unknown && i == lateKey {
 		w.fired[exactWork]++
 	}
-	if result == timedworker.OtherIdentity && (keeping || before.FireAt.Equal(at)) {
-		w.fired[newIdentity]++
-		require.Same(w, before, w.upstream.GetWorkerUnsafe(workKey(i)), "the other one stays")
-		require.True(w, w.upstream.CancelWork(logr.Discard(), workKey(i)))
-		w.upstream.AddWork(w.ctx, args(i, uid), created, at)
-	}
 }
 
-// behind records what ours queues behind running work: an entry that replaces, one of another identity, and one that comes
-// after the work was cancelled.
+// behind records what ours queues behind running work: an entry that replaces, and one that comes after the work was
+// cancelled.
 func (w *works) behind(i int, e entry, result timedworker.State) {
 	_, void := w.void[i]
 	next := w.queued[i]
-	owner := w.last[i]
-	if void && next != nil {
-		owner = next.uid
-	}
 	want := timedworker.InFlight
 	switch {
 	case void && next == nil:
 		want = timedworker.Unknown
-	case e.uid != owner:
-		want = timedworker.OtherIdentity
-		w.void[i] = struct{}{}
 	case void:
 		want = timedworker.Waiting
 	}
@@ -250,7 +240,7 @@ func (w *works) settle() {
 			delete(w.void, i)
 			delete(w.queued, i)
 			switch {
-			case next != nil && (err == nil || void || !next.keeping || next.uid != last[i]):
+			case next != nil:
 				w.upstream.AddWork(w.ctx, args(i, next.uid), time.Now(), next.at)
 			case err != nil && !void:
 				w.fired[differential.FailedWrites]++
@@ -281,7 +271,7 @@ func (w *works) compare() {
 		worker := w.upstream.GetWorkerUnsafe(workKey(i))
 		require.Equal(w, worker != nil, known, i)
 		if known {
-			require.Equal(w, string(worker.WorkItem.Object.UID), status.Identity)
+			require.Equal(w, string(worker.WorkItem.Object.UID), status.Value)
 		}
 		if known && i != lateKey {
 			require.Equal(w, worker.FireAt, status.Due)

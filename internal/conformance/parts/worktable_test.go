@@ -102,20 +102,20 @@ func upstreamsWork(d *diary, do task) *workSide {
 }
 
 // ourWork is used as the table says. The set is for what upstream has no method for.
-func ourWork(d *diary, do task, workers int) (*workSide, *timedworker.Set[string, struct{}]) {
+func ourWork(d *diary, do task, workers int) (*workSide, *timedworker.Set[string, string]) {
 	w := &workSide{diary: d}
-	set, err := timedworker.New(func(_ context.Context, work timedworker.Work[string, struct{}]) timedworker.Result {
-		if err := w.run(do, work.Key, work.Identity); err != nil {
+	set, err := timedworker.New(func(_ context.Context, work timedworker.Work[string, string]) timedworker.Result {
+		if err := w.run(do, work.Key, work.Value); err != nil {
 			return timedworker.Retry(err)
 		}
 		return timedworker.Forget()
 	}, timedworker.Config{Workers: workers, Backoff: timedworker.Backoff{Initial: backoff, Factor: 1, Max: backoff}})
 	require.NoError(d, err)
 	w.add = func(key, uid string, _, fire time.Time) {
-		set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: key, Identity: uid, Due: fire, OnDuplicate: timedworker.KeepFirst})
+		set.ScheduleEntry(timedworker.Entry[string, string]{Key: key, Value: uid, Due: fire, OnDuplicate: timedworker.KeepFirst})
 	}
 	w.update = func(key, uid string, _, fire time.Time) {
-		set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: key, Identity: uid, Due: fire})
+		set.Schedule(key, uid, fire)
 	}
 	w.cancelled = func(key string) bool { return set.Cancel(key) == timedworker.Waiting }
 	w.known = func(key string) (bool, time.Time) {
@@ -133,7 +133,9 @@ func ourWork(d *diary, do task, workers int) (*workSide, *timedworker.Set[string
 		}
 	})
 	w.stop = func() {
-		set.Clear()
+		for _, is := range set.All() {
+			set.Cancel(is.Key)
+		}
 		end()
 		loop.Wait()
 	}
@@ -247,7 +249,7 @@ func storyOfAddWork(t *testing.T) {
 	again := inBubble(t, func(d *diary) {
 		w, set := ourWork(d, at(2*time.Second), 8)
 		w.addIn("a", "1", 0)
-		require.Equal(t, timedworker.InFlight, set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: "a", Identity: "1"}))
+		require.Equal(t, timedworker.InFlight, set.ScheduleEntry(timedworker.Entry[string, string]{Key: "a", Value: "1"}))
 		pass(time.Hour)
 		w.stop()
 	})
@@ -381,24 +383,32 @@ func storyOfCreatedAndFire(t *testing.T) {
 }
 
 func storyOfKey(t *testing.T) {
-	waiting := workStory{at(0), func(w *workSide) {
+	workStory{at(0), func(w *workSide) {
 		w.addIn("a", "1", time.Minute)
 		w.addIn("a", "2", time.Hour)
 		pass(2 * time.Hour)
-	}}
-	waiting.apart(t, []string{"1m0s a/1"}, []string{"1h0m0s a/2"})
-	running := workStory{at(2 * time.Second), func(w *workSide) {
+	}}.both(t, "1m0s a/1")
+	workStory{at(2 * time.Second), func(w *workSide) {
 		w.addIn("a", "1", time.Second)
 		pass(2 * time.Second)
 		w.addIn("a", "2", 0)
 		pass(time.Hour)
-	}}
-	running.apart(t, []string{"1s a/1", "3s a/1 over"}, []string{"1s a/1", "3s a/1 over", "3s a/2", "5s a/2 over"})
+	}}.both(t, "1s a/1", "3s a/1 over")
 	workStory{at(0), func(w *workSide) {
 		w.addIn("a", "1", time.Minute)
 		w.updateIn("a", "2", time.Hour)
 		pass(2 * time.Hour)
 	}}.both(t, "1h0m0s a/2")
+	// With the UID in the key, each has its own time.
+	each := inBubble(t, func(d *diary) {
+		w, _ := ourWork(d, at(2*time.Second), 8)
+		w.addIn("a-1", "1", time.Second)
+		pass(2 * time.Second)
+		w.addIn("a-2", "2", 0)
+		pass(time.Hour)
+		w.stop()
+	})
+	require.Equal(t, []string{"1s a-1/1", "2s a-2/2", "3s a-1/1 over", "4s a-2/2 over"}, each)
 }
 
 func storyOfError(t *testing.T) {

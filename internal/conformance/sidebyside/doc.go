@@ -14,7 +14,7 @@
 //   - Queue, added, handed out, removed: n names are added, all handed out (Take and Done; Try), and all removed, at a
 //     rate that delays nothing. A first round, in which queues and maps grow, is not counted. Upstream's queue is empty
 //     when names are removed, so its search through it costs nothing.
-//   - Timed work, Cancel and Schedule: of one of n pods, in timedworker.Set (key {namespace, name}, UID as identity)
+//   - Timed work, Cancel and Schedule: of one of n pods, in timedworker.Set (key {namespace, name}, UID as value)
 //     and in upstream's TimedWorkerQueue (its key is a joined string, which it and its caller make each time), both on
 //     the real clock.
 //   - Timed work, heap an item: how much the live heap grows, without the callers' strings.

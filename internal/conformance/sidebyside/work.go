@@ -38,10 +38,10 @@ func (p pods) name(i int) types.NamespacedName {
 	return types.NamespacedName{Namespace: p.keys[i].Namespace, Name: p.keys[i].Name}
 }
 
-type workSet = timedworker.Set[evictor.PodKey, struct{}]
+type workSet = timedworker.Set[evictor.PodKey, types.UID]
 
 func (p pods) set(work func()) *workSet {
-	set, err := timedworker.New(func(context.Context, timedworker.Work[evictor.PodKey, struct{}]) timedworker.Result {
+	set, err := timedworker.New(func(context.Context, timedworker.Work[evictor.PodKey, types.UID]) timedworker.Result {
 		work()
 		return timedworker.Forget()
 	}, timedworker.Config{})
@@ -52,7 +52,7 @@ func (p pods) set(work func()) *workSet {
 }
 
 func (p pods) schedule(set *workSet, i int) {
-	set.ScheduleEntry(timedworker.Entry[evictor.PodKey, struct{}]{Key: p.keys[i], Identity: someUID, Due: p.at(i)})
+	set.Schedule(p.keys[i], someUID, p.at(i))
 }
 
 func (p pods) full() *workSet {

@@ -1,7 +1,7 @@
 // Package tainteviction is a port: in upstream's taint eviction controller of v1.37.2, a timedworker.Set replaces its
 // timed workers. On the port, all 12 of its own tests pass that are not about the workers themselves.
 //
-// Its code has 316 lines removed, 48 added. Removed are timed_workers.go and namespacedobject.go, the loop that tries
+// Its code has 316 lines removed, 57 added. Removed are timed_workers.go and namespacedobject.go, the loop that tries
 // five times in 50 ms to delete a pod, and code that kept an existing schedule. Its tests have
 // 158 lines removed, 6 added: the four of timed_workers_test.go, about the workers themselves, run on evictor/compat,
 // which has the type, and five lines ask the Set what waits. The toleration rules stay upstream's, because

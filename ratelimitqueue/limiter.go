@@ -11,8 +11,8 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Limiter is one rate for the workers of a queue that you already have. A worker calls [Limiter.Wait] right before each
-// item, as with Wait of rate.Limiter; unlike that one, it notices at once when [Limiter.SetRate] changes the rate:
+// Limiter is one rate for the workers of a queue that you already have, such as Karmada's. A worker calls [Limiter.Wait]
+// right before each item. Unlike Wait of rate.Limiter, it notices at once when [Limiter.SetRate] changes the rate:
 //
 //	for item, ended := queue.Get(); !ended; item, ended = queue.Get() {
 //		if err := limiter.Wait(ctx); err != nil {
@@ -33,14 +33,12 @@ type Limiter struct {
 	bucket  bucket
 }
 
-// NewLimiter returns a Limiter with a full bucket (an empty one at rate 0), or an error with all faults of the
-// configuration. It uses only Rate, Burst and Clock of it, which must be a clock.Clock, with timers. It starts no
-// goroutine.
+// NewLimiter returns a Limiter with a full bucket, or an error with all faults of the configuration. At rate 0 the bucket
+// is empty. Config.Clock must be a clock.Clock, with timers. NewLimiter starts no goroutine.
 func NewLimiter(config Config) (*Limiter, error) {
-	if err := config.Validate(); err != nil {
-		return nil, fmt.Errorf("ratelimitqueue: %w", err)
+	if err := joined(config.faults()); err != nil {
+		return nil, err
 	}
-	config = config.withDefaults()
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
@@ -88,14 +86,15 @@ func (l *Limiter) Wait(ctx context.Context) error {
 func (l *Limiter) take() (wait time.Duration, ok bool) {
 	now := l.steady.Read()
 	defer l.steady.Unlock()
-	if l.bucket.ready(now) {
-		l.bucket.take(now)
-		return 0, true
+	at, ok := l.bucket.next(now)
+	switch {
+	case !ok:
+		return -1, false
+	case at > now:
+		return time.Duration(steady.Sub(at, now)), false
 	}
-	if at, some := l.bucket.next(now); some {
-		return max(time.Duration(steady.Sub(at, now)), 1), false
-	}
-	return -1, false
+	l.bucket.take(now)
+	return 0, true
 }
 
 // rest waits that long, for ever if it is negative, but no longer than until the rate changes or the context ends. It
@@ -129,11 +128,4 @@ func (l *Limiter) SetRate(rate float64) error {
 	default:
 	}
 	return nil
-}
-
-// Rate returns the current rate, like Queue.Rate.
-func (l *Limiter) Rate() float64 {
-	l.steady.Lock()
-	defer l.steady.Unlock()
-	return l.bucket.rate
 }

@@ -1,7 +1,6 @@
 package ratelimitqueue
 
 import (
-	"cmp"
 	container "container/heap"
 	"fmt"
 	"math/rand"
@@ -52,7 +51,7 @@ func BenchmarkRemoveAdd100000FakeClock(b *testing.B) {
 	benchmarkRemoveAdd(b, testingclock.NewFakePassiveClock(epoch))
 }
 
-// What one writes by hand: container/heap and a map, behind a mutex. It has no rate, no identity, no retry and no pause.
+// What one writes by hand: container/heap and a map, behind a mutex. It has no rate, no retry and no pause.
 type plain struct {
 	mu    sync.Mutex
 	items []*plainItem
@@ -165,12 +164,12 @@ func BenchmarkGroupTakeRetry100000(b *testing.B) {
 	}
 }
 
-// One Take after 10,000 ordered domains have emptied.
+// One Take after 10,000 domains have emptied.
 func BenchmarkGroupForgets10000(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
 	for range b.N {
 		b.StopTimer()
-		g, _ := NewGroup[int, int, int](GroupConfig[int, int]{Config: Config{Rate: Unlimited, Clock: clk}, Compare: cmp.Compare[int]})
+		g, _ := NewGroup[int, int, int](GroupConfig[int, int]{Config: Config{Rate: Unlimited, Clock: clk}})
 		for i := range 10_000 {
 			g.Add(i, i, i)
 		}

@@ -73,7 +73,7 @@ func (b *bucket) setRate(rate float64, now int64) {
 	switch {
 	case b.rate == Unlimited:
 		whole = b.burst
-	case b.rate > 0 && b.when(whole+1) <= b.at:
+	case b.has(whole + 1):
 		whole = min(whole+1, b.burst)
 	}
 	if b.rate, b.tokens = rate, whole; rate == 0 {
@@ -81,25 +81,29 @@ func (b *bucket) setRate(rate float64, now int64) {
 	}
 }
 
-// when returns from when on there are that many tokens, if the bucket is not frozen and not stopped, or never. What is
-// missing by less than a nanosecond is there.
-func (b *bucket) when(tokens float64) int64 {
-	wait := max(0, tokens-b.tokens) / b.rate
-	if wait > maxWait.Seconds() {
-		return never
-	}
-	return steady.Add(b.at, time.Duration(wait*float64(time.Second)))
+// has reports whether the bucket holds that many tokens, frozen or not.
+func (b *bucket) has(tokens float64) bool {
+	at, ok := b.when(tokens)
+	return ok && at <= b.at
 }
 
-const never = math.MaxInt64
+// when returns from when on the bucket holds that many tokens, if it is not frozen; false if that never comes. What is
+// missing by less than a nanosecond is there.
+func (b *bucket) when(tokens float64) (int64, bool) {
+	if b.rate == 0 {
+		return 0, false
+	}
+	wait := max(0, tokens-b.tokens) / b.rate
+	if wait > maxWait.Seconds() {
+		return 0, false
+	}
+	return steady.Add(b.at, time.Duration(wait*float64(time.Second))), true
+}
 
 // next returns the first instant, not before from, at which there is a token; false if there never is one.
 func (b *bucket) next(from int64) (int64, bool) {
-	if b.frozen || b.rate == 0 {
-		return 0, false
-	}
-	at := max(b.when(1), from)
-	return at, at != never
+	at, ok := b.when(1)
+	return max(at, from), ok && !b.frozen
 }
 
 // ready reports whether there is a token.
@@ -114,6 +118,6 @@ func (b *bucket) full() (int64, bool) {
 	if b.rate == 0 {
 		return b.at, true
 	}
-	at := b.when(b.burst)
-	return at, at != never && !b.frozen
+	at, ok := b.when(b.burst)
+	return at, ok && !b.frozen
 }

@@ -10,18 +10,14 @@ import (
 	"github.com/evictkit/evictkit/internal/absent"
 )
 
-// Unlimited is the rate that hands out whatever is due. It can be encoded in JSON.
+// Unlimited is the rate that hands out whatever is due.
 const Unlimited float64 = math.MaxFloat64
 
-// Config configures a Queue, a Group or a Limiter. With the zero Config nothing is handed out until SetRate.
+// Config configures a Queue. The zero Config hands out nothing until SetRate.
 type Config struct {
-	// Rate is in items a second, or Unlimited. 0 hands out nothing until SetRate. A negative rate is an error; in
-	// client-go it means no limit.
-	Rate float64
-	// Burst is how many tokens an idle queue saves up, and how many it starts with. 0 means 1.
-	Burst int
-	// Clock is the real clock if nil.
-	Clock clock.PassiveClock
+	Rate  float64            // in items a second, or Unlimited; 0 stops, and a negative rate is an error
+	Burst int                // how many tokens an idle queue saves up, and how many it starts with; 0 means 1
+	Clock clock.PassiveClock // the real clock if nil
 }
 
 func (c Config) faults() field.ErrorList {

@@ -71,8 +71,7 @@ func (c *core[K, V]) unset(l *line[K, V]) {
 	}
 }
 
-// Remove forgets the key in any state, at any rate, paused or not, and returns the state that it was in. If it was in
-// flight, it makes no difference how its holder ends it.
+// Remove forgets the key and returns the state that it was in. It works in any state, at any rate, paused or not.
 func (c *core[K, V]) Remove(key K) State {
 	c.table.Lock()
 	defer c.table.Unlock()
@@ -95,8 +94,7 @@ func (c *core[K, V]) Len() int {
 	return c.table.Count(slots.Waiting)
 }
 
-// Waiting returns the waiting keys in the order in which they are due. Keys with equal due times are in the order in
-// which they were added. O(n log n), because it sorts them.
+// Waiting returns the waiting keys in the order in which they are due, and then in that of adding. O(n log n).
 func (c *core[K, V]) Waiting() []K {
 	c.table.Lock()
 	defer c.table.Unlock()
@@ -110,7 +108,7 @@ func (c *core[K, V]) Waiting() []K {
 }
 
 // Next returns the exact instant, not before now, at which Take next succeeds if nothing changes. It is false if Take
-// would not succeed before something is added or changed.
+// never would.
 func (c *core[K, V]) Next() (time.Time, bool) {
 	now := c.table.Read()
 	defer c.table.Unlock()

@@ -12,36 +12,30 @@ import (
 
 // GroupConfig configures a Group.
 type GroupConfig[D, K comparable] struct {
-	// Config has the Rate and Burst of each domain until SetRate. A domain begins with a full bucket, as upstream's does.
-	// With Rate 0 it begins with an empty one.
-	Config
-	// MaxRate limits all domains together, in items a second; 0 means no limit. It saves up at most one token.
-	MaxRate float64
+	Config          // of each domain until SetRate; a domain begins with a full bucket, with Rate 0 with an empty one
+	MaxRate float64 // limits all domains together, in items a second; 0 means no limit; it saves up one token
 	// Prefer, if not nil, chooses which due key of a domain goes next. It gets the due keys in their order, without the
 	// exempt ones. If it returns any other key or panics, the first of them goes. Take calls it with no lock held, when it
 	// is the domain's turn and there is a choice. Such a Take is O(n log n) in the number of due keys.
-	Prefer func(domain D, due []K) K
-	// OnPanic, if not nil, is called after a panic in Prefer.
-	OnPanic func(key, value any, stack []byte)
+	Prefer  func(domain D, due []K) K
+	OnPanic func(key, value any, stack []byte) // if not nil, is called after a panic in Prefer
 }
 
 // Group has a queue for each domain (a zone, a tenant, a cluster), with its own rate and tokens. Most callers want
 // [Group.Add] and [Group.SetRate] first, then [Group.Take] in a loop and [Group.Next] for when to call it again.
 //
 // A key is in one domain at a time. Domains that can hand out take turns: the one whose last turn is longest ago comes
-// first. Within a domain, the item that is due first comes first. Among equal due times it is the one added first.
+// first. A Group makes a domain when it is first named, which counts as the domain's last turn. It keeps the domain while
+// that has a key, a rate of its own or a pause. After that it forgets the domain as soon as its bucket is full. So leaving
+// and coming back earns no token, and memory is bounded.
 //
-// A Group makes a domain when it is first named, which counts as the domain's last turn. It keeps the domain while that
-// has a key, a rate of its own or a pause. After that it forgets the domain as soon as its bucket is full. So leaving and
-// coming back earns no token, and memory is bounded by the known keys and the domains with settings.
-//
-// All methods are safe for concurrent use. A Group must be made by NewGroup and not be copied.
+// All methods are safe for concurrent use, also by holders. NewGroup makes a Group.
 type Group[D, K comparable, V any] struct {
 	core[K, V]
 	domains due.Map[D, *line[K, V]] // guarded by the lock
 }
 
-// NewGroup returns an empty group, or an error with all faults of the configuration. It starts no goroutine.
+// NewGroup returns an empty group, or all faults of the configuration.
 func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V], error) {
 	faults := append(config.faults(), rateFaults(config.MaxRate, field.NewPath("maxRate"))...)
 	if err := joined(faults); err != nil {
@@ -60,22 +54,17 @@ func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V]
 
 // DomainStatus is a copy of what the group knows about a domain.
 type DomainStatus struct {
-	// Rate is 0 if the domain is stopped.
-	Rate float64
-	// Waiting is how many of its keys wait.
-	Waiting int
-	// Next is when the domain next has a due item and a token for it, not before now. MaxRate does not count. It is zero if
-	// that cannot happen before something changes, as in a pause.
-	Next time.Time
+	Rate    float64   // 0 if the domain is stopped
+	Waiting int       // how many of its keys wait
+	Next    time.Time // as Group.Next, but of this domain and without MaxRate; zero if there is none
 }
 
-// Add adds the key to the domain, due now, as AddEntry does with the other fields zero. A key that waits, for a retry
-// too, takes the new value and keeps its due time.
+// Add is AddEntry with the other fields zero: a new key is due now, and a waiting one takes the new value.
 func (g *Group[D, K, V]) Add(domain D, key K, value V) State {
 	return g.AddEntry(domain, Entry[K, V]{Key: key, Value: value})
 }
 
-// AddEntry is Queue.AddEntry for a domain. A known key stays in its domain; to move it, use Move.
+// AddEntry is Queue.AddEntry for a domain. A known key stays where it is.
 func (g *Group[D, K, V]) AddEntry(domain D, e Entry[K, V]) State {
 	mustEqualItself(domain)
 	now := g.read()
@@ -127,9 +116,8 @@ func (g *Group[D, K, V]) line(domain D, now int64) *line[K, V] {
 	return l
 }
 
-// Take hands out the next item of the domain whose turn it is. It spends a token of that domain and, with MaxRate, one of
-// the group. It returns false if no domain that is not paused has a due item and a token, or if MaxRate is reached. The
-// caller becomes the item's holder and must end it.
+// Take is Queue.Take for the domain whose turn it is. With MaxRate it spends a token of the group, too. A paused domain
+// has no turn.
 func (g *Group[D, K, V]) Take() (domain D, it Item[K, V], ok bool) {
 	now := g.read()
 	defer g.table.Unlock()
@@ -139,8 +127,8 @@ func (g *Group[D, K, V]) Take() (domain D, it Item[K, V], ok bool) {
 	return domain, it, ok
 }
 
-// Move moves a known key to another domain, and reports whether the key is known. It keeps its due time and its place
-// among equal due times. A key in flight may be moved too; after that, its ending counts in the new domain.
+// Move moves a known key to another domain, and reports whether it is known. The key keeps its due time
+// and its place among equal ones.
 func (g *Group[D, K, V]) Move(key K, domain D) bool {
 	mustEqualItself(domain)
 	g.table.Lock()
@@ -164,7 +152,7 @@ func (g *Group[D, K, V]) Move(key K, domain D) bool {
 	return true
 }
 
-// SetRate changes the rate of a domain, as Queue.SetRate does, and makes the domain if need be.
+// SetRate is Queue.SetRate for a domain.
 func (g *Group[D, K, V]) SetRate(domain D, rate float64) error {
 	mustEqualItself(domain)
 	if err := checkRate(rate); err != nil {
@@ -178,8 +166,7 @@ func (g *Group[D, K, V]) SetRate(domain D, rate float64) error {
 	return nil
 }
 
-// PauseDomain stops handing out the items of a domain until ResumeDomain. Unlike at rate 0, its bucket keeps its tokens,
-// but gains none. Adding and removing go on.
+// PauseDomain stops a domain until ResumeDomain. Unlike at rate 0, its bucket keeps its tokens. It gains none.
 func (g *Group[D, K, V]) PauseDomain(domain D) {
 	mustEqualItself(domain)
 	now := g.read()
@@ -190,7 +177,7 @@ func (g *Group[D, K, V]) PauseDomain(domain D) {
 	g.changed(l)
 }
 
-// ResumeDomain ends the pause of a domain. Where there is none it changes nothing.
+// ResumeDomain ends the pause of a domain.
 func (g *Group[D, K, V]) ResumeDomain(domain D) {
 	now := g.read()
 	defer g.table.Unlock()
@@ -201,9 +188,8 @@ func (g *Group[D, K, V]) ResumeDomain(domain D) {
 	}
 }
 
-// ForgetDomain gives up the rate and the pause that were set for a domain, as soon as it has no keys. Its pause and its
-// stop end then. Another rate stays until the bucket is full. After that GroupConfig applies to the domain again. A later
-// SetRate or PauseDomain undoes ForgetDomain.
+// ForgetDomain gives up a domain's own rate and pause once it has no keys and its bucket is full. A pause and rate 0 end
+// as soon as it has no keys. SetRate or PauseDomain undo it.
 func (g *Group[D, K, V]) ForgetDomain(domain D) {
 	g.table.Lock()
 	defer g.table.Unlock()
@@ -224,7 +210,7 @@ func (g *Group[D, K, V]) Get(key K) (domain D, status Status, ok bool) {
 	return unboxed[D](s.Line.domain), g.status(s), true
 }
 
-// Domain returns the status of the domain, or false if there is none of that name.
+// Domain returns the status of the domain, or false if there is none.
 func (g *Group[D, K, V]) Domain(domain D) (DomainStatus, bool) {
 	now := g.table.Read()
 	defer g.table.Unlock()

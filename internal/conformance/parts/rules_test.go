@@ -33,7 +33,7 @@ var (
 	valueCorrected = rule.New("ValueCorrected", "we remove a value from one of our taints")
 	oneWrite       = rule.New("OneWrite", "a swap of our two taints is one")
 
-	queueRules = []rule.Rule{tokenForNothing, firstCome, exactRetry, newIdentity, addedInFlight, differential.RateZero, differential.RateOne}
+	queueRules = []rule.Rule{tokenForNothing, firstCome, exactRetry, addedInFlight, differential.RateZero, differential.RateOne}
 	workRules  = []rule.Rule{newIdentity, queuedBehind, cancelRunning, exactWork, differential.FailedWrites}
 	zoneRules  = []rule.Rule{validated}
 	patchRules = []rule.Rule{swapKeepsTime, timeKept, untimed, valueCorrected, oneWrite}

@@ -218,3 +218,33 @@ func BenchmarkAfterAPeakOf1000000(b *testing.B) {
 		runtime.KeepAlive(q)
 	}
 }
+
+// One of 1,000 is handed out, forgotten and added again.
+func BenchmarkTakeForgetAdd1000(b *testing.B) {
+	q := filled(b, Config{Rate: Unlimited, Clock: testingclock.NewFakePassiveClock(epoch)}, shuffled(1000))
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		item, _ := q.Take()
+		item.Forget()
+		q.Add(item.Key, i)
+	}
+}
+
+// The same if a preference is asked for, among 1,000 due keys.
+func BenchmarkTakePrefer1000(b *testing.B) {
+	g, _ := NewGroup[int, string, int](GroupConfig[int, string]{
+		Config: Config{Rate: Unlimited, Clock: testingclock.NewFakePassiveClock(epoch)},
+		Prefer: func(_ int, due []string) string { return due[len(due)-1] },
+	})
+	for i, name := range shuffled(1000) {
+		g.Add(1, name, i)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		_, item, _ := g.Take()
+		item.Forget()
+		g.Add(1, item.Key, i)
+	}
+}

@@ -90,10 +90,13 @@ func (b *bucket) has(tokens float64) bool {
 // when returns from when on the bucket holds that many tokens, if it is not frozen; false if that never comes. What is
 // missing by less than a nanosecond is there.
 func (b *bucket) when(tokens float64) (int64, bool) {
-	if b.rate == 0 {
+	switch {
+	case b.rate == 0:
 		return 0, false
+	case b.tokens >= tokens, b.rate == Unlimited: // the quotient would be subnormal, and take a microsecond
+		return b.at, true
 	}
-	wait := max(0, tokens-b.tokens) / b.rate
+	wait := (tokens - b.tokens) / b.rate
 	if wait > maxWait.Seconds() {
 		return 0, false
 	}

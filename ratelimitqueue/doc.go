@@ -1,4 +1,5 @@
-// Package ratelimitqueue hands out unique items when they are due, no faster than a rate, which can change at any moment.
+// Package ratelimitqueue hands out unique items when they are due, no faster than a rate, which can change at any
+// moment.
 //
 //	queue, err := ratelimitqueue.New[string, Cluster](ratelimitqueue.Config{Rate: 0.5}) // one in two seconds
 //	queue.Add(cluster.Name, cluster) // at every event; a key is in the queue once
@@ -26,8 +27,8 @@
 //	   +----------------------------------------+------------------+
 //
 // Add and Remove return the State in which they found the key. Who takes an item holds it until he ends it. If its key
-// is removed meanwhile, his ending has no effect, but nobody else gets the key before it. Only handing out spends a token.
-// These words mean the same in package timedworker.
+// is removed meanwhile, his ending has no effect, but nobody else gets the key before it. Only handing out spends a
+// token. These words mean the same in package timedworker.
 //
 // Objects that have the same name one after the other need different keys: put a UID into the key. Then a late event of
 // the old object does not touch the new one.
@@ -37,8 +38,8 @@
 //
 // # What goes wrong
 //
-// An item that nobody ends keeps its key in flight for ever: end it in a defer if your code may panic. A key that cannot
-// be hashed, or does not equal itself (NaN), panics in its caller and changes nothing.
+// An item that nobody ends keeps its key in flight for ever: end it in a defer if your code may panic. A key that
+// cannot be hashed, or does not equal itself (NaN), panics in its caller and changes nothing.
 //
 // # Coming from nodelifecycle/scheduler
 //

@@ -6,8 +6,8 @@ import (
 	"github.com/evictkit/evictkit/internal/slots"
 )
 
-// Item is what Take hands out. Its holder ends it once, by one of its methods. No lock is held until then. Ending has no
-// effect if the key was removed meanwhile, or if the item has ended before.
+// Item is what Take hands out. Most holders end it with [Item.Done] or, after a failure, [Item.RetryAfter]. Ending has no
+// effect if the key was removed meanwhile, or the item has ended before.
 type Item[K comparable, V any] struct {
 	Key      K
 	Value    V

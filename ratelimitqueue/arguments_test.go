@@ -1,20 +1,16 @@
 package ratelimitqueue
 
 import (
-	"context"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	testingclock "k8s.io/utils/clock/testing"
 )
 
 // What is no rate is an error everywhere, and changes nothing.
 func TestWhatIsNoRate(t *testing.T) {
 	q, g := queue(t, Config{Rate: 1}), group(t, GroupConfig[string, string]{Config: Config{Rate: 1}})
-	l, err := NewLimiter(Config{Rate: 1})
-	require.NoError(t, err)
 	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, -math.SmallestNonzeroFloat64, -math.MaxFloat64} {
 		_, err := New[string, int](Config{Rate: rate})
 		require.Error(t, err, rate)
@@ -22,13 +18,10 @@ func TestWhatIsNoRate(t *testing.T) {
 		require.Error(t, err, rate)
 		_, err = NewGroup[string, string, int](GroupConfig[string, string]{MaxRate: rate})
 		require.Error(t, err, rate)
-		_, err = NewLimiter(Config{Rate: rate})
-		require.Error(t, err, rate)
-		for _, set := range []func(float64) error{q.SetRate, l.SetRate, func(rate float64) error { return g.SetRate("d", rate) }} {
+		for _, set := range []func(float64) error{q.SetRate, func(rate float64) error { return g.SetRate("d", rate) }} {
 			require.Error(t, set(rate), rate)
 		}
-		require.Equal(t, 1.0, q.Rate())
-		require.Equal(t, 1.0, l.Rate())
+		require.Equal(t, 1.0, q.line.bucket.rate)
 		_, made := g.Domain("d")
 		require.False(t, made)
 	}
@@ -84,29 +77,4 @@ func TestTheLargestBurst(t *testing.T) {
 	q.Add("a", 0)
 	q.Add("b", 0)
 	require.Len(t, q.takes(), 2)
-}
-
-// Limits of a group at their ends: the least number means no limit, the largest one is one.
-func TestLimitsOfAGroupAtTheirEnds(t *testing.T) {
-	for _, n := range []int{math.MinInt, -1, 0, math.MaxInt} {
-		_, err := NewGroup[string, string, int](GroupConfig[string, string]{MaxInFlight: n, Config: Config{Burst: n}})
-		require.Equal(t, n < 0, err != nil, n)
-		g := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited}})
-		g.SetMaxInFlight(n)
-		g.Add("d", "a", 0)
-		require.Len(t, g.takes(), map[bool]int{false: 1}[n == 0], n)
-	}
-}
-
-// A Limiter at such rates waits no longer than its context or the next change.
-func TestALimiterAtTheEnds(t *testing.T) {
-	ended, end := context.WithCancel(context.Background())
-	end()
-	for _, rate := range []float64{0, math.SmallestNonzeroFloat64, 1e-9, Unlimited} {
-		l, err := NewLimiter(Config{Rate: rate, Burst: math.MaxInt, Clock: testingclock.NewFakeClock(epoch)})
-		require.NoError(t, err)
-		require.ErrorIs(t, l.Wait(ended), context.Canceled)
-		require.NoError(t, l.SetRate(Unlimited))
-		require.NoError(t, l.Wait(context.Background()))
-	}
 }

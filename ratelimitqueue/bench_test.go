@@ -1,7 +1,6 @@
 package ratelimitqueue
 
 import (
-	"cmp"
 	container "container/heap"
 	"fmt"
 	"math/rand"
@@ -52,7 +51,7 @@ func BenchmarkRemoveAdd100000FakeClock(b *testing.B) {
 	benchmarkRemoveAdd(b, testingclock.NewFakePassiveClock(epoch))
 }
 
-// What one writes by hand: container/heap and a map, behind a mutex. It has no rate, no identity, no retry and no pause.
+// What one writes by hand: container/heap and a map, behind a mutex. It has no rate, no retry and no pause.
 type plain struct {
 	mu    sync.Mutex
 	items []*plainItem
@@ -165,12 +164,12 @@ func BenchmarkGroupTakeRetry100000(b *testing.B) {
 	}
 }
 
-// One Take after 10,000 ordered domains have emptied.
+// One Take after 10,000 domains have emptied.
 func BenchmarkGroupForgets10000(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
 	for range b.N {
 		b.StopTimer()
-		g, _ := NewGroup[int, int, int](GroupConfig[int, int]{Config: Config{Rate: Unlimited, Clock: clk}, Compare: cmp.Compare[int]})
+		g, _ := NewGroup[int, int, int](GroupConfig[int, int]{Config: Config{Rate: Unlimited, Clock: clk}})
 		for i := range 10_000 {
 			g.Add(i, i, i)
 		}
@@ -217,5 +216,35 @@ func BenchmarkAfterAPeakOf1000000(b *testing.B) {
 		b.ReportMetric(float64(peak)/float64(len(names)), "B/item")
 		b.ReportMetric(float64(longest.Microseconds()), "us-longest-Remove")
 		runtime.KeepAlive(q)
+	}
+}
+
+// One of 1,000 is handed out, forgotten and added again.
+func BenchmarkTakeForgetAdd1000(b *testing.B) {
+	q := filled(b, Config{Rate: Unlimited, Clock: testingclock.NewFakePassiveClock(epoch)}, shuffled(1000))
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		item, _ := q.Take()
+		item.Forget()
+		q.Add(item.Key, i)
+	}
+}
+
+// The same if a preference is asked for, among 1,000 due keys.
+func BenchmarkTakePrefer1000(b *testing.B) {
+	g, _ := NewGroup[int, string, int](GroupConfig[int, string]{
+		Config: Config{Rate: Unlimited, Clock: testingclock.NewFakePassiveClock(epoch)},
+		Prefer: func(_ int, due []string) string { return due[len(due)-1] },
+	})
+	for i, name := range shuffled(1000) {
+		g.Add(1, name, i)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		_, item, _ := g.Take()
+		item.Forget()
+		g.Add(1, item.Key, i)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 )
 
 // Whatever the rate, Take succeeds at Next, and not two nanoseconds before; one is rounding.
@@ -12,9 +13,9 @@ func TestTakeSucceedsAtNext(t *testing.T) {
 	rates := []float64{1e-6, 0.1, 1.0 / 3, 0.37, 3.3, 1e3 / 7, 99999, 1e8}
 	for seed := range uint64(300) {
 		c := &seededChoices{state: seed * 104729}
-		f := queue(t, Config{Rate: pick(c, rates...), Burst: pick(c, 1, 3)})
+		f := group(t, GroupConfig[string, string]{Config: Config{Rate: pick(c, rates...), Burst: pick(c, 1, 3)}})
 		for range 40 {
-			f.Add("a", 0)
+			f.Add("d", "a", 0)
 			next, ok := f.Next()
 			require.True(t, ok)
 			if early := next.Add(-2); early.After(f.clk.Now()) {
@@ -32,11 +33,11 @@ func TestTakeSucceedsAtNext(t *testing.T) {
 			}
 			switch f.step(time.Duration(c.below(1 << 30))); c.below(4) {
 			case 0:
-				require.NoError(t, f.SetRate(pick(c, rates...)))
+				require.NoError(t, f.SetRate("d", pick(c, rates...)))
 			case 1:
-				f.Pause("drill")
+				f.PauseDomain("d")
 				f.step(time.Duration(c.below(1 << 30)))
-				f.Resume("drill")
+				f.ResumeDomain("d")
 			}
 		}
 	}
@@ -70,7 +71,7 @@ func TestOldReadingMakesNoToken(t *testing.T) {
 		take()
 	}
 	require.Equal(t, 2, taken, "the burst")
-	require.Equal(t, time.Second, f.Wait())
+	require.Equal(t, time.Second, f.wait())
 }
 
 // A token that Take would hand out, because less than a nanosecond is missing, is a whole one when the rate changes.
@@ -83,4 +84,26 @@ func TestAChangeOfRateKeepsATokenThatIsThere(t *testing.T) {
 	f.step(time.Second / 3) // 0.999999999 tokens
 	require.NoError(t, f.SetRate(1))
 	require.Len(t, f.takes(), 1)
+}
+
+// A bucket whose rate stays hands out when a rate.Limiter of the same rate does, give or take a nanosecond.
+func TestABucketIsARateLimiter(t *testing.T) {
+	for seed := range uint64(300) {
+		c := &seededChoices{state: seed * 15485863}
+		perSecond, burst := pick(c, 1e-6, 0.1, 1.0/3, 0.37, 3.3, 1e3/7, 99999, 1e8, 1e10), pick(c, 1, 3, 100)
+		b, now := newBucket(perSecond, burst, 0), int64(0)
+		limiter := rate.NewLimiter(rate.Limit(perSecond), burst)
+		for range 100 {
+			next, ok := b.next(now)
+			require.True(t, ok)
+			for _, now = range []int64{max(now, next-2), next + 2} {
+				instant := time.Time{}.Add(time.Duration(now))
+				require.Equal(t, b.ready(now), limiter.AllowN(instant, 1), "seed %d, %g by %d at %d", seed, perSecond, burst, now)
+				if b.ready(now) {
+					b.take(now)
+				}
+			}
+			now += int64(c.below(1<<30)) * pick[int64](c, 0, 1, 1, 1000)
+		}
+	}
 }

@@ -13,7 +13,6 @@ import (
 // units that are exact for the rates and times used here.
 type model struct {
 	isQueue bool
-	compare bool  // domains are ordered, the greatest name first
 	rate    int64 // of new domains, in quarters of an item a second
 	burst   int64
 	now     int64 // nanoseconds
@@ -21,10 +20,6 @@ type model struct {
 	voids   map[string]int // holders of keys that were removed, by key
 	domains map[string]*modelDomain
 	cap     *modelBucket
-	bound   int
-	out     int
-	exempt  int
-	pauses  []string
 	seq     int
 	turns   int
 	holders int
@@ -34,13 +29,10 @@ type modelItem struct {
 	domain     string
 	state      State
 	value      int
-	identity   string
 	added, due int64
-	asked      int64 // due, before tries delayed it
 	seq        int
 	attempts   int
 	exempt     bool
-	err        string
 	holder     int
 	newer      []*modelNewer
 }
@@ -56,7 +48,6 @@ type modelNewer struct {
 
 type modelDomain struct {
 	modelBucket
-	pauses    []string
 	turn      int
 	forgotten bool
 }
@@ -75,8 +66,8 @@ const (
 	endless = -1
 )
 
-func newModel(isQueue bool, rate, burst, maxRate int64, bound int) *model {
-	m := &model{isQueue: isQueue, rate: rate, burst: burst, bound: bound, items: map[string]*modelItem{}, voids: map[string]int{}, domains: map[string]*modelDomain{}}
+func newModel(isQueue bool, rate, burst, maxRate int64) *model {
+	m := &model{isQueue: isQueue, rate: rate, burst: burst, items: map[string]*modelItem{}, voids: map[string]int{}, domains: map[string]*modelDomain{}}
 	if maxRate != 0 {
 		m.cap = &modelBucket{rate: maxRate, burst: 1, tokens: whole}
 	}
@@ -138,7 +129,7 @@ func (m *model) domain(name string, rate int64) *modelDomain {
 	d := m.domains[name]
 	if d == nil {
 		m.turns++
-		d = &modelDomain{modelBucket: modelBucket{rate: rate, burst: m.burst, tokens: m.burst * whole, at: m.now, frozen: len(m.pauses) > 0}, turn: m.turns}
+		d = &modelDomain{modelBucket: modelBucket{rate: rate, burst: m.burst, tokens: m.burst * whole, at: m.now}, turn: m.turns}
 		if rate == 0 {
 			d.tokens = 0
 		}
@@ -151,10 +142,7 @@ func (m *model) domain(name string, rate int64) *modelDomain {
 func (m *model) tidy() {
 	for name, d := range m.domains {
 		if !m.isQueue && d.forgotten && !m.inUse(name) {
-			if len(d.pauses) > 0 {
-				d.pauses = nil
-				m.thaw(d)
-			}
+			d.thaw(m.now)
 			if d.rate == 0 {
 				d.setRate(m.rate, m.now)
 			}
@@ -167,12 +155,12 @@ func (m *model) sweep() {
 	for name, d := range m.domains {
 		switch {
 		case m.isQueue || m.inUse(name):
-		case !d.forgotten && (d.rate != m.rate || len(d.pauses) > 0):
+		case !d.forgotten && (d.rate != m.rate || d.frozen):
 		case d.rate == endless || d.rate == 0:
 			if d.at <= m.now {
 				delete(m.domains, name)
 			}
-		case !d.frozen && d.reaches(d.burst*whole) < m.now:
+		case !d.frozen && d.reaches(d.burst*whole) <= m.now:
 			delete(m.domains, name)
 		}
 	}
@@ -187,29 +175,19 @@ func (m *model) inUse(domain string) bool {
 	return false
 }
 
-func (m *model) thaw(d *modelDomain) {
-	if len(m.pauses) == 0 && len(d.pauses) == 0 {
-		d.note(m.now)
-		d.frozen = false
-	}
+func (b *modelBucket) thaw(now int64) {
+	b.note(now)
+	b.frozen = false
 }
 
 func (m *model) add(domain string, e Entry[string, int], due int64) State {
 	m.sweep()
 	m.domain(domain, m.rate)
 	it := m.items[e.Key]
-	other := it != nil && it.identity != "" && e.Identity != "" && it.identity != e.Identity
-	switch {
-	case it == nil:
-		m.fresh(domain, e, due)
+	if it == nil {
+		m.seq++
+		m.items[e.Key] = &modelItem{domain: domain, state: Waiting, value: e.Value, added: m.now, due: due, seq: m.seq, exempt: e.Exempt}
 		return Unknown
-	case other:
-		m.remove(e.Key, "")
-		m.fresh(domain, e, due)
-		return OtherIdentity
-	}
-	if it.identity == "" {
-		it.identity = e.Identity
 	}
 	switch it.state {
 	case InFlight:
@@ -227,27 +205,19 @@ func (m *model) add(domain string, e Entry[string, int], due int64) State {
 func (it *modelItem) become(newer ...*modelNewer) {
 	for _, n := range newer {
 		switch {
-		case n.policy == KeepFirst, n.policy == KeepEarliest && n.due >= it.asked:
-		case n.policy == Replace && !n.named:
+		case n.policy == KeepFirst:
+		case !n.named:
 			it.value, it.exempt = n.value, n.exempt
 		default:
-			it.value, it.due, it.asked, it.exempt = n.value, n.due, n.due, n.exempt
+			it.value, it.due, it.exempt = n.value, n.due, n.exempt
 		}
 	}
 }
 
-func (m *model) fresh(domain string, e Entry[string, int], due int64) {
-	m.seq++
-	m.items[e.Key] = &modelItem{domain: domain, state: Waiting, value: e.Value, identity: e.Identity, added: m.now, due: due, asked: due, seq: m.seq, exempt: e.Exempt}
-}
-
-func (m *model) remove(key, identity string) State {
+func (m *model) remove(key string) State {
 	it := m.items[key]
-	switch {
-	case it == nil:
+	if it == nil {
 		return Unknown
-	case it.identity != "" && identity != "" && it.identity != identity:
-		return OtherIdentity
 	}
 	delete(m.items, key)
 	if it.state == InFlight {
@@ -259,7 +229,7 @@ func (m *model) remove(key, identity string) State {
 // waiting returns the keys of a domain that may be handed out, in their order.
 func (m *model) waiting(domain string) []string {
 	keys := m.inOrder(func(it *modelItem) bool {
-		return it.domain == domain && it.state == Waiting && (it.exempt || !m.full())
+		return it.domain == domain && it.state == Waiting
 	})
 	return slices.DeleteFunc(keys, func(key string) bool { return m.voids[key] != 0 })
 }
@@ -278,18 +248,13 @@ func (m *model) inOrder(which func(*modelItem) bool) (keys []string) {
 	return keys
 }
 
-func (m *model) full() bool { return m.bound >= 0 && m.out >= m.bound }
-
 // choose returns what would be handed out now. With prefer it is the greatest key of those that are
 // due.
 func (m *model) choose(prefer bool) (key string) {
-	if len(m.pauses) > 0 || m.cap != nil && !m.cap.ready(m.now) {
+	if m.cap != nil && !m.cap.ready(m.now) {
 		return ""
 	}
 	names := slices.SortedFunc(maps.Keys(m.domains), func(a, b string) int {
-		if m.compare {
-			return cmp.Compare(b, a)
-		}
 		return cmp.Compare(m.domains[a].turn, m.domains[b].turn)
 	})
 	for _, name := range names {
@@ -325,22 +290,11 @@ func (m *model) take(prefer bool) (key string) {
 	d.turn = m.turns
 	m.holders++
 	it.state, it.holder = InFlight, m.holders
-	*m.outOf(it.exempt)++
 	return key
-}
-
-func (m *model) outOf(exempt bool) *int {
-	if exempt {
-		return &m.exempt
-	}
-	return &m.out
 }
 
 // next returns when take will succeed.
 func (m *model) next() (next int64, ok bool) {
-	if len(m.pauses) > 0 {
-		return 0, false
-	}
 	for name, d := range m.domains {
 		for _, key := range m.waiting(name) {
 			if at, some := d.next(max(m.now, m.items[key].due)); some && (!ok || at < next) {
@@ -362,15 +316,13 @@ func (b *modelBucket) giveBack(now int64) {
 	}
 }
 
-// end ends a holder's item, as Done and the like do. from is the domain that handed it out; after is negative for the
-// backoff.
-func (m *model) end(key string, holder int, exempt bool, from *modelDomain, kind slots.Kind, after time.Duration, err string) {
+// end ends a holder's item, as Done and the like do. from is the domain that handed it out.
+func (m *model) end(key string, holder int, from *modelDomain, kind slots.Kind, after time.Duration) {
 	it := m.items[key]
 	wanted := it != nil && it.holder == holder && it.state == InFlight
 	if !wanted && m.voids[key] != holder {
 		return
 	}
-	*m.outOf(exempt)--
 	if kind == slots.Blocked && after > 0 {
 		if m.cap != nil {
 			m.cap.giveBack(m.now)
@@ -387,21 +339,17 @@ func (m *model) end(key string, holder int, exempt bool, from *modelDomain, kind
 	it.newer = nil
 	switch kind {
 	case slots.Done:
-		*it = modelItem{domain: it.domain, state: Finished, identity: it.identity, added: it.added, due: it.due, asked: it.due, seq: it.seq}
+		*it = modelItem{domain: it.domain, state: Finished, added: it.added, due: it.due, seq: it.seq}
 	case slots.Forget:
 		delete(m.items, key)
 		if len(newer) > 0 {
 			n := newer[0]
-			m.items[key] = &modelItem{domain: it.domain, state: Waiting, value: n.value, identity: it.identity, added: n.added, due: n.due, asked: n.due, seq: n.seq, exempt: n.exempt}
+			m.items[key] = &modelItem{domain: it.domain, state: Waiting, value: n.value, added: n.added, due: n.due, seq: n.seq, exempt: n.exempt}
 			m.items[key].become(newer[1:]...)
 		}
 	default:
 		if kind != slots.Blocked {
 			it.attempts++
-			it.err = err
-		}
-		if after < 0 {
-			after = min(time.Second<<(it.attempts-1), 8*time.Second)
 		}
 		it.state, it.due = Waiting, m.now+int64(after)
 		it.become(newer...)

@@ -1,7 +1,6 @@
 package ratelimitqueue
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -46,18 +45,12 @@ func newPlayer(t testing.TB, c choices, isQueue bool) *player {
 	rate := pick[int64](c, 1, 4, 8, endless, 0)
 	maxRate := pick[int64](c, 0, 0, 4, 8)
 	p.setup = setup{queue: isQueue, rate: quarter[rate], burst: pick(c, 1, 1, 3)}
-	bound := -1
-	if !isQueue {
-		p.setup.maxRate, p.setup.maxInFlight, p.setup.prefer = max(quarter[maxRate], 0), pick(c, 0, 0, 2), c.below(3) == 0
-		if p.setup.maxInFlight > 0 {
-			bound = p.setup.maxInFlight
-		}
-	} else {
+	if isQueue {
 		maxRate = 0
+	} else {
+		p.setup.maxRate, p.setup.prefer = max(quarter[maxRate], 0), c.below(3) == 0
 	}
-	p.setup.compare = !isQueue && c.below(3) == 0
-	p.model = newModel(isQueue, rate, int64(p.setup.burst), maxRate, bound)
-	p.model.compare = p.setup.compare
+	p.model = newModel(isQueue, rate, int64(p.setup.burst), maxRate)
 	p.subject = p.setup.make(t, epoch, false)
 	return p
 }
@@ -96,7 +89,7 @@ func (p *player) play() {
 }
 
 func (p *player) operation() {
-	switch p.below(21) {
+	switch p.below(20) {
 	case 0, 1, 2, 3:
 		p.add()
 	case 4, 5, 6:
@@ -109,14 +102,12 @@ func (p *player) operation() {
 		p.subject.clk.Pass(d)
 		p.model.now += int64(d)
 	case 14:
-		key, identity := pick(p.choices, keyNames...), pick(p.choices, "", "", "x", "y")
-		p.note("remove %s %q", key, identity)
-		p.want("remove", p.model.remove(key, identity), p.subject.core().RemoveIdentity(key, identity))
+		key := pick(p.choices, keyNames...)
+		p.note("remove %s", key)
+		p.want("remove", p.model.remove(key), p.subject.core().Remove(key))
 	case 15:
 		p.setRate()
 	case 16:
-		p.pause()
-	case 17:
 		if p.below(2) == 0 {
 			p.clear()
 		}
@@ -131,8 +122,7 @@ func (p *player) add() {
 	p.value++
 	domain := p.domain()
 	e := Entry[string, int]{
-		Key: pick(p.choices, keyNames...), Value: p.value, Identity: pick(p.choices, "", "", "", "x", "y"),
-		OnDuplicate: Duplicate(p.below(3)), Exempt: p.below(6) == 0,
+		Key: pick(p.choices, keyNames...), Value: p.value, OnDuplicate: pick(p.choices, Replace, KeepFirst), Exempt: p.below(6) == 0,
 	}
 	due := p.model.now
 	if in := p.below(8); in > 3 {
@@ -154,10 +144,8 @@ func (p *player) take() {
 	it := p.model.items[key]
 	p.want("domain", it.domain, item.Domain)
 	p.want("value", it.value, item.Value)
-	p.want("identity", it.identity, item.Identity)
 	p.want("attempts", it.attempts, item.Attempts)
 	p.want("due", at(it.due), item.Due)
-	p.want("added", at(it.added), item.Added)
 	p.held = append(p.held, held{item, it.holder, p.model.domains[it.domain]})
 }
 
@@ -171,10 +159,8 @@ func (p *player) end() {
 		p.held = slices.Delete(p.held, i, i+1)
 	}
 	after := time.Duration(p.below(5)) * 500 * time.Millisecond
-	what, text := slots.Kind(p.below(5)), ""
+	what := pick(p.choices, slots.Done, slots.Forget, slots.RetryAfter, slots.Blocked)
 	p.note("end %s: %d, %s", h.item.Key, what, after)
-	it := p.model.items[h.item.Key]
-	p.want("held", it != nil && it.holder == h.holder && it.state == InFlight, h.item.Held())
 	switch what {
 	case slots.Done:
 		h.item.Done()
@@ -184,16 +170,8 @@ func (p *player) end() {
 		h.item.RetryAfter(after)
 	case slots.Blocked:
 		h.item.Blocked(after)
-	case slots.Retry:
-		var err error
-		if after > 0 {
-			text = fmt.Sprint("error ", p.value)
-			err = errors.New(text)
-		}
-		after = -1
-		h.item.Retry(err)
 	}
-	p.model.end(h.item.Key, h.holder, h.item.exempt, h.from, what, after, text)
+	p.model.end(h.item.Key, h.holder, h.from, what, after)
 }
 
 func (p *player) setRate() {
@@ -204,38 +182,4 @@ func (p *player) setRate() {
 	d.forgotten = false
 	d.setRate(rate, p.model.now)
 	require.NoError(p, p.subject.setRate(domain, quarter[rate]))
-}
-
-func (p *player) pause() {
-	reason := pick(p.choices, "storm", "drill")
-	on := p.below(3) == 0
-	p.note("pause %s %v", reason, on)
-	m := p.model
-	if on {
-		if !slices.Contains(m.pauses, reason) {
-			m.pauses = append(m.pauses, reason)
-		}
-		for _, d := range m.domains {
-			d.note(m.now)
-			d.frozen = true
-		}
-		if m.cap != nil {
-			m.cap.note(m.now)
-			m.cap.frozen = true
-		}
-		p.subject.core().Pause(reason)
-		return
-	}
-	there := slices.Contains(m.pauses, reason)
-	m.pauses = slices.DeleteFunc(m.pauses, func(r string) bool { return r == reason })
-	if there && len(m.pauses) == 0 {
-		for _, d := range m.domains {
-			m.thaw(d)
-		}
-		if m.cap != nil {
-			m.cap.note(m.now)
-			m.cap.frozen = false
-		}
-	}
-	p.want("resumed", there, p.subject.core().Resume(reason))
 }

@@ -1,7 +1,6 @@
 package ratelimitqueue
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -19,21 +18,19 @@ type subject struct {
 
 // setup is how subjects are made.
 type setup struct {
-	queue       bool
-	rate        float64
-	burst       int
-	maxRate     float64
-	maxInFlight int
-	prefer      bool
-	compare     bool
+	queue   bool
+	rate    float64
+	burst   int
+	maxRate float64
+	prefer  bool
 }
 
 func (s *setup) make(t testing.TB, start time.Time, monotonic bool) *subject {
 	sub := &subject{clk: clockcases.New(monotonic)}
 	sub.clk.Set(start.Sub(clockcases.Start))
 	config := GroupConfig[string, string]{
-		Config:  Config{Rate: s.rate, Burst: s.burst, Clock: sub.clk, Backoff: Backoff{Initial: time.Second, Max: 8 * time.Second}},
-		MaxRate: s.maxRate, MaxInFlight: s.maxInFlight,
+		Config:  Config{Rate: s.rate, Burst: s.burst, Clock: sub.clk},
+		MaxRate: s.maxRate,
 	}
 	var err error
 	if s.queue {
@@ -43,9 +40,6 @@ func (s *setup) make(t testing.TB, start time.Time, monotonic bool) *subject {
 	}
 	if s.prefer {
 		config.Prefer = func(_ string, due []string) string { return greatest(due) }
-	}
-	if s.compare {
-		config.Compare = func(a, b string) int { return -strings.Compare(a, b) }
 	}
 	sub.g, err = NewGroup[string, string, int](config)
 	require.NoError(t, err)
@@ -90,7 +84,7 @@ func (s *subject) setRate(domain string, rate float64) error {
 	return s.g.SetRate(domain, rate)
 }
 
-func (s *subject) get(key string) (domain string, st Status[int], ok bool) {
+func (s *subject) get(key string) (domain string, st Status, ok bool) {
 	if s.q != nil {
 		st, ok = s.q.Get(key)
 		return "p", st, ok

@@ -2,73 +2,61 @@ package ratelimitqueue
 
 import "github.com/evictkit/evictkit/internal/slots"
 
-// take hands out the item whose turn it is into it, which is zero. Items are large, so they are not passed from one
-// function to the next. The lock is held, but released while user code runs.
-func (c *core[K, V]) take(it *Item[K, V], now int64) (ok bool) {
-	r := c.first(now)
-	if r != nil && c.prefer != nil {
-		r = c.preferred(r, now)
+// take hands out the item whose turn it is. The lock is held, but released while user code runs.
+func (c *core[K, V]) take(now int64) (it Item[K, V], ok bool) {
+	s := c.first(now)
+	if s != nil && c.prefer != nil {
+		s = c.preferred(s, now)
 	}
-	if r != nil {
-		c.hand(it, r, now)
+	if s == nil {
+		return it, false
 	}
-	return r != nil
+	return c.hand(s, now), true
 }
 
 // first returns the item that is handed out next, or nil. The lock is held.
 func (c *core[K, V]) first(now int64) *slots.Slot[K, V, *line[K, V]] {
-	if len(c.table.Pauses) > 0 || !c.cap.ready(now) {
+	if !c.cap.ready(now) {
 		return nil
 	}
-	l := c.only
-	if l == nil {
-		l = c.fleet.rotation(c.full()).first(now)
-	}
-	if l == nil || !l.bucket.ready(now) {
+	l := c.fleet.first(now)
+	if l == nil || !l.bucket.ready(now) { // it had a token at a later reading of the clock
 		return nil
 	}
 	return l.first(now)
 }
 
-// full reports whether as many items are in flight as the bound allows. The lock is held.
-func (c *core[K, V]) full() bool { return c.bound != unbounded && c.out >= c.bound }
-
 // preferred lets the user choose among the due items of the line whose turn it is. The lock is held, but released while it
 // asks. If meanwhile another line has got the turn, it asks again about that line's items.
-func (c *core[K, V]) preferred(r *slots.Slot[K, V, *line[K, V]], now int64) *slots.Slot[K, V, *line[K, V]] {
-	for {
-		if r.Exempt {
-			return r
-		}
-		l := r.Line
+func (c *core[K, V]) preferred(s *slots.Slot[K, V, *line[K, V]], now int64) *slots.Slot[K, V, *line[K, V]] {
+	for s != nil && !s.Exempt {
+		l := s.Line
 		due := l.dueKeys(now)
 		if len(due) < 2 {
-			return r
+			return s
 		}
 		key, chosen := c.askPreference(l.domain, due)
-		if r = c.first(now); r == nil {
-			return nil
-		}
-		if r.Line != l {
+		if s = c.first(now); s == nil || s.Line != l {
 			continue
 		}
-		if other := c.table.Get(key); chosen && !r.Exempt && other != nil && l.has(other, now) {
+		if other := c.table.Get(key); chosen && !s.Exempt && other != nil && l.has(other, now) {
 			return other
 		}
-		return r
+		return s
 	}
+	return s
 }
 
 // has reports whether the item could be handed out from the line instead of its first. The lock is held.
-func (l *line[K, V]) has(r *slots.Slot[K, V, *line[K, V]], now int64) bool {
-	return r.Line == l && !r.Exempt && r.Due <= now && r.Place.In()
+func (l *line[K, V]) has(s *slots.Slot[K, V, *line[K, V]], now int64) bool {
+	return s.Line == l && !s.Exempt && s.Due <= now && s.Place.In()
 }
 
 // dueKeys returns the due keys of the line, in order. The lock is held.
 func (l *line[K, V]) dueKeys(now int64) []K {
-	var records []*slots.Slot[K, V, *line[K, V]]
-	l.due.Until(now, func(r *slots.Slot[K, V, *line[K, V]]) { records = append(records, r) })
-	return slots.Keys(records)
+	var waiting []*slots.Slot[K, V, *line[K, V]]
+	l.due.Until(now, func(s *slots.Slot[K, V, *line[K, V]]) { waiting = append(waiting, s) })
+	return slots.Keys(waiting)
 }
 
 // askPreference asks the user, with no lock held. A panic means no preference.
@@ -85,23 +73,14 @@ func (c *core[K, V]) askPreference(domain any, due []K) (key K, chosen bool) {
 }
 
 // hand gives the item to a new holder, and spends a token of the line and one of all lines. The lock is held.
-func (c *core[K, V]) hand(it *Item[K, V], r *slots.Slot[K, V, *line[K, V]], now int64) {
-	l := r.Line
-	l.heap(r.Exempt).Remove(&r.Place)
+func (c *core[K, V]) hand(s *slots.Slot[K, V, *line[K, V]], now int64) Item[K, V] {
+	l := s.Line
+	l.heap(s.Exempt).Remove(&s.Place)
 	l.bucket.take(now)
 	c.cap.take(now)
-	it.core, it.hold, it.exempt, it.from = c, c.table.Hand(r), r.Exempt, l
-	*c.outOf(r.Exempt)++
 	c.fleet.serve(l)
-	c.changed(l)
-	it.Key, it.Value, it.Identity = r.Key, r.Value, r.Identity
-	it.Added, it.Due, it.Attempts = c.table.Instant(r.Added), c.table.Instant(r.Due), r.Attempts()
-}
-
-// outOf returns the counter of holders for exempt items or for the others.
-func (c *core[K, V]) outOf(exempt bool) *int {
-	if exempt {
-		return &c.exemptOut
+	return Item[K, V]{
+		Key: s.Key, Value: s.Value, Due: c.table.Instant(s.Due), Attempts: s.Attempts(),
+		core: c, hold: c.table.Hand(s), from: l,
 	}
-	return &c.out
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -68,11 +69,8 @@ func (c *Controller) build() error {
 		rate = 0
 	}
 	queues := ratelimitqueue.GroupConfig[zone.Key, turnKey]{
-		Config:  ratelimitqueue.Config{Rate: rate, Clock: c.around, OnPanic: opts.OnPanic},
-		MaxRate: cfg.MaxNodesPerSecond,
-	}
-	if cfg.MaxNodesPerSecond == 0 {
-		queues.Compare = compareKeys
+		Config:  ratelimitqueue.Config{Rate: rate, Clock: c.around},
+		MaxRate: cfg.MaxNodesPerSecond, OnPanic: opts.OnPanic,
 	}
 	if opts.Prefer != nil {
 		queues.Prefer = func(domain zone.Key, due []turnKey) turnKey {
@@ -80,7 +78,11 @@ func (c *Controller) build() error {
 			for i := range due {
 				names[i] = due[i].node
 			}
-			return turnKey{node: opts.Prefer(domain, names)}
+			chosen := opts.Prefer(domain, names)
+			if i := slices.IndexFunc(due, func(k turnKey) bool { return k.node == chosen }); i >= 0 {
+				return due[i]
+			}
+			return turnKey{}
 		}
 	}
 	work := timedworker.Config{

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/health"
@@ -50,8 +52,11 @@ type engine struct {
 // overdue while evicting them was not permitted.
 type turnKey struct {
 	node    string
+	uid     types.UID
 	release bool
 }
+
+func (n *node) turnKey(release bool) turnKey { return turnKey{n.name, n.uid, release} }
 
 type turn = ratelimitqueue.Item[turnKey, struct{}]
 

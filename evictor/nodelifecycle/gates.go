@@ -34,7 +34,6 @@ func (c *Controller) ask(ctx context.Context) {
 
 // noteHarm pauses the turns of a domain while harm is refused there, so that no tokens accrue.
 func (e *engine) noteHarm(domain zone.Key) {
-	const refused = "not permitted"
 	no := e.around.Permits.Last(gate.Harm, domain)
 	if (no != nil) == e.closed[domain] {
 		return
@@ -42,11 +41,11 @@ func (e *engine) noteHarm(domain zone.Key) {
 	e.decide(Decision{Kind: GateChanged, Zone: domain, Reason: "harm", Err: environment.Why(no)})
 	if no != nil {
 		e.closed[domain] = true
-		e.turns.PauseDomain(domain, refused)
+		e.turns.PauseDomain(domain)
 		return
 	}
 	delete(e.closed, domain)
-	e.turns.ResumeDomain(domain, refused)
+	e.turns.ResumeDomain(domain)
 	e.tryAll(&domain)
 }
 
@@ -73,10 +72,10 @@ func (e *engine) tryNow(n *node) {
 
 // askTurn has a turn that was refused asked about now, at its place in the queue.
 func (e *engine) askTurn(n *node) {
-	key := turnKey{n.name, false}
+	key := n.turnKey(false)
 	if _, st, _ := e.turns.Get(key); n.refused != nil && st.State == ratelimitqueue.Waiting {
 		e.turns.Remove(key)
-		e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: key, Identity: string(n.uid), Due: st.Added})
+		e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: key, Due: st.Added})
 	}
 }
 

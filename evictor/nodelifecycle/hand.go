@@ -15,7 +15,7 @@ func (c *Controller) hand(ctx context.Context) {
 		}
 		var no *gate.Refused
 		if c.around.Permits.Asks() && !item.Key.release {
-			no = c.mayTurn(ctx, item.Key.node)
+			no = c.mayTurn(ctx, item.Key)
 		}
 		c.granted(item, no)
 	}
@@ -38,10 +38,10 @@ func (e *engine) turnDue() bool {
 	return some && !at.After(e.mu.Now)
 }
 
-func (c *Controller) mayTurn(ctx context.Context, name string) *gate.Refused {
+func (c *Controller) mayTurn(ctx context.Context, key turnKey) *gate.Refused {
 	c.mu.Lock()
-	n := c.nodes[name]
-	if n == nil || n.sent {
+	n := c.nodes[key.node]
+	if n == nil || n.uid != key.uid || n.sent {
 		c.mu.Unlock()
 		return nil // what it was granted is not over
 	}
@@ -50,7 +50,7 @@ func (c *Controller) mayTurn(ctx context.Context, name string) *gate.Refused {
 	if no := c.around.Permits.May(ctx, gate.Act{Do: gate.Harm, Domain: domain}); no != nil {
 		return no
 	}
-	return c.around.Permits.May(ctx, gate.Act{Do: gate.Turn, Node: name, Domain: domain})
+	return c.around.Permits.May(ctx, gate.Act{Do: gate.Turn, Node: key.node, Domain: domain})
 }
 
 // granted gives a node its turn, if it may still be harmed.
@@ -58,7 +58,7 @@ func (c *Controller) granted(item turn, no *gate.Refused) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n, looked := c.nodes[item.Key.node], false
-	if n == nil {
+	if n == nil || n.uid != item.Key.uid {
 		item.Forget()
 		return
 	}

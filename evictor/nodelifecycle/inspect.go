@@ -24,14 +24,16 @@ type NodeStatus struct {
 
 // Node returns the status of a node, or false before its first verdict.
 func (c *Controller) Node(name string) (NodeStatus, bool) {
-	if _, st, _ := c.turns.Get(turnKey{name, false}); st.State == ratelimitqueue.Waiting {
-		waiting := c.Waiting()
-		if i := slices.IndexFunc(waiting, func(s NodeStatus) bool { return s.Verdict.Node == name }); i >= 0 {
-			return waiting[i], true
-		}
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if n := c.nodes[name]; n != nil {
+		if _, st, _ := c.turns.Get(n.turnKey(false)); st.State == ratelimitqueue.Waiting {
+			waiting := c.waiting()
+			if i := slices.IndexFunc(waiting, func(s NodeStatus) bool { return s.Verdict.Node == name }); i >= 0 {
+				return waiting[i], true
+			}
+		}
+	}
 	return c.status(name)
 }
 
@@ -49,9 +51,13 @@ func (c *Controller) status(name string) (NodeStatus, bool) {
 
 // Waiting returns the nodes that wait for their turns, or to release pods that became overdue while harm was refused, zone
 // by zone, in the order of their turns.
-func (c *Controller) Waiting() (waiting []NodeStatus) {
+func (c *Controller) Waiting() []NodeStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.waiting()
+}
+
+func (c *Controller) waiting() (waiting []NodeStatus) {
 	for _, key := range c.turns.Waiting() {
 		domain, st, _ := c.turns.Get(key)
 		if status, ok := c.status(key.node); ok {
@@ -60,17 +66,13 @@ func (c *Controller) Waiting() (waiting []NodeStatus) {
 		}
 	}
 	slices.SortStableFunc(waiting, func(a, b NodeStatus) int { return compareKeys(a.Zone, b.Zone) })
-	now, first := c.around.Now(), 0
+	first := 0
 	for i := range waiting {
 		if waiting[i].Zone != waiting[first].Zone {
 			first = i
 		}
 		if st, _ := c.turns.Domain(waiting[i].Zone); !st.Next.IsZero() && c.cfg.MaxNodesPerSecond == 0 && c.opts.Prefer == nil {
-			next := st.Next
-			if next.Before(now) {
-				next = now
-			}
-			waiting[i].Turn = next.Add(time.Duration(float64(i-first) / st.Rate * float64(time.Second)))
+			waiting[i].Turn = st.Next.Add(time.Duration(float64(i-first) / st.Rate * float64(time.Second)))
 		}
 	}
 	return waiting

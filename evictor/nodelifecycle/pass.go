@@ -123,7 +123,7 @@ func (e *engine) restarted() {
 		if n := e.nodes[name]; n.failed() {
 			n.early, e.attention[name] = true, n
 			e.dequeue(n, standings[settling])
-			e.turns.Remove(turnKey{name, true}) // overdue pods stay overdue until they may leave
+			e.turns.Remove(n.turnKey(true)) // overdue pods stay overdue until they may leave
 		}
 	}
 }

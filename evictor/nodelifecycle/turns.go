@@ -16,8 +16,8 @@ func (e *engine) enqueue(n *node) {
 	if ok && st.State == zone.Initial {
 		_ = e.turns.SetRate(n.domain, st.Rate)
 	}
-	was := e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: turnKey{n.name, false}, Identity: string(n.uid), OnDuplicate: ratelimitqueue.KeepFirst})
-	if was == ratelimitqueue.Unknown || was == ratelimitqueue.OtherIdentity {
+	was := e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(false), OnDuplicate: ratelimitqueue.KeepFirst})
+	if was == ratelimitqueue.Unknown {
 		e.decide(Decision{Kind: NodeQueued, Node: n.name, Zone: n.domain, State: st.State, Rate: st.Rate, Counts: st.Counts})
 	}
 }
@@ -25,7 +25,7 @@ func (e *engine) enqueue(n *node) {
 // dequeue takes the node out of its zone's queue, and voids its turn. It needs no permission.
 func (e *engine) dequeue(n *node, reason string) {
 	n.refused = nil
-	if e.turns.Remove(turnKey{n.name, false}) == ratelimitqueue.Waiting {
+	if e.turns.Remove(n.turnKey(false)) == ratelimitqueue.Waiting {
 		e.decide(Decision{Kind: NodeDequeued, Node: n.name, Zone: n.domain, Reason: reason})
 	}
 	switch {
@@ -40,8 +40,8 @@ func (e *engine) dequeue(n *node, reason string) {
 // release has a node wait in its zone to release its overdue pods, once harm is permitted there.
 func (e *engine) release(n *node) {
 	if n.overdue && !n.early && e.around.Permits.Last(gate.Harm, n.domain) == nil {
-		was := e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: turnKey{n.name, true}, Exempt: true, Identity: string(n.uid), OnDuplicate: ratelimitqueue.KeepFirst})
-		if was == ratelimitqueue.Unknown || was == ratelimitqueue.OtherIdentity {
+		was := e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(true), Exempt: true, OnDuplicate: ratelimitqueue.KeepFirst})
+		if was == ratelimitqueue.Unknown {
 			e.around.Inbox.Kick() // Run hands it out
 		}
 	}
@@ -49,14 +49,14 @@ func (e *engine) release(n *node) {
 
 func (e *engine) notOverdue(n *node) {
 	n.overdue = false
-	e.turns.Remove(turnKey{n.name, true})
+	e.turns.Remove(n.turnKey(true))
 }
 
 // move has the node wait in the domain to which it belongs.
 func (e *engine) move(n *node) {
 	n.domain = n.belongs
-	e.turns.Move(turnKey{n.name, false}, n.domain)
-	e.turns.Move(turnKey{n.name, true}, n.domain)
+	e.turns.Move(n.turnKey(false), n.domain)
+	e.turns.Move(n.turnKey(true), n.domain)
 }
 
 // ending is how a turn ends.

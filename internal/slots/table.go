@@ -3,7 +3,6 @@ package slots
 import (
 	"fmt"
 	"iter"
-	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -38,7 +37,6 @@ type Table[K comparable, V, L any] struct {
 	config  Config
 	owner   Owner[K, V, L]
 	slots   due.Map[K, Slot[K, V, L]]
-	spare   sync.Pool // of *tried[V], zero
 	counts  [states]int
 	seq     uint64 // numbers what was added: the place among equal due times
 	holders uint64 // numbers the holders
@@ -214,24 +212,13 @@ func (t *Table[K, V, L]) Clear() {
 // try returns the slot's tried part, and makes it if need be.
 func (t *Table[K, V, L]) try(s *Slot[K, V, L]) *tried[V] {
 	if s.tried == nil {
-		spare, ok := t.spare.Get().(*tried[V])
-		if !ok {
-			spare = new(tried[V])
-		}
-		s.tried = spare
-		s.tried.asked = s.Due
+		s.tried = &tried[V]{asked: s.Due}
 	}
 	return s.tried
 }
 
 // untry takes the tried part away.
-func (t *Table[K, V, L]) untry(s *Slot[K, V, L]) {
-	if s.tried != nil {
-		*s.tried = tried[V]{}
-		t.spare.Put(s.tried)
-		s.tried = nil
-	}
-}
+func (t *Table[K, V, L]) untry(s *Slot[K, V, L]) { s.tried = nil }
 
 // Instant returns what the clock will show at that steady time.
 func (t *Table[K, V, L]) Instant(at int64) time.Time { return t.Time.Instant(at) }

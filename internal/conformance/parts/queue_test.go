@@ -19,22 +19,25 @@ type queues struct {
 	*testing.T
 	*script
 	fired    fired
-	ours     *ratelimitqueue.Queue[string, struct{}]
+	ours     *ratelimitqueue.Queue[string, string] // values are UIDs
+	rate     float32
 	upstream *scheduler.RateLimitedTimedQueue
-	steady   bool            // the rate does not change, and nothing is added or removed while an item is handed out
-	retried  map[string]bool // keys that wait for a retry
-	requeued map[string]bool // keys that firstCome queued again, so that the time when they were added is lost
+	steady   bool              // the rate does not change, and nothing is added or removed while an item is handed out
+	retried  map[string]bool   // keys that wait for a retry
+	uids     map[string]string // of the keys that ours knows
+	requeued map[string]bool   // keys that firstCome queued again, so that the time when they were added is lost
 }
 
 func newQueues(t *testing.T, s *script, f fired) *queues {
-	q := &queues{T: t, script: s, fired: f, steady: s.oneIn(4), retried: map[string]bool{}, requeued: map[string]bool{}}
+	q := &queues{T: t, script: s, fired: f, steady: s.oneIn(4), retried: map[string]bool{}, requeued: map[string]bool{}, uids: map[string]string{}}
 	rate, burst := pick[float32](s, 0.1, 0.5, 1, 10, 0), scheduler.EvictionRateLimiterBurst
 	if q.steady {
 		rate, burst = pick[float32](s, 0.5, 10), 3
 	}
 	var err error
-	q.ours, err = ratelimitqueue.New[string, struct{}](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Burst: burst})
+	q.ours, err = ratelimitqueue.New[string, string](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Burst: burst})
 	require.NoError(t, err)
+	q.rate = rate
 	require.NoError(t, q.ours.SetRate(float64(rate))) // 0 is valid here
 	q.upstream = scheduler.NewRateLimitedTimedQueue(flowcontrol.NewTokenBucketRateLimiter(rate, burst))
 	if rate == 0 { // the first token, which upstream hands out in spite of the rate
@@ -70,7 +73,7 @@ func runQueues(t *testing.T, s *script, f fired) {
 			q.sleep()
 		}
 	}
-	if q.ours.Rate() == 0 {
+	if q.rate == 0 {
 		q.setRate(10)
 	}
 	for q.ours.Len() > 0 {
@@ -103,19 +106,11 @@ func (q *queues) sleep() {
 func (q *queues) add(key, uid string) func() {
 	added := q.upstream.Add(key, uid)
 	return func() {
-		before, _ := q.ours.Get(key)
-		switch result := q.ours.AddEntry(ratelimitqueue.Entry[string, struct{}]{Key: key, Identity: uid}); result {
-		case ratelimitqueue.Unknown:
-			require.True(q, added)
+		result := q.ours.AddEntry(ratelimitqueue.Entry[string, string]{Key: key, Value: uid, OnDuplicate: ratelimitqueue.KeepFirst})
+		require.Equal(q, added, result == ratelimitqueue.Unknown, result)
+		if added {
+			q.uids[key] = uid
 			q.fresh(key)
-		case ratelimitqueue.OtherIdentity:
-			require.False(q, added)
-			require.NotEqual(q, before.Identity, uid)
-			q.fired[newIdentity]++
-			q.again(key, uid)
-		default:
-			require.False(q, added, result)
-			require.Equal(q, before.Identity, uid, result)
 		}
 	}
 }
@@ -143,7 +138,8 @@ func (q *queues) clear() {
 }
 
 func (q *queues) setRate(rate float32) {
-	stopped := q.ours.Rate() == 0
+	stopped := q.rate == 0
+	q.rate = rate
 	require.NoError(q, q.ours.SetRate(float64(rate)))
 	q.upstream.SwapLimiter(rate)
 	if stopped && rate == 1 { // upstream takes this for the rate that it has

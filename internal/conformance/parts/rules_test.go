@@ -19,7 +19,6 @@ var (
 	tokenForNothing = rule.New("TokenForNothing", "a token is spent only on what is due")
 	firstCome       = rule.New("FirstCome", "ties are served first")
 	exactRetry      = rule.New("ExactRetry", "a retry is due at the time that it names")
-	newIdentity     = rule.New("NewIdentity", "a recreated node starts afresh")
 	addedInFlight   = rule.New("AddedInFlight", "re-adding an in-flight key queues")
 
 	queuedBehind  = rule.New("QueuedBehind", "re-adding an in-flight key queues")
@@ -33,7 +32,7 @@ var (
 	valueCorrected = rule.New("ValueCorrected", "we remove a value from one of our taints")
 	oneWrite       = rule.New("OneWrite", "a swap of our two taints is one")
 
-	queueRules = []rule.Rule{tokenForNothing, firstCome, exactRetry, newIdentity, addedInFlight, differential.RateZero, differential.RateOne}
+	queueRules = []rule.Rule{tokenForNothing, firstCome, exactRetry, addedInFlight, differential.RateZero, differential.RateOne}
 	workRules  = []rule.Rule{queuedBehind, cancelRunning, exactWork, differential.FailedWrites}
 	zoneRules  = []rule.Rule{validated}
 	patchRules = []rule.Rule{swapKeepsTime, timeKept, untimed, valueCorrected, oneWrite}

@@ -66,9 +66,10 @@ func (q *queues) take(w turn) {
 	item, ok := q.ours.Take()
 	require.True(q, ok, "only upstream hands out %s", w.Value)
 	require.Equal(q, w.Value, item.Key)
-	require.Equal(q, w.UID, item.Identity)
+	require.Equal(q, w.UID, item.Value)
 	if !q.requeued[w.Value] {
-		require.Equal(q, w.AddedAt, item.Added)
+		status, _ := q.ours.Get(item.Key)
+		require.Equal(q, w.AddedAt, status.Added)
 	}
 	w.meanwhile()
 	if w.done {
@@ -104,9 +105,8 @@ func (q *queues) lineUp(choice string) {
 		require.Equal(q, due, status.Due, "%s is due before %s", first, choice)
 		require.Less(q, moved, 6)
 		q.fired[firstCome]++
-		before, _ := q.ours.Get(first)
 		q.ours.Remove(first)
-		q.ours.AddEntry(ratelimitqueue.Entry[string, struct{}]{Key: first, Identity: before.Identity, Due: due})
+		q.ours.AddEntry(ratelimitqueue.Entry[string, string]{Key: first, Value: q.uids[first], Due: due})
 		q.requeued[first] = true
 	}
 }
@@ -118,7 +118,7 @@ func (q *queues) spend() {
 	if !ok || !due.After(time.Now()) {
 		return
 	}
-	q.ours.Add("token", struct{}{})
+	q.ours.Add("token", "")
 	item, ok := q.ours.Take()
 	if !ok {
 		require.Equal(q, ratelimitqueue.Waiting, q.ours.Remove("token"))

@@ -1,6 +1,6 @@
 //go:build go1.25
 
-package clientgo
+package limiter
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // times as many go, and one each at rate 0.
 func TestThreeWorkersOfAWorkqueueShareARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limiter, err := ratelimitqueue.NewLimiter(ratelimitqueue.Config{Rate: 0.5})
+		limiter, err := New(ratelimitqueue.Config{Rate: 0.5})
 		require.NoError(t, err)
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[int]())
 		began := time.Now()

@@ -113,7 +113,7 @@ func ExampleGroup_zones() {
 			}
 		}
 		for _, change := range zones.Evaluate(clk.Now()) {
-			fmt.Println(clk.Now().Format(time.TimeOnly), change.To, change.Rate)
+			fmt.Println(clk.Now().Format(time.TimeOnly), change.State, change.Rate)
 			failed.SetRate(change.Zone, change.Rate)
 		}
 		for _, item, ok := failed.Take(); ok; _, item, ok = failed.Take() {

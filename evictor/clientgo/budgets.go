@@ -183,7 +183,6 @@ func (b *budgets) askAgain() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.refusing)
-	clear(b.of)
 }
 
 // refusedUntil is the refusal of a pod by its budget.

@@ -54,13 +54,16 @@ func plainly(taints []v1.Taint, tolerations []v1.Toleration) Deadline {
 	stay := Deadline{Forever: true, Toleration: -1}
 	for i := range taints {
 		taint, used := &taints[i], -1
-		for j := 0; taint.Effect == v1.TaintEffectNoExecute && used < 0 && j < len(tolerations); j++ {
+		if taint.Effect != v1.TaintEffectNoExecute {
+			continue
+		}
+		for j := 0; used < 0 && j < len(tolerations); j++ {
 			t := &tolerations[j]
 			if (t.Key == "" || t.Key == taint.Key) && (t.Effect == "" || t.Effect == taint.Effect) && matches(t, taint, false) {
 				used = j
 			}
 		}
-		if taint.Effect == v1.TaintEffectNoExecute && used < 0 {
+		if used < 0 {
 			return Deadline{Taint: taint, Toleration: -1}
 		}
 		if lasts, forever := lastsFor(&tolerations[used]); !forever && (stay.Forever || lasts < stay.For) {

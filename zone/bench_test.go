@@ -12,9 +12,9 @@ const benchUID = "0b5c6f6e-7a0a-4f3e-9d55-0f5d7a0e6d11"
 
 // benchTracker has 100,000 ready members in 3 zones. It returns their keys shuffled, because an informer's later events
 // do not come in the order of the first Sets either.
-func benchTracker(b *testing.B) (*Tracker[string], []string, []Key) {
+func benchTracker(b *testing.B, policy Policy) (*Tracker[string], []string, []Key) {
 	b.Helper()
-	t, err := New[string](DefaultPolicy())
+	t, err := New[string](policy)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -36,9 +36,16 @@ func benchTracker(b *testing.B) (*Tracker[string], []string, []Key) {
 
 // Every iteration flips another member and evaluates, with shuffled string keys. In turn, one member goes down and one
 // that went down 25,000 members earlier comes back, so no zone reaches a threshold.
-func BenchmarkFlipEvaluateShuffled100kIn3Zones(b *testing.B) {
+func BenchmarkFlipEvaluateShuffled100kIn3Zones(b *testing.B) { benchFlips(b, DefaultPolicy()) }
+
+// The plain form: the policy is asked about every zone, as one of your own is.
+func BenchmarkFlipEvaluatePlainShuffled100kIn3Zones(b *testing.B) {
+	benchFlips(b, PolicyFunc(DefaultPolicy().Decide))
+}
+
+func benchFlips(b *testing.B, policy Policy) {
 	const lag = benchNodes / 4
-	t, names, of := benchTracker(b)
+	t, names, of := benchTracker(b, policy)
 	flip := func(i int) {
 		n := i / 2 % benchNodes
 		if i%2 == 1 {
@@ -61,7 +68,7 @@ func BenchmarkFlipEvaluateShuffled100kIn3Zones(b *testing.B) {
 
 // One member flips back and forth: the cost without cache misses.
 func BenchmarkFlipEvaluateSameMember(b *testing.B) {
-	t, names, of := benchTracker(b)
+	t, names, of := benchTracker(b, DefaultPolicy())
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := 0; i < b.N; i++ {
@@ -74,7 +81,7 @@ func BenchmarkFlipEvaluateSameMember(b *testing.B) {
 
 // Nothing changed since the last call.
 func BenchmarkEvaluateIdle100k(b *testing.B) {
-	t, _, _ := benchTracker(b)
+	t, _, _ := benchTracker(b, DefaultPolicy())
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := 0; i < b.N; i++ {
@@ -86,7 +93,7 @@ func BenchmarkEvaluateIdle100k(b *testing.B) {
 
 // Set repeats what is already known, with shuffled string keys. Most node events are like this.
 func BenchmarkSetUnchangedShuffled100k(b *testing.B) {
-	t, names, of := benchTracker(b)
+	t, names, of := benchTracker(b, DefaultPolicy())
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := 0; i < b.N; i++ {

@@ -40,7 +40,8 @@ func (t *Tracker[K]) observe(now time.Time) (seen uint64, cluster Counts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asked = t.asked[:0]
-	if at := t.time.Read(now); t.changes == t.judged && at < t.wake {
+	at := t.time.Read(now)
+	if t.changes == t.judged && at < t.wake || t.calmLocked() {
 		return t.changes, t.total
 	}
 	t.asked = append(t.asked, t.zones...)
@@ -48,6 +49,29 @@ func (t *Tracker[K]) observe(now time.Time) (seen uint64, cluster Counts) {
 		d.found, d.empty = d.Counts, d.members == 0
 	}
 	return t.changes, t.total
+}
+
+// calmLocked reports whether DisruptionPolicy, which looks only at a zone's own counts, rules about every zone as it did.
+// Most members that change change no ruling. BenchmarkFlipEvaluatePlainShuffled100kIn3Zones is without it. evaluation is held too.
+func (t *Tracker[K]) calmLocked() bool {
+	policy, ok := t.policy.(DisruptionPolicy)
+	if !ok {
+		return false
+	}
+	for _, d := range t.zones {
+		if d.members == 0 || d.ruling.State == "" || (d.Counts.Total == 0) != (d.found.Total == 0) {
+			return false
+		}
+		if d.Counts == d.found {
+			continue
+		}
+		if policy.Decide(Situation{Status: Status{Counts: d.Counts}}) != d.ruling {
+			return false
+		}
+		d.found = d.Counts
+	}
+	t.judged = t.changes
+	return true
 }
 
 // commit publishes the rulings and returns what they changed. evaluation is held. Members may have come and gone since

@@ -52,7 +52,7 @@ func (t *Tracker[K]) observe(now time.Time) (seen uint64, cluster Counts) {
 }
 
 // calmLocked reports whether DisruptionPolicy, which looks only at a zone's own counts, rules about every zone as it did.
-// Most members that change change no ruling. BenchmarkFlipEvaluatePlainShuffled100kIn3Zones is without it. evaluation is held too.
+// Most members that change change no ruling. BenchmarkFlipEvaluateSameMemberPlain is without it. evaluation is held too.
 func (t *Tracker[K]) calmLocked() bool {
 	policy, ok := t.policy.(DisruptionPolicy)
 	if !ok {

@@ -47,8 +47,8 @@
 //
 // # What goes wrong, and what it costs
 //
-// A policy that panics changes nothing; the next Evaluate starts over. A member's key that cannot be hashed, or does not
-// equal itself (NaN), panics in its caller and changes nothing. While Evaluate asks a policy, it holds no lock that
+// A policy that panics changes nothing; the next Evaluate starts over. A member's key that cannot be hashed, or does
+// not equal itself (NaN), panics in its caller and changes nothing. While Evaluate asks a policy, it holds no lock that
 // other methods need. What is Set meanwhile counts in the next evaluation.
 //
 // Evaluate returns at once if nothing changed. Otherwise it asks about every zone once, however many members they have.

@@ -21,6 +21,7 @@ type queues struct {
 	fired    fired
 	ours     *ratelimitqueue.Queue[string, string] // values are UIDs
 	rate     float32
+	token    time.Time // when ours has or had the next one, if an item waited for it
 	upstream *scheduler.RateLimitedTimedQueue
 	steady   bool              // the rate does not change, and nothing is added or removed while an item is handed out
 	retried  map[string]bool   // keys that wait for a retry
@@ -79,6 +80,7 @@ func runQueues(t *testing.T, s *script, f fired) {
 	for q.ours.Len() > 0 {
 		next, ok := q.ours.Next()
 		require.True(t, ok)
+		q.foresee()
 		time.Sleep(time.Until(next))
 		q.try()
 	}
@@ -93,7 +95,28 @@ func (q *queues) uid() string {
 	return pick(q.script, "first", "first", "first", "second")
 }
 
+// apart keeps away from the instants of tokens, which upstream's limiter rounds by a nanosecond.
+func (q *queues) apart() {
+	q.foresee()
+	if q.rate == 0 || q.token.IsZero() {
+		return
+	}
+	period := time.Duration(float64(time.Second) / float64(q.rate))
+	if near := (time.Since(q.token) + time.Nanosecond) % period; 0 <= near && near <= 2 {
+		time.Sleep(3 * time.Nanosecond)
+	}
+}
+
+// foresee notes when the token comes for which the first item waits.
+func (q *queues) foresee() {
+	_, due, ok := q.head()
+	if next, some := q.ours.Next(); ok && some && next.After(time.Now()) && !next.Equal(due) {
+		q.token = next
+	}
+}
+
 func (q *queues) sleep() {
+	q.foresee()
 	next, ok := q.ours.Next()
 	if wait := time.Until(next); ok && wait > 0 && q.oneIn(2) {
 		time.Sleep(wait - pick(q.script, 0, time.Nanosecond))
@@ -138,6 +161,7 @@ func (q *queues) clear() {
 }
 
 func (q *queues) setRate(rate float32) {
+	q.apart()
 	stopped := q.rate == 0
 	q.rate = rate
 	require.NoError(q, q.ours.SetRate(float64(rate)))

@@ -75,7 +75,7 @@ func (c *core[K, V]) unset(l *line[K, V]) {
 func (c *core[K, V]) Remove(key K) State {
 	c.table.Lock()
 	defer c.table.Unlock()
-	return State(c.table.Remove(key, ""))
+	return State(c.table.Remove(key))
 }
 
 // Clear forgets every key, as Remove does. Rates, tokens and pauses stay.
@@ -83,7 +83,7 @@ func (c *core[K, V]) Clear() {
 	c.table.Read()
 	defer c.table.Unlock()
 	for s := range c.table.All() {
-		c.table.Remove(s.Key, "")
+		c.table.Remove(s.Key)
 	}
 }
 

@@ -45,7 +45,7 @@ func (d Duplicate) policy() slots.Duplicate {
 	case KeepFirst:
 		return slots.KeepFirst
 	case KeepEarliest:
-		return slots.KeepTried
+		return slots.KeepEarliest
 	}
 	return slots.Replace
 }

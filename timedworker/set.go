@@ -118,7 +118,7 @@ func (s *Set[K, V]) ScheduleEntry(e Entry[K, V]) State {
 func (s *Set[K, V]) Cancel(key K) State {
 	s.table.Lock()
 	defer s.table.Unlock()
-	return State(s.table.Remove(key, ""))
+	return State(s.table.Remove(key))
 }
 
 // Next returns the due time of what is due first, which may have passed. It returns false if nothing will start before

@@ -75,15 +75,13 @@ func (m *model) forget(o *one) {
 	m.all.Delete(o.key, o)
 }
 
-// clear empties one heap, and forgets what was in it.
+// clear forgets what is in one heap.
 func (m *model) clear(heap int) {
-	m.heaps[heap] = Heap[*one]{}
-	m.all.Keep(func(o *one) bool {
+	for _, o := range m.all.All() {
 		if o.heap == heap {
-			delete(m.known, o.key)
+			m.forget(o)
 		}
-		return o.heap != heap
-	})
+	}
 }
 
 func (m *model) check() {

@@ -51,14 +51,3 @@ func (m *Map[K, R]) Len() int { return len(m.records) }
 
 // All yields every key with its record, in no particular order. The loop may delete keys that it has seen.
 func (m *Map[K, R]) All() iter.Seq2[K, *R] { return maps.All(m.records) }
-
-// Keep forgets every key whose record is not wanted. It looks at each once.
-func (m *Map[K, R]) Keep(wanted func(*R) bool) {
-	kept := make(map[K]*R)
-	for key, r := range m.records {
-		if wanted(r) {
-			kept[key] = r
-		}
-	}
-	m.records, m.most = kept, len(kept)
-}

@@ -36,28 +36,16 @@ const (
 // Hand gives a slot that was in order to a new holder.
 func (t *Table[K, V, L]) Hand(s *Slot[K, V, L]) Hold[K, V, L] {
 	t.holders++
-	t.out++
 	tried := t.try(s)
 	tried.holder = t.holders
 	t.become(s, InFlight)
 	return Hold[K, V, L]{t, s, t.holders, tried.attempts}
 }
 
-// Held reports whether the item is still wanted: false once its key is removed or taken over, or the holder has ended. The
-// Mutex must not be held.
-func (h Hold[K, V, L]) Held() bool {
-	if h.table == nil {
-		return false
-	}
-	h.table.Lock()
-	defer h.table.Unlock()
-	return h.Wanted()
-}
-
 // Table returns the table, nil for the zero Hold.
 func (h Hold[K, V, L]) Table() *Table[K, V, L] { return h.table }
 
-// Wanted is Held with the Mutex held.
+// Wanted reports whether the item is still wanted: its key was not removed, and the holder has not ended.
 func (h Hold[K, V, L]) Wanted() bool { return !h.Ended() && h.slot.State == InFlight }
 
 // Ended reports whether the holder has ended.
@@ -81,7 +69,6 @@ func (h Hold[K, V, L]) Delay(e *Ending, key K) {
 func (h Hold[K, V, L]) End(e Ending, now int64) {
 	t, s := h.table, h.slot
 	wanted := s.State == InFlight
-	t.out--
 	s.tried.holder = 0
 	switch {
 	case wanted:
@@ -89,7 +76,7 @@ func (h Hold[K, V, L]) End(e Ending, now int64) {
 	case s.State == Unknown:
 		t.untry(s)
 		t.slots.Delete(s.Key, s)
-	default: // the key was taken over, or added again
+	default: // the key was added again
 		t.queue(s)
 	}
 }

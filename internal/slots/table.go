@@ -33,15 +33,12 @@ type Config struct {
 // Table holds the slots. The Mutex of the Guard guards all of it, and what its owner says that it guards.
 type Table[K comparable, V, L any] struct {
 	steady.Guard
-	Pauses  Reasons
 	config  Config
 	owner   Owner[K, V, L]
 	slots   due.Map[K, Slot[K, V, L]]
 	counts  [states]int
 	seq     uint64 // numbers what was added: the place among equal due times
 	holders uint64 // numbers the holders
-	out     int    // holders that have not ended
-	panics  uint64
 }
 
 // Start makes a zero Table ready for use.
@@ -76,9 +73,6 @@ func (t *Table[K, V, L]) All() iter.Seq[*Slot[K, V, L]] {
 // Count returns how many keys are in this state.
 func (t *Table[K, V, L]) Count(s State) int { return t.counts[s] }
 
-// Out returns how many holders have not ended, including those whose key was removed.
-func (t *Table[K, V, L]) Out() int { return t.out }
-
 // Add adds an entry, for which an unknown key will wait in that line, and returns the state in which it found the key. If
 // the key is known, it does what the entry's policy says.
 func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
@@ -94,28 +88,19 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 		s = t.slots.Add(e.Key)
 		s.Key = e.Key
 	}
-	switch {
-	case s.State == Unknown:
+	switch s.State {
+	case Unknown:
 		s.Line = line
 		t.fresh(s, e, now, at)
 		return Unknown
-	case differ(s.Identity, e.Identity):
-		t.empty(s)
-		s.Line = line
-		t.fresh(s, e, now, at)
-		return OtherIdentity
-	case s.Identity == "":
-		s.Identity = e.Identity
-	}
-	switch s.State {
 	case InFlight:
 		if e.OnDuplicate != KeepFirst {
 			t.meanwhile(s, e, now, at)
 		}
 	case Waiting:
-		if !e.OnDuplicate.keeps(s.Asked(), s.again(), at, now) {
+		if !e.OnDuplicate.keeps(s.Due, s.again(), at) {
 			t.owner.Unqueue(s)
-			s.replace(e.Value, at, !e.Due.IsZero() || e.OnDuplicate.compares(), e.Exempt)
+			s.replace(e.Value, at, !e.Due.IsZero() || e.OnDuplicate == KeepEarliest, e.Exempt)
 			t.queue(s)
 		}
 	}
@@ -126,12 +111,14 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 func (t *Table[K, V, L]) meanwhile(s *Slot[K, V, L], e *Entry[K, V], now, at int64) {
 	n, named := s.tried.newer, !e.Due.IsZero()
 	if n != nil {
-		n.fresh.take(e.Value, now, at, named, e.Exempt, e.OnDuplicate)
+		n.fresh.take(e.Value, at, named, e.Exempt, e.OnDuplicate)
 	} else {
-		n = &newer[V]{fresh: wish[V]{value: e.Value, exempt: e.Exempt, due: at}, again: wish[V]{due: s.tried.asked, tried: true}, added: now, seq: t.next()}
+		n = &newer[V]{fresh: wish[V]{value: e.Value, exempt: e.Exempt, due: at}, added: now, seq: t.next()}
 		s.tried.newer = n
 	}
-	n.again.take(e.Value, now, at, named, e.Exempt, e.OnDuplicate)
+	if e.OnDuplicate == Replace { // others leave an item alone that was tried
+		n.again.take(e.Value, at, named, e.Exempt, e.OnDuplicate)
+	}
 }
 
 // next numbers what is taken in.
@@ -143,7 +130,7 @@ func (t *Table[K, V, L]) next() uint64 {
 // fresh makes a slot whose key was not known a waiting one.
 func (t *Table[K, V, L]) fresh(s *Slot[K, V, L], e *Entry[K, V], now, at int64) {
 	s.replace(e.Value, at, true, e.Exempt)
-	s.Identity, s.Added, s.Seq = e.Identity, now, t.next()
+	s.Added, s.Seq = now, t.next()
 	t.become(s, Waiting)
 	t.queue(s)
 }
@@ -175,15 +162,11 @@ func (t *Table[K, V, L]) empty(s *Slot[K, V, L]) {
 	}
 }
 
-// Remove makes the key unknown if it has this identity, or either is empty, and returns the state in which it found it.
-// While a holder has not ended, the slot stays, so that a new item of the key waits for that.
-func (t *Table[K, V, L]) Remove(key K, identity string) State {
+// Remove makes the key unknown and returns the state in which it found it. While a holder has not ended, the slot stays, so that a new item of the key waits for that.
+func (t *Table[K, V, L]) Remove(key K) State {
 	s := t.Get(key)
-	switch {
-	case s == nil:
+	if s == nil {
 		return Unknown
-	case differ(s.Identity, identity):
-		return OtherIdentity
 	}
 	was := s.State
 	if s.holder() != 0 {
@@ -197,22 +180,10 @@ func (t *Table[K, V, L]) Remove(key K, identity string) State {
 	return was
 }
 
-// Clear makes every key unknown. Its owner has emptied its order before.
-func (t *Table[K, V, L]) Clear() {
-	t.slots.Keep(func(s *Slot[K, V, L]) bool {
-		if s.State == Unknown {
-			return true
-		}
-		s.Place = due.Place{}
-		t.empty(s)
-		return s.holder() != 0
-	})
-}
-
 // try returns the slot's tried part, and makes it if need be.
 func (t *Table[K, V, L]) try(s *Slot[K, V, L]) *tried[V] {
 	if s.tried == nil {
-		s.tried = &tried[V]{asked: s.Due}
+		s.tried = new(tried[V])
 	}
 	return s.tried
 }

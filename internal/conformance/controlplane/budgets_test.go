@@ -29,8 +29,8 @@ func patience() (watched time.Duration, tries int) {
 }
 
 // TestABudgetHoldsNobodyElse: 300 pods leave as fast beside 300 that a disruption budget protects as they do alone,
-// with the usual rate of requests. The refused ones are tried less and less often, and Explain knows since when and
-// why.
+// with the usual rate of requests. A few of the refused ones are tried, less and less often, and Explain knows of each since
+// when and why.
 func TestABudgetHoldsNobodyElse(t *testing.T) {
 	c := open(t)
 	watched, triesWatched := patience()
@@ -58,12 +58,13 @@ func TestABudgetHoldsNobodyElse(t *testing.T) {
 			tries[r.Name]++
 		}
 	}
-	require.Len(t, tries, guardedPods)
 	all := 0
 	for name, n := range tries {
 		all += n
 		require.LessOrEqual(t, n, triesWatched, name)
 	}
+	require.NotZero(t, all)
+	require.Less(t, all, guardedPods/2, "the pods of one budget that refuses are not asked about one by one")
 	t.Logf("%d requests for those that are refused within %s", all, watched)
 	told, err := get("http://" + debug + "/debug/evictor?explain=default/" + guardedName(7))
 	require.NoError(t, err)

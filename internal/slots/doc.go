@@ -8,8 +8,8 @@
 //	   |       Retry, RetryAfter, Blocked       | Forget           | Remove
 //	   +----------------------------------------+------------------+
 //
-// Who was handed an item holds it until he ends it. If its key is removed meanwhile, he does so in vain, but nobody else
-// is handed the key before that.
+// Who was handed an item holds it until he ends it. If its key is removed meanwhile, he does so in vain, but nobody
+// else is handed the key before that.
 //
 // A Table is guarded by its Mutex. Unless they say otherwise, its methods are called with that held, and nobody calls
 // the user's code with it held.

@@ -132,7 +132,7 @@ func TestWhenTheAPIIsBackAllThatWaitsIsTriedWithinAPass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := startGuardedWith(t, never, clientgo.Options{EvictionAPI: true})
-				e := answerEvictions(g.client)
+				e := g.evictions
 				if e.broken = broken; broken == nil {
 					e.permits = 0
 				} else {

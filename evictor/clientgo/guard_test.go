@@ -70,6 +70,7 @@ func (h *heard) all() []string {
 
 // guarded plays a cluster of two nodes in a bubble; kubelets of the nodes named by alive renew every ten seconds.
 type guarded struct {
+	evictions *evictions
 	*heard
 	client  *fake.Clientset
 	cluster *clientgo.Cluster
@@ -162,6 +163,7 @@ func startGuardedWith(t *testing.T, resync time.Duration, o clientgo.Options) *g
 		go shown.forward(forwarded, func() bool { return !g.is(&g.blind) })
 		return true, shown, nil
 	}
+	g.evictions = answerEvictions(g.client)
 	g.client.PrependWatchReactor("leases", shown)
 	g.client.PrependWatchReactor("nodes", shown)
 	g.client.PrependReactor("*", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {

@@ -63,20 +63,26 @@ func (o *Outcome) rows(row func(of, name, figure, value string)) {
 		row("unplaced", u.First, "text", u.Text)
 	}
 	o.waitingRows(row)
-	if d := o.Differences; d != nil {
-		for _, text := range d.Outage {
-			row("difference", text, "outage", "true")
-		}
-		for _, r := range d.Rows {
-			row("difference", r.Text, "lines", strconv.Itoa(r.Lines))
-		}
-		row("difference", d.First, "unexplained", strconv.Itoa(d.Unexplained))
-		if d.Unknown != "" {
-			row("difference", "", "unknown", d.Unknown)
-		}
-	}
+	o.Differences.rows(row)
 	for _, b := range o.Breaches {
 		row("breach", "", "", b)
+	}
+}
+
+// rows calls row for what two engines do differently; nothing if only one has played.
+func (d *Differences) rows(row func(of, name, figure, value string)) {
+	if d == nil {
+		return
+	}
+	for _, text := range d.Outage {
+		row("difference", text, "outage", "true")
+	}
+	for _, r := range d.Rows {
+		row("difference", r.Text, "lines", strconv.Itoa(r.Lines))
+	}
+	row("difference", d.First, "unexplained", strconv.Itoa(d.Unexplained))
+	if d.Unknown != "" {
+		row("difference", "", "unknown", d.Unknown)
 	}
 }
 

@@ -137,13 +137,16 @@ func (w *World) begin(controllers []Start) error {
 	return nil
 }
 
-// tell feeds a target all nodes and pods, as informers do with a list. An evictor needs only the nodes: it reads their
-// pods itself.
+// tell feeds a target all nodes, leases and pods, as informers do with a list. An evictor needs no pods: it reads those of
+// a node itself.
 func (w *World) tell(target evictor.Target) {
 	_, ours := target.(*evictor.Evictor)
 	c := w.player.cluster
 	c.Nodes(func(node *v1.Node) bool {
 		target.NodeChanged(node.Name)
+		if lease := c.ReadLease(node.Name); !lease.RenewTime.IsZero() {
+			target.LeaseObserved(node.Name, lease.RenewTime, "")
+		}
 		if !ours {
 			for _, pod := range c.SortedPods(node.Name) {
 				target.PodChanged(pod)

@@ -69,7 +69,7 @@ func (e *Environment) Evict(ctx context.Context, pod cluster.PodRef, by Eviction
 	defer func() {
 		switch no := e.Refused(err); {
 		case no != nil:
-			result = by.Refused(e.refusal(no, act, asked, true))
+			result = by.Refused(e.refusal(no, act, e.Permits.Asked(), true)) // a Kick meanwhile asked the Gate, not the writer
 		default:
 			if err == nil || apierrors.IsNotFound(err) {
 				e.Evicted.Note(pod)

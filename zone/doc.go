@@ -2,7 +2,7 @@
 //
 //	zones, err := zone.New[string](zone.DefaultPolicy())
 //	zones.Set(node.Name, zone.KeyOf(node.Labels), zone.Member{Ready: ready}) // at each event
-//	for _, change := range zones.Evaluate(time.Now()) {                      // and now and then
+//	for _, change := range zones.Evaluate(clk.Now()) {                       // and now and then
 //		queues[change.Zone].SetRate(change.Rate)
 //	}
 //

@@ -260,9 +260,11 @@ func (w *Writer) tell(d tainteviction.Decision) {
 	if w.Observer == nil {
 		return
 	}
-	if d.Time = time.Now(); w.Clock != nil {
-		d.Time = w.Clock.Now()
+	clk := w.Clock
+	if clk == nil {
+		clk = clock.RealClock{}
 	}
+	d.Time = clk.Now()
 	if d.Taint != nil {
 		d.Taint = d.Taint.DeepCopy()
 	}

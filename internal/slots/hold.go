@@ -42,9 +42,6 @@ func (t *Table[K, V, L]) Hand(s *Slot[K, V, L]) Hold[K, V, L] {
 	return Hold[K, V, L]{t, s, t.holders, tried.attempts}
 }
 
-// Table returns the table, nil for the zero Hold.
-func (h Hold[K, V, L]) Table() *Table[K, V, L] { return h.table }
-
 // Wanted reports whether the item is still wanted: its key was not removed, and the holder has not ended.
 func (h Hold[K, V, L]) Wanted() bool { return !h.Ended() && h.slot.State == InFlight }
 

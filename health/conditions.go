@@ -18,9 +18,8 @@ const (
 var kubeletConditions = [...]v1.NodeConditionType{v1.NodeReady, v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure}
 
 // UnknownConditions returns the conditions to write for a silent node: of the four that a kubelet reports, those that
-// are not Unknown already, set to Unknown as of now. A condition that the kubelet never reported gets the node's
-// creation time as its heartbeat; the others keep theirs. NetworkUnavailable is not the kubelet's and stays as it is.
-// The result is nil if there is nothing to write. The node is not changed.
+// are not Unknown already, set to Unknown as of now; nil if there are none. A condition that was never reported gets
+// the node's creation time as its heartbeat; the others keep theirs. The node is not changed.
 func UnknownConditions(node *v1.Node, now time.Time) []v1.NodeCondition {
 	if node == nil {
 		panic("health: UnknownConditions was given no node: it is nil") //nolint:forbidigo // a bug of the caller's

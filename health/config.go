@@ -9,24 +9,23 @@ import (
 	"github.com/evictkit/evictkit/internal/absent"
 )
 
-// Config configures a Monitor. The zero Config is not valid; start from DefaultConfig.
+// Config configures a Monitor. Start from DefaultConfig; zero is invalid.
 type Config struct {
-	// NodeMonitorPeriod is the time between the passes at which the Monitor notes heartbeats and changes verdicts. With 0,
-	// it notes them when they come. It may be longer than the grace periods.
+	// NodeMonitorPeriod is the time between passes; with 0, a Pass is due when something changes. It may be longer than the
+	// grace periods.
 	NodeMonitorPeriod time.Duration
 	// NodeMonitorGracePeriod is how long a node that has reported may stay silent.
 	NodeMonitorGracePeriod time.Duration
-	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation. If the
-	// last Pass before the node was first seen is later, that counts instead; if none was, the first Pass does.
+	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation or, if it is
+	// later, the last Pass before it was first seen; or, if none was, the first.
 	NodeStartupGracePeriod time.Duration
-	// MaxGap is how much of the time between two calls counts at most; 0 means a quarter of the node's grace period. It is
-	// never less than 1.2 periods. See "Silence" in the package comment.
+	// MaxGap is how much of the time between two calls counts at most; 0 means a quarter of the node's grace period.
 	MaxGap time.Duration
 	// Clock is the real clock if nil.
 	Clock clock.PassiveClock
 }
 
-// DefaultConfig returns kube-controller-manager's defaults since 1.32: 5s, 50s, 60s.
+// DefaultConfig has kube-controller-manager's defaults (1.32+): 5s, 50s, 60s.
 func DefaultConfig() Config {
 	return Config{NodeMonitorPeriod: 5 * time.Second, NodeMonitorGracePeriod: 50 * time.Second, NodeStartupGracePeriod: 60 * time.Second}
 }

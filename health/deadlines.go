@@ -15,8 +15,7 @@ import (
 type DeadlinesConfig struct {
 	// Grace is how long a key may stay silent; it must be positive.
 	Grace time.Duration
-	// MaxGap is how much of the time between two calls counts at most; 0 means a quarter of each key's grace period. See
-	// "Silence" in the package comment.
+	// MaxGap is how much of the time between two calls counts at most; 0 means a quarter of each key's grace period.
 	MaxGap time.Duration
 	// Clock is the real clock if nil.
 	Clock clock.PassiveClock
@@ -32,11 +31,6 @@ func (c DeadlinesConfig) Validate() error {
 // Deadlines says which keys have been silent for their grace period. Most callers want [Deadlines.Beat] first, for each
 // sign of life, [Deadlines.Expired] for those that are late, and [Deadlines.Next] for when to ask again. Who goes
 // through a list of keys asks [Deadlines.Get] about each instead.
-//
-// A beat counts from the moment of the call, by the given clock. Which time counts as silence is under "Silence" in the
-// package comment.
-//
-// All methods are safe for concurrent use. Memory is bounded by the tracked keys, and shrinks as they are forgotten.
 type Deadlines[K comparable] struct {
 	grace   int64
 	guard   steady.Guard // guards what follows
@@ -44,7 +38,7 @@ type Deadlines[K comparable] struct {
 	entries due.Map[K, entry[K]]
 }
 
-// NewDeadlines returns an empty tracker, or an error with all faults of the configuration.
+// NewDeadlines returns an empty tracker, or all faults of the configuration.
 func NewDeadlines[K comparable](config DeadlinesConfig) (*Deadlines[K], error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
@@ -57,8 +51,7 @@ func NewDeadlines[K comparable](config DeadlinesConfig) (*Deadlines[K], error) {
 // lock takes the mutex and reads the clock.
 func (d *Deadlines[K]) lock() { d.beats.listen(d.guard.Read()) }
 
-// Status is what is known about one key; zero if it is not tracked. It holds ages, not instants, and encodes to JSON if
-// the key does.
+// Status is what is known about one key; zero if it is not tracked.
 type Status[K comparable] struct {
 	Key K `json:"key"`
 	// Silent is for how long the key has been silent, in time that counts.
@@ -68,13 +61,11 @@ type Status[K comparable] struct {
 	HandedOut bool `json:"handedOut,omitempty"`
 }
 
-// Late reports whether the key was silent for its whole grace period, whether or not Expired has yielded it. It is
-// false if the key is not tracked.
+// Late reports whether the key was silent for its whole grace period.
 func (s Status[K]) Late() bool { return s.Grace > 0 && s.Silent >= s.Grace }
 
-// Beat records a sign of life now, and returns what was known before. If that was HandedOut, you can now undo what you
-// did about the silence. An unknown key is tracked from now on. For a known key Beat does not allocate, and is O(1), or
-// O(log n) if Expired had yielded it.
+// Beat records a sign of life now, and returns what was known before: if HandedOut, undo what you did about the silence.
+// An unknown key is tracked from now on. A known one costs O(1), or O(log n) if HandedOut, without allocation.
 func (d *Deadlines[K]) Beat(key K) (was Status[K]) {
 	d.lock()
 	defer d.guard.Unlock()
@@ -96,9 +87,8 @@ func (d *Deadlines[K]) track(key K, grace int64) *entry[K] {
 	return e
 }
 
-// Track tracks an unknown key, with a first beat in the past: the time at which its object was created, for example, or
-// at which somebody else last saw it. All time since then counts as silence. The zero time, or one in the future,
-// counts as now. Track does nothing for a tracked key.
+// Track tracks an unknown key, with a first beat in the past: when its object was created, or when somebody else last
+// saw it. All time since then counts as silence. Track does nothing for a tracked key.
 func (d *Deadlines[K]) Track(key K, since time.Time) {
 	d.lock()
 	defer d.guard.Unlock()
@@ -113,8 +103,7 @@ func (d *Deadlines[K]) Track(key K, since time.Time) {
 }
 
 // SetGrace gives a key its own grace period, counted from its last beat; 0 or less means the configured one. What
-// counted as silence until now stays. An unknown key is tracked from now on. A key that Expired has yielded is not
-// yielded again before its next beat. O(log n).
+// counted as silence stays. An unknown key is tracked from now on. One that Expired has yielded stays so. O(log n).
 func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) {
 	d.lock()
 	defer d.guard.Unlock()
@@ -128,9 +117,9 @@ func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) {
 	d.beats.beatNow(d.track(key, int64(grace)))
 }
 
-// Expired yields each key whose grace period is over, in the order of their deadlines as they stand now, and each once
-// until its next beat. Each loop reads the clock once, at its start; it also yields whoever is late by a call made
-// meanwhile. No lock is held while the loop body runs, so it may call any method.
+// Expired yields each key whose grace period is over, in the order of their deadlines, and each once until its next
+// beat. A loop reads the clock once, at its start; it also yields whoever is late by a call made meanwhile. Its body
+// may call any method.
 func (d *Deadlines[K]) Expired() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		d.lock()
@@ -146,8 +135,8 @@ func (d *Deadlines[K]) Expired() iter.Seq[K] {
 	}
 }
 
-// Next returns when to call Expired: at the next end of a grace period, or at half a MaxGap from now if that is sooner,
-// so that all time counts. It returns false if Expired has yielded every key. The instant may lie in the past.
+// Next returns when to call Expired: at the next end of a grace period, or at half a MaxGap from now if that is sooner.
+// It returns false if Expired has yielded every key. The instant may lie in the past.
 func (d *Deadlines[K]) Next() (time.Time, bool) {
 	d.lock()
 	defer d.guard.Unlock()
@@ -158,8 +147,8 @@ func (d *Deadlines[K]) Next() (time.Time, bool) {
 	return d.guard.Time.Instant(at), true
 }
 
-// Restart begins the grace period of each key anew, as if it had a beat now. It is for a program that could not hear.
-// Keys that Expired has yielded stay as they are. O(n).
+// Restart begins grace periods anew, as if each key had a beat now. It is for a program that could not hear. What
+// Expired has yielded stays so.
 func (d *Deadlines[K]) Restart() {
 	d.lock()
 	defer d.guard.Unlock()
@@ -183,7 +172,7 @@ func (d *Deadlines[K]) Forget(key K) bool {
 	return true
 }
 
-// Len returns the number of keys. O(1).
+// Len returns the number of keys.
 func (d *Deadlines[K]) Len() int {
 	d.guard.Lock()
 	defer d.guard.Unlock()

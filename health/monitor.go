@@ -37,12 +37,8 @@ type nodeRecord struct {
 	watched    int64 // when we began to watch it
 }
 
-// Monitor decides which nodes are alive, from their status reports and leases. Most callers want [Monitor.ObserveNode]
-// and [Monitor.ObserveLease] first, for what arrives, then [Monitor.Pass] for the verdicts that changed and
-// [Monitor.Next] for when to call it again.
-//
-// All methods are safe for concurrent use. Memory is bounded by the nodes that were observed and not forgotten, and
-// shrinks as they are forgotten.
+// Monitor decides which nodes are alive. Most callers want [Monitor.ObserveNode] and [Monitor.ObserveLease] first, for
+// what arrives, then [Monitor.Pass] for verdicts that changed and [Monitor.Next] for when to call it again.
 type Monitor struct {
 	config Config
 
@@ -59,7 +55,7 @@ type Monitor struct {
 	frozen  bool
 }
 
-// NewMonitor returns an empty monitor, or an error with all faults of the configuration.
+// NewMonitor returns an empty monitor, or all faults of the configuration.
 func NewMonitor(config Config) (*Monitor, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
@@ -84,9 +80,8 @@ func (m *Monitor) instant(at int64) time.Time {
 }
 
 // Pass decides, and returns in the order of the nodes' names: the verdicts of new nodes, those that changed in more
-// than LastBeat, and those of nodes that it finds silent for a whole grace period. After a Restart, it finds them so
-// once more. It does not return a verdict only because a restart moved its Since. Call it at the instants that Next
-// returns. While the monitor is frozen, Pass dates heartbeats, but returns nothing.
+// than LastBeat, and those of nodes that it finds silent for a whole grace period, once more after a Restart. That a
+// restart moved Since is no change. While the monitor is frozen, Pass dates heartbeats, but returns nothing.
 func (m *Monitor) Pass() []Verdict {
 	verdicts := m.pass()
 	slices.SortFunc(verdicts, func(a, b Verdict) int { return strings.Compare(a.Node, b.Node) })
@@ -171,10 +166,10 @@ func (m *Monitor) untouch(n *nodeRecord) {
 	}
 }
 
-// Next returns when to call Pass next. The first Pass is due at once, even when frozen. With a NodeMonitorPeriod the
-// next is due one period after the last. Without one it is due at the next end of a grace period, or half a MaxGap from
-// now if that is sooner; or at the last Pass, if an observation may have changed something. Then Next returns false if
-// no node can fall silent, and while the monitor is frozen. The instant may lie in the past.
+// Next returns when to call Pass. The first is due at once, even when frozen. With a NodeMonitorPeriod the next is due
+// one period after the last. Without one it is due at the next end of a grace period, or half a MaxGap from now if that
+// is sooner; or at the last Pass, if an observation may have changed something. Then Next returns false if no node can
+// fall silent, and while the monitor is frozen. The instant may lie in the past.
 func (m *Monitor) Next() (time.Time, bool) {
 	m.lock()
 	defer m.guard.Unlock()
@@ -196,9 +191,9 @@ func (m *Monitor) Next() (time.Time, bool) {
 }
 
 // Silent returns the nodes that will have been silent for their whole grace period at an instant, unless they give a
-// sign of life until then. It leaves out those whose sign of life waits for a Pass, and those that a Pass has found
-// silent, until their next sign of life, even after a Restart. While the monitor is frozen, it returns nothing. Who can
-// read leases live should read those of these nodes, because events about them may have got lost.
+// sign of life until then: read their leases live, because events may have got lost. It leaves out those whose sign of
+// life waits for a Pass, and those that a Pass has found silent, until their next sign of life. While the monitor is
+// frozen, it returns nothing.
 func (m *Monitor) Silent(by time.Time) (nodes []string) {
 	m.lock()
 	defer m.guard.Unlock()
@@ -214,9 +209,8 @@ func (m *Monitor) Silent(by time.Time) (nodes []string) {
 	return nodes
 }
 
-// Restart begins the grace periods of all nodes anew, as if each had given a sign of life now. Call it when the program
-// can see again what it could not. A node that was Unknown stays Unknown at least until its next sign of life, and does
-// not settle before one more grace period. O(n).
+// Restart begins all grace periods anew, as if each node gave a sign of life now. It is for a program that could not
+// see. A node that was Unknown stays Unknown until its next sign of life, and settles only a grace later.
 func (m *Monitor) Restart() {
 	m.lock()
 	defer m.guard.Unlock()
@@ -238,7 +232,7 @@ func (m *Monitor) Freeze() {
 	m.frozen = true
 }
 
-// Thaw ends a Freeze, and restarts all clocks as Restart does. Without a Freeze it does nothing.
+// Thaw ends a Freeze as Restart does. Without a Freeze it does nothing.
 func (m *Monitor) Thaw() {
 	m.lock()
 	defer m.guard.Unlock()
@@ -248,8 +242,8 @@ func (m *Monitor) Thaw() {
 	}
 }
 
-// Forget drops a node and reports whether it did. With a UID it drops only the node with that UID, so that a late event
-// about a deleted node cannot drop its successor of the same name. An empty UID, given or known, matches any.
+// Forget drops a node and reports whether it did. With a UID it drops only the node with that UID, not its successor of
+// the same name. An empty UID, given or known, matches any.
 func (m *Monitor) Forget(node string, uid types.UID) bool {
 	m.guard.Lock()
 	defer m.guard.Unlock()

@@ -17,10 +17,9 @@ type Observation struct {
 	Stale bool
 }
 
-// ObserveNode notes what a node reports, and keeps nothing of the object. It is a sign of life if the node is new, or
-// if the heartbeat time of a Ready True or False differs, earlier or later, from that of the last sign of life or the
-// node's first object. ObserveNode ignores an object with an older resourceVersion than one seen before; "Old objects
-// seen again" in the package comment has the exact rule. An object with another UID than the known one is a new node:
+// ObserveNode notes what a node reports, without keeping the object. It is a sign of life if the node is new, or if
+// the heartbeat time of a Ready True or False differs, earlier or later, from that of the last sign of life or the
+// node's first object. It ignores old objects, see above. An object with another UID than the known one is a new node:
 // everything but its lease starts afresh, but if it shows no version the known one stays. An empty UID, given or known,
 // is the same node; a given one is kept.
 func (m *Monitor) ObserveNode(node *v1.Node) Observation {
@@ -136,9 +135,8 @@ func (m *Monitor) beat(e *monitored) {
 }
 
 // ObserveLease notes the renewTime of a node's lease, and reports whether it was a sign of life: whether it differs
-// from the last one that was, earlier or later. A zero time is a time like any other. ObserveLease ignores an unknown
-// node. It also ignores a lease with an older resourceVersion than one seen before; "Old objects seen again" in the
-// package comment has the exact rule. The resourceVersion may be empty if it is not known. O(1), without allocation.
+// from the last one that was, earlier or later. A zero time is a time like any other. It ignores an unknown node,
+// and old leases, see above. The resourceVersion may be empty. O(1), no allocation.
 func (m *Monitor) ObserveLease(node string, renewTime time.Time, resourceVersion string) bool {
 	number := parseVersion(resourceVersion)
 	m.lock()

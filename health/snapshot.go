@@ -6,7 +6,7 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Snapshot returns every key, in no particular order, for Restore in another process.
+// Snapshot returns every key, in any order, for Restore in another process.
 func (d *Deadlines[K]) Snapshot() []Status[K] {
 	d.lock()
 	defer d.guard.Unlock()
@@ -17,9 +17,9 @@ func (d *Deadlines[K]) Snapshot() []Status[K] {
 	return all
 }
 
-// Restore tracks the keys of a snapshot, each silent for as long as when the snapshot was taken: the time in between
-// does not count. It returns an error and tracks nothing if any key is tracked already, or if a key appears twice, does
-// not equal itself, has a grace period that is not positive, or a negative silence.
+// Restore tracks the keys of a snapshot, each silent for as long as when it was taken: the time in between does not
+// count. It fails and tracks nothing if any key is tracked already, or if one appears twice, does not equal itself, has
+// a grace period that is not positive, or a negative silence.
 func (d *Deadlines[K]) Restore(snapshot []Status[K]) error {
 	d.lock()
 	defer d.guard.Unlock()

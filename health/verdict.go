@@ -15,18 +15,18 @@ import (
 type Verdict struct {
 	Node string
 	UID  types.UID
-	// Observed is the Ready status in the node's object. Ready is the monitor's: Unknown if the node has been silent for
-	// too long, else the same as Observed. Empty: there is no Ready condition, which counts as not ready.
+	// Observed is the Ready status in the node's object; empty, without one, counts as not ready. Ready is the monitor's:
+	// Unknown if the node has been silent for too long, else the same as Observed.
 	Observed, Ready v1.ConditionStatus
-	// Expired: a Pass saw no sign of life for a whole grace period; UnknownConditions returns what to write. It ends at
-	// the next sign of life at once, and not because the Ready condition vanishes.
+	// Expired: a Pass saw no sign of life for a whole grace period. It ends at the next sign of life at once, and not
+	// because the Ready condition vanishes.
 	Expired bool
 	// Since is the Pass at which Ready last changed, or, unless Expired, the Pass after its LastTransitionTime did. Only
 	// a node's first object, heartbeats, and changes to True or False show one. For a new node Since is when the monitor
 	// first saw it or, without a Ready condition, its creation as NodeStartupGracePeriod counts it. The first Pass and a
 	// restart of all clocks are a change.
 	Since time.Time
-	// LastBeat is when the monitor noted the last sign of life. While one waits for the next Pass, it is now.
+	// LastBeat is when the last sign of life was noted. While one waits for the next Pass, it is now.
 	LastBeat time.Time
 	Grace    time.Duration
 	// Settles is from when you can act on the failure of the node if nothing changes. It is zero unless Ready is False or
@@ -88,7 +88,7 @@ func (m *Monitor) settles(e *monitored, beat int64) time.Time {
 }
 
 // Verdict returns the node's verdict, or false if no Pass has reached one yet. Ready and Since are as of the last Pass
-// or restart; the other fields may be newer. Instants are as the clock shows them now.
+// or restart, other fields of now.
 func (m *Monitor) Verdict(node string) (Verdict, bool) {
 	m.lock()
 	defer m.guard.Unlock()

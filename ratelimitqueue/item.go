@@ -43,7 +43,12 @@ func (it *Item[K, V]) end(e slots.Ending) {
 	if c == nil {
 		return
 	}
-	now := c.table.Read()
+	var now int64 // which no end for good needs
+	if e.Kind > slots.Done {
+		now = c.table.Read()
+	} else {
+		c.table.Lock()
+	}
 	defer c.table.Unlock()
 	if it.hold.Ended() {
 		return

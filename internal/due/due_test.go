@@ -216,3 +216,47 @@ func TestNoAllocationsOnceWarm(t *testing.T) {
 		add(key)
 	}))
 }
+
+// comeAndGo adds n keys and deletes them.
+func comeAndGo(all *Map[int, one], heap *Heap[*one], n int) {
+	for key := range n {
+		o := all.Add(key)
+		heap.Set(o, &o.place, int64(key), 0)
+	}
+	for key := range n {
+		o := all.Get(key)
+		heap.Remove(&o.place)
+		all.Delete(key, o)
+	}
+}
+
+// What was given back is not used again by few.
+func TestRoomOfManyIsNotForFew(t *testing.T) {
+	var all Map[int, one]
+	var heap Heap[*one]
+	comeAndGo(&all, &heap, 100_000)
+	for key := range 4 * few {
+		o := all.Add(key)
+		heap.Set(o, &o.place, int64(key), 0)
+		require.Less(t, max(all.most, cap(heap.entries)), 8*max(all.Len(), few))
+	}
+}
+
+func BenchmarkRefill100000(b *testing.B) {
+	var all Map[int, one]
+	var heap Heap[*one]
+	b.ReportAllocs()
+	for range b.N {
+		comeAndGo(&all, &heap, 100_000)
+	}
+}
+
+// The same if nothing that was given back is used again.
+func BenchmarkRefillPlain100000(b *testing.B) {
+	b.ReportAllocs()
+	for range b.N {
+		var all Map[int, one]
+		var heap Heap[*one]
+		comeAndGo(&all, &heap, 100_000)
+	}
+}

@@ -1,12 +1,18 @@
 package due
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Heap orders items by due time, and equal due times by a sequence number. Min is O(1), all else O(log n). The zero Heap is
 // empty and ready for use. To empty a Heap, assign the zero Heap and zero the items' Places.
 //
 // It is the usual heap in a slice, but with four entries below each, which halves the number of levels.
-type Heap[T any] struct{ entries []entry[T] }
+type Heap[T any] struct {
+	entries []entry[T]
+	rooms   sync.Pool // of *[]entry[T], empty: what was given back, until the garbage collector takes it
+}
 
 // Place says where in a Heap an item is, so that it can be moved and removed. It must not be copied while it is in a
 // heap. The zero Place is in none.
@@ -38,6 +44,9 @@ func (h *Heap[T]) Min() (item T, due int64, ok bool) {
 // Set adds the item, or moves it if it is in the heap already.
 func (h *Heap[T]) Set(item T, place *Place, due int64, seq uint64) {
 	if !place.In() {
+		if n := len(h.entries); n == cap(h.entries) {
+			h.grow(n)
+		}
 		h.entries = append(h.entries, entry[T]{})
 		place.at = len(h.entries)
 	}
@@ -58,9 +67,33 @@ func (h *Heap[T]) Remove(place *Place) bool {
 	}
 	place.at = 0
 	if excessive(cap(h.entries), last) {
-		h.entries = slices.Clone(h.entries)
+		h.leave()
 	}
 	return true
+}
+
+// leave moves to a room of the right size.
+func (h *Heap[T]) leave() {
+	old := h.entries
+	h.entries = slices.Clone(old)
+	clear(old)
+	h.rooms.Put(&old)
+}
+
+// grow makes room: that which was given back, unless n entries would be few in it, else twice as much, up to a size from
+// which append's smaller steps save more memory than time.
+func (h *Heap[T]) grow(n int) {
+	if n >= few {
+		if r, ok := h.rooms.Get().(*[]entry[T]); ok && excessive(cap(*r), n) {
+			h.rooms.Put(r)
+		} else if ok && cap(*r) > n {
+			h.entries = append((*r)[:0], h.entries...)
+			return
+		}
+	}
+	if n < 16*few {
+		h.entries = append(make([]entry[T], 0, 2*n+2), h.entries...)
+	}
 }
 
 // settle puts an entry where it belongs, beginning at an unused index.

@@ -14,6 +14,14 @@ type Map[K comparable, R any] struct {
 	records map[K]*R
 	most    int       // records since records was made
 	spare   sync.Pool // of zero records
+	rooms   sync.Pool // of *room[K, R]
+}
+
+// room is a map that was given back. A loop of All may still go through it. It is used again unless the garbage
+// collector takes it before: filling it allocates nothing, see BenchmarkRefillPlain100000.
+type room[K comparable, R any] struct {
+	records map[K]*R
+	most    int
 }
 
 // Get returns the key's record, or nil.
@@ -28,9 +36,25 @@ func (m *Map[K, R]) Add(key K) *R {
 	if !ok {
 		r = new(R)
 	}
+	if n := len(m.records); n >= few && n&(n-1) == 0 {
+		m.reuse(n)
+	}
 	m.records[key] = r
 	m.most = max(m.most, len(m.records))
 	return r
+}
+
+// reuse moves n records to a larger room, if there is one, unless they would be few in it.
+func (m *Map[K, R]) reuse(n int) {
+	if r, ok := m.rooms.Get().(*room[K, R]); !ok || r.most <= n {
+		return
+	} else if excessive(r.most, n) {
+		m.rooms.Put(r)
+	} else {
+		clear(r.records)
+		maps.Copy(r.records, m.records)
+		m.records, m.most = r.records, r.most
+	}
 }
 
 // Delete forgets a key and its record.
@@ -39,11 +63,17 @@ func (m *Map[K, R]) Delete(key K, r *R) {
 	*r = *new(R)
 	m.spare.Put(r)
 	if excessive(m.most, len(m.records)) {
-		old := m.records
-		m.most = len(old)
-		m.records = make(map[K]*R, len(old))
-		maps.Copy(m.records, old)
+		m.leave()
 	}
+}
+
+// leave moves to a room of the right size.
+func (m *Map[K, R]) leave() {
+	old := &room[K, R]{m.records, m.most}
+	m.most = len(old.records)
+	m.records = make(map[K]*R, m.most)
+	maps.Copy(m.records, old.records)
+	m.rooms.Put(old)
 }
 
 // Len returns the number of keys.

@@ -36,17 +36,16 @@ const (
 // Hand gives a slot that was in order to a new holder.
 func (t *Table[K, V, L]) Hand(s *Slot[K, V, L]) Hold[K, V, L] {
 	t.holders++
-	tried := t.try(s)
-	tried.holder = t.holders
+	s.holder = t.holders
 	t.become(s, InFlight)
-	return Hold[K, V, L]{t, s, t.holders, tried.attempts}
+	return Hold[K, V, L]{t, s, t.holders, s.Attempts()}
 }
 
 // Wanted reports whether the item is still wanted: its key was not removed, and the holder has not ended.
 func (h Hold[K, V, L]) Wanted() bool { return !h.Ended() && h.slot.State == InFlight }
 
 // Ended reports whether the holder has ended.
-func (h Hold[K, V, L]) Ended() bool { return h.slot.holder() != h.number }
+func (h Hold[K, V, L]) Ended() bool { return h.slot.holder != h.number }
 
 // Line returns the line of the slot. The holder has not ended.
 func (h Hold[K, V, L]) Line() L { return h.slot.Line }
@@ -66,12 +65,11 @@ func (h Hold[K, V, L]) Delay(e *Ending, key K) {
 func (h Hold[K, V, L]) End(e Ending, now int64) {
 	t, s := h.table, h.slot
 	wanted := s.State == InFlight
-	s.tried.holder = 0
+	s.holder = 0
 	switch {
 	case wanted:
 		t.end(s, e, now)
 	case s.State == Unknown:
-		t.untry(s)
 		t.slots.Delete(s.Key, s)
 	default: // the key was added again
 		t.queue(s)
@@ -80,25 +78,29 @@ func (h Hold[K, V, L]) End(e Ending, now int64) {
 
 // end ends a try of an item that is still wanted.
 func (t *Table[K, V, L]) end(s *Slot[K, V, L], e Ending, now int64) {
-	n := s.tried.newer
+	tried := s.tried
+	var n *newer[V]
+	if tried != nil {
+		n = tried.newer
+	}
 	switch {
 	case e.Kind == Done:
-		t.untry(s)
-		s.Value, s.Exempt = *new(V), false
+		s.Value, s.Exempt, s.tried = *new(V), false, nil
 		t.become(s, Finished)
 		return
 	case e.Kind > Done:
 		s.Due = steady.Add(now, min(e.After, far))
-		s.tried.newer, s.tried.again = nil, true
+		tried = s.try()
+		tried.newer, tried.again = nil, true
 		if e.Kind != Blocked {
-			s.tried.attempts++
-			s.tried.err = e.Err
+			tried.attempts++
+			tried.err = e.Err
 		}
 		if n != nil && n.again.valued {
 			s.replace(n.again.value, n.again.due, n.again.named, n.again.exempt)
 		}
 	default:
-		t.untry(s)
+		s.tried = nil
 		if n == nil {
 			t.become(s, Unknown)
 			t.slots.Delete(s.Key, s)

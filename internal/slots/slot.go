@@ -63,13 +63,13 @@ type Slot[K comparable, V, L any] struct {
 	Place  due.Place // the owner's: its place there
 	State  State
 	Exempt bool
-	tried  *tried[V] // nil until it is handed out; never nil in flight
+	// holder is the number of the holder that has not ended yet, even if the key was removed since; 0 if there is none.
+	holder uint64
+	tried  *tried[V] // nil until a try has failed, or something was added in flight
 }
 
-// tried is the part of a slot that it needs once its item was handed out.
+// tried is the part of a slot that most need never.
 type tried[V any] struct {
-	// holder is the number of the holder that has not ended yet, even if the key was removed since; 0 if there is none.
-	holder   uint64
 	again    bool // a try has ended, and it waits or runs again
 	attempts int
 	err      error // of the last try that failed
@@ -101,14 +101,6 @@ func (w *wish[V]) take(value V, at int64, named, exempt bool, policy Duplicate) 
 	if named || policy == KeepEarliest {
 		w.due, w.named = at, true
 	}
-}
-
-// holder returns the number of the holder that has not ended; 0 if there is none.
-func (s *Slot[K, V, L]) holder() uint64 {
-	if s.tried == nil {
-		return 0
-	}
-	return s.tried.holder
 }
 
 // Attempts is how many tries failed.

@@ -109,7 +109,7 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 
 // meanwhile notes what is added while the key is in flight.
 func (t *Table[K, V, L]) meanwhile(s *Slot[K, V, L], e *Entry[K, V], now, at int64) {
-	n, named := s.tried.newer, !e.Due.IsZero()
+	n, named := s.try().newer, !e.Due.IsZero()
 	if n != nil {
 		n.fresh.take(e.Value, at, named, e.Exempt, e.OnDuplicate)
 	} else {
@@ -137,7 +137,7 @@ func (t *Table[K, V, L]) fresh(s *Slot[K, V, L], e *Entry[K, V], now, at int64) 
 
 // queue puts a waiting slot in order, unless an earlier holder has not ended.
 func (t *Table[K, V, L]) queue(s *Slot[K, V, L]) {
-	if s.holder() == 0 {
+	if s.holder == 0 {
 		t.owner.Queue(s)
 	}
 }
@@ -152,14 +152,9 @@ func (t *Table[K, V, L]) become(s *Slot[K, V, L], state State) {
 
 // empty makes the key of a slot unknown, and what its holder does vain. The slot then holds nothing but that holder.
 func (t *Table[K, V, L]) empty(s *Slot[K, V, L]) {
-	holder := s.holder()
 	t.owner.Unqueue(s)
 	t.become(s, Unknown)
-	t.untry(s)
-	*s = Slot[K, V, L]{Key: s.Key, Line: s.Line}
-	if holder != 0 {
-		t.try(s).holder = holder
-	}
+	*s = Slot[K, V, L]{Key: s.Key, Line: s.Line, holder: s.holder}
 }
 
 // Remove makes the key unknown and returns the state in which it found it. While a holder has not ended, the slot stays, so that a new item of the key waits for that.
@@ -169,27 +164,23 @@ func (t *Table[K, V, L]) Remove(key K) State {
 		return Unknown
 	}
 	was := s.State
-	if s.holder() != 0 {
+	if s.holder != 0 {
 		t.empty(s)
 		return was
 	}
 	t.owner.Unqueue(s)
 	t.become(s, Unknown)
-	t.untry(s)
 	t.slots.Delete(key, s)
 	return was
 }
 
 // try returns the slot's tried part, and makes it if need be.
-func (t *Table[K, V, L]) try(s *Slot[K, V, L]) *tried[V] {
+func (s *Slot[K, V, L]) try() *tried[V] {
 	if s.tried == nil {
 		s.tried = new(tried[V])
 	}
 	return s.tried
 }
-
-// untry takes the tried part away.
-func (t *Table[K, V, L]) untry(s *Slot[K, V, L]) { s.tried = nil }
 
 // Instant returns what the clock will show at that steady time.
 func (t *Table[K, V, L]) Instant(at int64) time.Time { return t.Time.Instant(at) }

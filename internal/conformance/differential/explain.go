@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/frontend"
 )
@@ -121,6 +122,23 @@ func (e *explainer) lag(zone string, t time.Duration) (by time.Duration) {
 			by = max(l.by, 0)
 		case by > 0 && l.at <= t+by+2*tick:
 			by = max(by, l.by)
+		}
+	}
+	return by
+}
+
+// unseen returns how late upstream may be because of nodes with nothing to delete that have had the turns just before:
+// there is no line about them, and each turn may come a tick later than ours.
+func (e *explainer) unseen(zone string, t time.Duration) (by time.Duration) {
+	apart := time.Duration(float64(time.Second) / e.settings.NodeEvictionRate)
+	emptied := e.decided[decidedAbout{kind: nodelifecycle.NodeEmptied, zone: zone}]
+	for _, d := range slices.Backward(emptied) {
+		switch at := d.Time.Sub(epoch); {
+		case at >= t:
+		case t-at > apart+slack:
+			return by
+		default:
+			by, t = by+tick, at
 		}
 	}
 	return by
@@ -258,7 +276,7 @@ func (e *explainer) singleEviction(i int, l Left) {
 				e.explain(k, PassFirst)
 			}
 		}
-	case l.Kind == timeline.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.theirs, o.Node, o.T) }):
+	case l.Kind == timeline.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+e.unseen(e.zoneOf[l.Node], l.T)+tick, SamePass, func(o Left) bool { return !carries(e.theirs, o.Node, o.T) }):
 		// Upstream had another reason to evict it before it tainted the node.
 	case l.Kind == timeline.KindEvict && !upstream && (within(e.deleted[l.Pod], l.T, e.late+tick) || within(e.removed[l.Node], l.T, e.late+tick)):
 		e.explain(i, SamePass) // upstream was to evict it when it was gone

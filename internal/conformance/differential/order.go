@@ -43,8 +43,8 @@ func (o *order) next(w *simulation.World, key zone.Key, waiting []string) string
 	for _, name := range waiting {
 		empty := o.direct && !o.deletes(w, name, now)
 		first := o.after(name, now-early)
-		if empty && first < now-slack { // its pods left for another reason, and its turn is still to come
-			first = o.after(name, now-slack)
+		if empty && first < now-time.Millisecond { // its pods left for another reason, and its turn is still to come
+			first = o.after(name, now-time.Millisecond)
 		}
 		if first < at {
 			seen, at = name, first
@@ -79,7 +79,7 @@ func (o *order) deletes(w *simulation.World, name string, now time.Duration) (so
 		owner := metav1.GetControllerOf(pod)
 		spared := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed || pod.Annotations[v1.MirrorPodAnnotationKey] != ""
 		gone, left := o.gone[pod.Name]
-		some = pod.DeletionTimestamp == nil && !spared && !(left && gone < now-slack) && (owner == nil || owner.Kind != "DaemonSet")
+		some = pod.DeletionTimestamp == nil && !spared && !(left && gone < now-time.Millisecond) && (owner == nil || owner.Kind != "DaemonSet")
 		return !some
 	})
 	return some

@@ -45,9 +45,7 @@ func (p DisruptionPolicy) Validate() error {
 	return errs.ToAggregate()
 }
 
-// Decide looks at the zone's Counts. If some members are bad and none is good, the state is FullDisruption. If more than
-// two are bad and they reach UnhealthyThreshold, it is PartialDisruption. Otherwise it is Normal, also without any
-// member. The rate follows from state and size.
+// Decide looks at the zone's Counts, as the table in the package comment says.
 func (p DisruptionPolicy) Decide(s Situation) Ruling {
 	switch c := s.Counts; {
 	case c.Total > 0 && c.Bad == c.Total:

@@ -21,41 +21,42 @@
 // DisruptionPolicy does what kube-controller-manager does, with the same parameters and defaults (DefaultPolicy). The
 // first line that applies decides:
 //
-//	members of the zone                 state              rate (members a second)
-//	every zone that counts is down      FullDisruption     0, whatever the policy says
+//	members that count                  state              rate (members a second)
 //	none ready, at least one not ready  FullDisruption     0.1
 //	over 2, at least 55 % not ready     PartialDisruption  0.01 when more than 50 count, else 0
-//	otherwise, and with none that count Normal             0.1
+//	otherwise, also without any         Normal             0.1
+//
+// While every zone is down, all rates are 0, whatever the policy says.
 //
 // A zone is Initial, at rate 0, until it is evaluated for the first time. Your own policy is one function from a
 // Situation to a Ruling. It can take the ruling of DisruptionPolicy and make it stricter. A zone that empties and fills
-// again between two evaluations counts as never gone.
+// again between two evaluations counts as never gone. One that comes and goes between two has a Change that says so.
 //
 // Three questions stay apart. Which members count? All but the Excluded ones. Which of them are bad? Those that are not
 // Ready. Which may be acted on? That is up to the caller, who may well evict an excluded member.
 //
-// Every zone is down when at least one zone has a counted member and every such zone is in FullDisruption. That ends
-// when one of them leaves FullDisruption, or when the last counted member goes. With DisruptionPolicy, a single ready
-// member anywhere is enough. When it begins and when it ends, Evaluate returns a Change for every zone, and AllDown
-// differs from before. The caller does the rest: lift taints, restart the heartbeat clocks.
+// Every zone is down when at least one zone has a counted member and every such zone is in FullDisruption. With
+// DisruptionPolicy, a single ready member anywhere ends that. When it begins and when it ends, Evaluate returns a Change
+// for every zone that it asked about. The caller does the rest: lift taints, restart the heartbeat clocks.
 //
 // # Time
 //
-// A Tracker reads no clock: Evaluate and Next take a reading. Only AskAfter depends on it, and what counts is elapsed
-// time. If readings have a monotonic part, setting the wall clock means nothing. Without one, a step forward counts as
-// time passed, and a step back as no time.
+// A Tracker reads no clock: Evaluate and Next are given a reading, and both move its time on. Only AskAfter depends on
+// that time. If two readings have a monotonic part, setting the wall clock means nothing, and the later one counts.
+// Otherwise a step forward counts as time passed, and a step back as no time. In all, 292 years can pass.
 //
 // # What goes wrong, and what it costs
 //
-// A policy that panics changes nothing; the next Evaluate starts over. A member's key that cannot be hashed, or does
-// not equal itself (NaN), panics in its caller and changes nothing. While Evaluate asks a policy, it holds no lock that
-// other methods need. What is Set meanwhile counts in the next evaluation.
+// A policy that panics ends Evaluate, and the next one starts over. A member's key that cannot be hashed panics in its
+// caller and changes nothing. So does a new one that does not equal itself (NaN). While Evaluate asks a policy, it holds
+// no lock that other methods need. What is Set meanwhile counts in the next evaluation; a zone that got a member stays.
 //
-// Evaluate returns at once if nothing changed. Otherwise it asks about every zone once, however many members they have.
+// Evaluate returns at once if no member came, went, or changed its zone, Ready or Excluded since the last, even back
+// again. Otherwise it asks about every zone once, however many members they have.
 //
 // # Where it comes from
 //
 // ComputeZoneState and handleDisruption of k8s.io/kubernetes/pkg/controller/nodelifecycle. Here all rates are computed
-// again whenever a count has changed. So a partially disrupted zone that crosses the size threshold gets its new rate,
+// again whenever a member has changed. So a partially disrupted zone that crosses the size threshold gets its new rate,
 // and a new zone that ends the all-down state also frees the old ones.
 package zone

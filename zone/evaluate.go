@@ -25,30 +25,30 @@ func (t *Tracker[K]) Evaluate(now time.Time) []Change {
 	}
 	t.evaluation.Lock()
 	defer t.evaluation.Unlock()
-	seen, cluster := t.observe(now)
+	at, seen, cluster := t.observe(now)
 	for _, d := range t.asked {
 		d.ruling = t.policy.Decide(Situation{Status{d.Zone, d.State, d.Rate, d.found}, cluster, now}).valid()
 	}
 	if len(t.asked) == 0 {
 		return nil
 	}
-	return t.commit(seen)
+	return t.commit(at, seen)
 }
 
 // observe copies the counts of every zone, unless nothing has to be asked: then asked is empty. evaluation is held.
-func (t *Tracker[K]) observe(now time.Time) (seen uint64, cluster Counts) {
+func (t *Tracker[K]) observe(now time.Time) (at int64, seen uint64, cluster Counts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asked = t.asked[:0]
-	at := t.time.Read(now)
+	at = t.time.Read(now)
 	if t.changes == t.judged && at < t.wake || t.calmLocked() {
-		return t.changes, t.total
+		return at, t.changes, t.total
 	}
 	t.asked = append(t.asked, t.zones...)
 	for _, d := range t.asked {
 		d.found, d.empty = d.Counts, d.members == 0
 	}
-	return t.changes, t.total
+	return at, t.changes, t.total
 }
 
 // calmLocked reports whether DisruptionPolicy, which looks only at a zone's own counts, rules about every zone as it did.
@@ -76,7 +76,7 @@ func (t *Tracker[K]) calmLocked() bool {
 
 // commit publishes the rulings and returns what they changed. evaluation is held. Members may have come and gone since
 // observe: then changes is ahead of judged, and a zone that was empty but has a member again is kept.
-func (t *Tracker[K]) commit(seen uint64) (changes []Change) {
+func (t *Tracker[K]) commit(at int64, seen uint64) (changes []Change) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was := t.allDown
@@ -92,7 +92,7 @@ func (t *Tracker[K]) commit(seen uint64) (changes []Change) {
 		if gone(d) {
 			d.State, d.Rate, some = Initial, 0, true
 		} else if d.ruling.AskAfter > 0 {
-			t.wake = min(t.wake, steady.Add(t.time.Elapsed(), d.ruling.AskAfter))
+			t.wake = min(t.wake, steady.Add(at, d.ruling.AskAfter))
 		}
 		if gone(d) || d.State != from || d.Rate != rate || t.allDown != was {
 			is := Status{d.Zone, d.State, d.Rate, d.found}

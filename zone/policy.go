@@ -36,11 +36,10 @@ type Situation struct {
 type Ruling struct {
 	// State classifies the counts. A value that is none of the constants counts as Initial.
 	State State
-	// Rate is in members a second; 0 stops. A rate that is negative or not finite counts as 0. Turns are not saved up: at a
-	// rate of 100, they come 10 ms apart.
+	// Rate is in members a second; 0 stops. A rate that is negative or not finite counts as 0.
 	Rate float64
 	// AskAfter is how long after this evaluation the policy wants to be asked again even if no member changes; 0 or less
-	// means never. It is for those who wait after a disruption, as node-healthcheck-operator's cooldown does.
+	// means never, as for a zone that is gone. It is for those who wait after a disruption, as node-healthcheck-operator's cooldown does.
 	AskAfter time.Duration
 }
 

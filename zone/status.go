@@ -6,7 +6,7 @@ type State string
 
 // The four states.
 const (
-	// Initial: the zone has not been evaluated yet, and its rate is 0.
+	// Initial: the zone has not been evaluated yet, or its policy named no state.
 	Initial State = "Initial"
 	// Normal: few enough members are bad.
 	Normal State = "Normal"
@@ -27,13 +27,12 @@ type Counts struct {
 type Status struct {
 	Zone  Key   `json:"zone"`
 	State State `json:"state"`
-	// Rate is in members a second; 0 stops. It is 0 before the first evaluation and while every zone is down.
+	// Rate is in members a second; 0 stops.
 	Rate   float64 `json:"rate"`
 	Counts Counts  `json:"counts"`
 }
 
-// Change is one zone whose State or Rate changed, or that is gone. When the state in which every zone is down begins or
-// ends, each zone has a Change.
+// Change is one zone whose State or Rate changed, or that is gone.
 type Change struct {
 	// Status is what holds from now on. Its Counts are those that this evaluation decided on.
 	Status

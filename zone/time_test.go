@@ -105,3 +105,18 @@ func TestSetWallClock(t *testing.T) {
 		})
 	}
 }
+
+// AskAfter counts from the reading that the evaluation was given, though another came while the policy was asked.
+func TestAskAfterCountsFromTheEvaluation(t *testing.T) {
+	var tracker *Tracker[string]
+	tracker, err := New[string](PolicyFunc(func(s Situation) Ruling {
+		tracker.Next(s.Now.Add(50 * time.Second))
+		return Ruling{State: Normal, AskAfter: 100 * time.Second}
+	}))
+	require.NoError(t, err)
+	tracker.Set("n", zoneA, good)
+	tracker.Evaluate(epoch)
+	next, ok := tracker.Next(epoch.Add(50 * time.Second))
+	require.True(t, ok)
+	require.Equal(t, epoch.Add(100*time.Second), next)
+}

@@ -101,6 +101,46 @@ func TestReadingsOfTheClock(t *testing.T) {
 	}
 }
 
+// runningClock shows a later time at each reading, as a real clock does.
+type runningClock struct {
+	clock.PassiveClock
+	readings time.Duration // of a nanosecond
+}
+
+func (c *runningClock) Now() time.Time {
+	c.readings++
+	return c.PassiveClock.Now().Add(c.readings)
+}
+
+// What is due is done, though the clock has gone on since it was last read.
+func TestNoTwoReadingsShowTheSame(t *testing.T) {
+	for _, mode := range inBothModes(config(), 50*time.Second) {
+		for _, cfg := range onBothGrids(mode) {
+			t.Run(fmt.Sprintf("period %s taints %t", cfg.Nodes.NodeMonitorPeriod, cfg.Nodes.TaintBasedEviction), func(t *testing.T) {
+				c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 3), evictortest.PodsPerNode(2))
+				running := &runningClock{PassiveClock: c.Clock()}
+				e, err := newTested(cfg, c.Clients(), evictor.Options{Clock: running})
+				require.NoError(t, err)
+				c.Drive(func(ctx context.Context) (time.Time, error) {
+					next, err := e.Step(ctx)
+					if now := c.Clock().Now(); !next.IsZero() && next.Before(now.Add(time.Millisecond)) {
+						next = now.Add(time.Millisecond)
+					}
+					return next, err
+				})
+				c.Advance(time.Minute)
+				c.Fail("a-0", "b-0")
+				c.Advance(8 * time.Minute)
+				require.ElementsMatch(t, []string{"a-0-p0", "a-0-p1", "b-0-p0", "b-0-p1"}, c.Evicted())
+				c.Recover("a-0")
+				c.Advance(time.Minute)
+				back, _ := c.Clients().Nodes.Node("a-0")
+				require.Empty(t, back.Spec.Taints)
+			})
+		}
+	}
+}
+
 // large returns an evictor that knows that many nodes, and how often a node was read.
 func large(t testing.TB, nodes int) (*tested, *atomic.Int64) {
 	c, reads := evictortest.New(t, evictortest.Zone("a", nodes/2), evictortest.Zone("b", nodes/2)), new(atomic.Int64)

@@ -107,12 +107,12 @@ func (c *core[K, V]) Waiting() []K {
 	return slots.Keys(waiting)
 }
 
-// Next returns the exact instant, not before now, at which Take next succeeds if nothing changes. It is false if Take
+// Next returns the exact instant from which Take succeeds if nothing changes. It may lie in the past. It is false if Take
 // never would.
 func (c *core[K, V]) Next() (time.Time, bool) {
-	now := c.table.Read()
+	c.table.Read()
 	defer c.table.Unlock()
-	at, ok := c.fleet.next(now)
+	at, ok := c.fleet.next()
 	if ok {
 		at, ok = c.cap.next(at)
 	}

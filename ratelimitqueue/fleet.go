@@ -43,11 +43,11 @@ func (f *fleet[K, V]) first(now int64) *line[K, V] {
 	return l
 }
 
-// next returns when a line can hand out, not before now.
-func (f *fleet[K, V]) next(now int64) (int64, bool) {
-	if f.ready.Len() > 0 {
-		return now, true
+// next returns from when on a line can hand out: the one whose turn it is, if one could at the last first.
+func (f *fleet[K, V]) next() (int64, bool) {
+	if l, _, ok := f.ready.Min(); ok {
+		return l.next(l.bucket.at)
 	}
 	_, at, ok := f.later.Min()
-	return max(at, now), ok
+	return at, ok
 }

@@ -212,14 +212,14 @@ func (g *Group[D, K, V]) Get(key K) (domain D, status Status, ok bool) {
 
 // Domain returns the status of the domain, or false if there is none.
 func (g *Group[D, K, V]) Domain(domain D) (DomainStatus, bool) {
-	now := g.table.Read()
+	g.table.Read()
 	defer g.table.Unlock()
 	l := g.lineOf(domain)
 	if l == nil {
 		return DomainStatus{}, false
 	}
 	status := DomainStatus{Rate: l.bucket.rate, Waiting: l.counts[slots.Waiting]}
-	if next, ok := l.next(now); ok {
+	if next, ok := l.next(l.bucket.at); ok {
 		status.Next = g.table.Instant(next)
 	}
 	return status, true

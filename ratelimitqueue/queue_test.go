@@ -57,6 +57,18 @@ func (f *fixture) wantNoNext() {
 	require.False(f.t, ok)
 }
 
+// Whoever compares Next with a reading of the clock that is a little older finds what is due.
+func TestNextOfWhatIsDueIsWhenItBecameDue(t *testing.T) {
+	f := queue(t, Config{Rate: 1, Burst: 1})
+	f.AddEntry(Entry[string, int]{Key: "a", Due: epoch.Add(2 * time.Second)})
+	f.AddEntry(Entry[string, int]{Key: "b", Due: epoch.Add(3 * time.Second)})
+	f.step(time.Minute)
+	f.wantNext(2 * time.Second)
+	_, ok := f.Take()
+	require.True(t, ok)
+	f.wantNext(time.Minute + time.Second)
+}
+
 func TestRateAndOrder(t *testing.T) {
 	f := queue(t, Config{Rate: 0.1})
 	for i, key := range []string{"c", "a", "b"} {

@@ -23,8 +23,8 @@ type Config struct {
 }
 
 // Backoff says how long Retry waits. After the first failed try that is Initial, a duration. After each further one it is
-// Factor times as long. It is never longer than Max, a duration. Jitter, a func(time.Duration) time.Duration, changes each
-// delay if it is not nil. 0 means 100ms for Initial, 2 for Factor, and one minute for Max. Other factors are finite and
+// Factor times as long. It is never longer than Max, a duration. Jitter, a func(time.Duration) time.Duration, then changes each
+// delay if it is not nil; a negative one counts as 0. 0 means 100ms for Initial, 2 for Factor, and one minute for Max. Other factors are finite and
 // at least 1.
 type Backoff = backoff.Backoff
 

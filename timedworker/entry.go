@@ -1,6 +1,7 @@
 package timedworker
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/evictkit/evictkit/internal/slots"
@@ -25,13 +26,15 @@ type Entry[K comparable, V any] struct {
 //	KeepEarliest  takes an earlier entry   stays              takes the entry at its end
 //
 // Work in flight does not change. At its end, the entries that came meanwhile are scheduled in their order. After Forget,
-// the first of them finds an unknown key. After Retry or Blocked, it finds tried work that waits.
+// the first of them finds an unknown key; a zero Due, and its place, are those of its call. After Retry or Blocked, it finds
+// tried work that waits. Work that waits keeps its attempts, and its place among equal due times, whatever it takes. It
+// is tried once it has run since its key was unknown.
 type Duplicate uint8
 
 // The policies.
 const (
-	// Replace takes the new value. It takes the new due time if the entry names one. The work keeps its attempts, and its
-	// place among equal due times. Replace is the zero value, and what Schedule does.
+	// Replace takes the new value. It takes the new due time if the entry names one. Replace is the zero value, and what
+	// Schedule does.
 	Replace Duplicate = iota
 	// KeepFirst ignores the entry.
 	KeepFirst
@@ -64,4 +67,9 @@ const (
 )
 
 // String returns the name of the constant.
-func (s State) String() string { return slots.State(s).String() }
+func (s State) String() string {
+	if s > InFlight {
+		return fmt.Sprintf("State(%d)", uint8(s))
+	}
+	return slots.State(s).String()
+}

@@ -15,7 +15,7 @@ import (
 // to return, and then returns the context's error. Waiting work stays scheduled.
 //
 // It returns an error if another Step or Run is active, if ctx is nil, or if the clock has no timers (clock.Clock). It
-// sleeps on these timers. On a fake clock that is set back, they fire late unless something is scheduled meanwhile.
+// sleeps on these timers. On a fake clock that is set back they fire late, unless something is scheduled after they should have.
 func (s *Set[K, V]) Run(ctx context.Context) error {
 	if err := s.begin(ctx, "Run", false); err != nil {
 		return err

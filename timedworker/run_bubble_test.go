@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/internal/clockcases"
 )
@@ -166,6 +167,29 @@ func TestRunKeepsWhatCancelSays(t *testing.T) {
 		users.Wait()
 		time.Sleep(time.Minute)
 		require.Empty(t, s.All())
+		stop()
+	})
+}
+
+// A timer is late on a fake clock that was set back. What is scheduled after it should have fired starts nevertheless, and
+// so does what it was set for.
+func TestRunOnAClockThatIsSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clk := testingclock.NewFakeClock(epoch)
+		var ran []string
+		s, err := New(func(_ context.Context, w Work[string, int]) Result {
+			ran = append(ran, w.Key)
+			return Forget()
+		}, Config{Workers: 1, Clock: clk})
+		require.NoError(t, err)
+		s.Schedule("a", 0, epoch.Add(time.Second))
+		stop := running(t, s)
+		clk.SetTime(epoch.Add(-time.Hour))
+		s.Schedule("b", 0, epoch)
+		clk.Step(2 * time.Second)
+		s.Schedule("c", 0, time.Time{})
+		synctest.Wait()
+		require.Equal(t, []string{"a", "c"}, ran)
 		stop()
 	})
 }

@@ -73,7 +73,7 @@ func (o *order[K, V]) Queue(r *slots.Slot[K, V, bool]) {
 	s := (*Set[K, V])(o)
 	_, r.Line = s.ran[r.Key]
 	s.heap(r).Set(r, &r.Place, r.Due, r.Seq)
-	if r.Due < s.armed {
+	if r.Due < s.armed || s.armed > unwatched && s.armed <= s.table.Time.Elapsed() { // that timer is late: its clock was set back
 		s.kick()
 	}
 }
@@ -121,8 +121,8 @@ func (s *Set[K, V]) Cancel(key K) State {
 	return State(s.table.Remove(key))
 }
 
-// Next returns the due time of what is due first, which may have passed. It returns false if nothing will start before
-// something is scheduled or running work ends. It does not read the clock, but tells the time as of the last reading,
+// Next returns the due time of what is due first, which may have passed, whether or not a worker is free. It returns false
+// if nothing waits, or only keys whose cancelled try still runs. It does not read the clock, but tells the time as of the last reading,
 // which is that of ScheduleEntry, Step or Run. That matters only if the clock is set.
 func (s *Set[K, V]) Next() (time.Time, bool) {
 	s.table.Lock()

@@ -33,10 +33,9 @@ func (c *Controller) take(ctx context.Context) (item turn, ok bool) {
 	return item, ok
 }
 
-// turnDue reads the clock after Next has, which names no time before its own reading: none before that shows what is due.
 func (e *engine) turnDue() bool {
 	at, some := e.turns.Next()
-	return some && !e.around.Now().Before(at)
+	return some && !at.After(e.mu.Now)
 }
 
 func (c *Controller) mayTurn(ctx context.Context, key turnKey) *gate.Refused {

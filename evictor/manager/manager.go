@@ -60,6 +60,7 @@ func New(config *rest.Config, options ctrl.Options, settings evictor.Config, mor
 	}
 	logger := slog.New(logr.ToSlogHandler(loggerOf(options)))
 	more.Cluster.Logger = cmp.Or(more.Cluster.Logger, logger)
+	more.Cluster.LeaseSilence = cmp.Or(more.Cluster.LeaseSilence, min(20*time.Second, settings.Nodes.NodeMonitorGracePeriod*2/5))
 	var mgr ctrl.Manager // set before it is used: a Cluster calls Informers only once it runs
 	more.Cluster.Informers = func(ctx context.Context, example clientgo.Object) (clientgo.Informer, error) {
 		return mgr.GetCache().GetInformer(ctx, example)

@@ -143,7 +143,10 @@ func runAll(ctx context.Context, cluster *clientgo.Cluster, leader *terms, work 
 
 // watching turns the flags into options of the cluster.
 func watching(o *options, logger *slog.Logger) clientgo.Options {
-	return clientgo.Options{Half: o.watched(), EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.Nodes.TaintBasedEviction, Logger: logger}
+	return clientgo.Options{
+		Half: o.watched(), EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.Nodes.TaintBasedEviction, Logger: logger,
+		LeaseSilence: min(20*time.Second, o.evictor.Nodes.NodeMonitorGracePeriod*2/5), // so that an outage is noticed within 0.65 grace periods
+	}
 }
 
 // needed returns the permissions that the flags need.

@@ -83,7 +83,7 @@ func scrapes(t *testing.T) (texts []string) {
 	b.attach(asControllers(e), c.Clients().Nodes, false)
 	m.Watch(e.Nodes(), e.Pods(), health)
 	c.Drive(e.Step)
-	handler := observed(m, func() error { return nil }, func() []clientgo.Part { return nil }, (&security{}).guard, leading("evictkit-controller", mayWrite), b, bounds)
+	handler := observed(m, func() error { return nil }, func() []clientgo.Part { return nil }, (&security{}).guard, leading("evictkit-controller", mayWrite), b, unread(health), bounds)
 	lasts := func(d time.Duration) {
 		for range d / scrapePeriod {
 			c.Advance(scrapePeriod)

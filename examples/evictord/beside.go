@@ -171,7 +171,7 @@ func upstreamOwns(entries []metav1.ManagedFieldsEntry, path ...string) bool {
 		if e.Manager != upstreamsManager || e.FieldsV1 == nil {
 			return false
 		}
-		raw := json.RawMessage(e.FieldsV1.Raw)
+		raw := json.RawMessage(e.FieldsV1.GetRawBytes())
 		for _, step := range path {
 			var fields map[string]json.RawMessage
 			if json.Unmarshal(raw, &fields) != nil {

@@ -122,7 +122,7 @@ func TestOnlyTheReplacedControllersCount(t *testing.T) {
 		}, map[string]float64{lifecycleName: 0}},
 		"volumes detached": {"--half=lifecycle", before, func(n *v1.Node, _ *v1.Pod) {
 			n.ManagedFields = n.ManagedFields[2:3]
-			n.ManagedFields[0].FieldsV1.Raw = []byte(`{"f:status":{"f:volumesAttached":{}}}`)
+			n.ManagedFields[0].FieldsV1.SetRawBytes([]byte(`{"f:status":{"f:volumesAttached":{}}}`))
 		}, map[string]float64{lifecycleName: 0}},
 		"collected as garbage": {"--half=taint-eviction", before, func(_ *v1.Node, p *v1.Pod) { p.Status.Conditions[1].Reason = "DeletionByPodGC" }, map[string]float64{taintEvictionName: 0}},
 	} {

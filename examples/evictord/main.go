@@ -4,6 +4,7 @@
 //	go run -C examples ./evictord --kubeconfig FILE
 //
 // Turn the two off in kube-controller-manager: --controllers=*,-node-lifecycle-controller,-taint-eviction-controller
+// Managed control planes, such as GKE, EKS and AKS, do not let you. There, use it with --dry-run only.
 //
 // With --half=lifecycle or --half=taint-eviction it replaces only one of the two.
 //

@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"log/slog"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -70,6 +72,7 @@ func render(t *testing.T, files filesys.FileSystem, dir string) (r rendered) {
 			read(text, &r.budget)
 		case "Deployment":
 			read(text, &r.deployment)
+		case "PodMonitor", "PrometheusRule", "Secret": // internal/conformance/alerts does
 		default:
 			require.Fail(t, "nobody looks at it", resource.GetKind())
 		}
@@ -183,6 +186,31 @@ func TestReplicasAreApart(t *testing.T) {
 	}
 }
 
+// TestTheComponentZonesInsists on different zones: where the overlays prefer them it demands them, of the zones that have
+// nodes without taints. With one zone both run there.
+func TestTheComponentZonesInsists(t *testing.T) {
+	for _, name := range overlays(t) {
+		want := renderOverlay(t, name)
+		honor := v1.NodeInclusionPolicyHonor
+		zones := &want.deployment.Spec.Template.Spec.TopologySpreadConstraints[1]
+		require.Equal(t, v1.LabelTopologyZone, zones.TopologyKey)
+		require.Equal(t, v1.ScheduleAnyway, zones.WhenUnsatisfiable, "nodes need no label")
+		require.Nil(t, zones.MinDomains)
+		zones.WhenUnsatisfiable, zones.NodeTaintsPolicy = v1.DoNotSchedule, &honor
+		require.Equal(t, want, madeOf(t, "resources: [evictkit/examples/evictord/manifests/overlays/"+name+"]\ncomponents: [evictkit/examples/evictord/manifests/zones]\n", nil))
+	}
+}
+
+// TestAnUpdateTakesNoReplicaAway before a new one is ready: the Deployment has the default strategy, and a quarter of
+// its replicas, rounded down, is none.
+func TestAnUpdateTakesNoReplicaAway(t *testing.T) {
+	for _, name := range overlays(t) {
+		spec := renderOverlay(t, name).deployment.Spec
+		require.Zero(t, spec.Strategy, "RollingUpdate with 25 % of the replicas unavailable at most")
+		require.Less(t, *spec.Replicas, int32(4))
+	}
+}
+
 var byDigest = regexp.MustCompile(`^[a-z./-]+@sha256:[0-9a-f]{64}$`)
 
 // TestNoImageMoves: a tag may be another image tomorrow, and no tag means latest.
@@ -191,5 +219,55 @@ func TestNoImageMoves(t *testing.T) {
 		for _, container := range renderOverlay(t, name).deployment.Spec.Template.Spec.Containers {
 			require.Regexp(t, byDigest, container.Image)
 		}
+	}
+}
+
+// TestNoBaseImageMoves either: without a digest, the reference is none and the build fails. The page says how to give each.
+func TestNoBaseImageMoves(t *testing.T) {
+	text, err := os.ReadFile("Dockerfile")
+	require.NoError(t, err)
+	from := regexp.MustCompile(`(?m)^FROM (?:--platform=\S+ )?(\S+)@\$\{([A-Z_]+)\}(?: AS build)?$`).FindAllStringSubmatch(string(text), -1)
+	require.Len(t, from, 2)
+	require.Equal(t, 2, strings.Count("\n"+string(text), "\nFROM "))
+	for _, one := range from {
+		require.Contains(t, string(text), "\nARG "+one[2]+"\n", "it has no default")
+		require.Contains(t, readme(t), "docker buildx imagetools inspect "+one[1]+" ")
+		require.Contains(t, readme(t), "--build-arg "+one[2]+"=")
+	}
+}
+
+// TestTheImageIsBuiltFromWhatItNeeds: .dockerignore leaves out no file of any package of the controller, and leaves out
+// what changes without it.
+func TestTheImageIsBuiltFromWhatItNeeds(t *testing.T) {
+	text, err := os.ReadFile("../../.dockerignore")
+	require.NoError(t, err)
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	left := func(file string) bool {
+		for _, pattern := range strings.Fields(regexp.MustCompile(`(?m)^#.*$`).ReplaceAllString(string(text), "")) {
+			anywhere, within := strings.CutPrefix(pattern, "**/")
+			for part := file; part != "."; part = filepath.Dir(part) {
+				if matched, err := filepath.Match(anywhere, filepath.Base(part)); within && (matched || err != nil) || part == pattern {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`, ".")
+	needed, err := command.Output()
+	require.NoError(t, err)
+	files := []string{"go.mod", "examples/go.mod", "examples/go.sum", "evictor/clientgo/go.mod", "evictor/compat/go.mod", "evictor/manager/go.mod"}
+	for _, file := range strings.Fields(string(needed)) {
+		if inside, ok := strings.CutPrefix(file, root+"/"); ok {
+			files = append(files, inside)
+		}
+	}
+	require.Contains(t, files, "examples/evictord/main.go")
+	for _, file := range files {
+		require.True(t, left(file), file)
+	}
+	for _, file := range []string{".git/HEAD", "internal/conformance/go.mod", "examples/evictord/main_test.go", "README.md", "examples/evictsim/testdata/spot.yaml"} {
+		require.False(t, left(file), file)
 	}
 }

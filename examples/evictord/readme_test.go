@@ -16,6 +16,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
 func readme(t *testing.T) string {
@@ -42,7 +44,7 @@ func TestFlagsOfThePageExist(t *testing.T) {
 	known := append(flagName.FindAllString(help.String(), -1), "--help")
 	seen := 0
 	for _, line := range strings.Split(readme(t), "\n") {
-		if command := strings.TrimSpace(line); strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "docker ") || strings.Contains(command, "ko build") {
+		if command := strings.TrimSpace(line); strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "docker ") || strings.Contains(command, "ko build") || strings.Contains(command, "./evictsim") {
 			continue
 		}
 		for _, name := range flagName.FindAllString(line, -1) {
@@ -142,6 +144,40 @@ func pageBlock(t *testing.T, begins string) string {
 	return begins + block
 }
 
+// TestTheFirstScreen has what matters first, the commands that stop the controller, and a link to each section.
+func TestTheFirstScreen(t *testing.T) {
+	first, rest, found := strings.Cut(readme(t), "\n## ")
+	require.True(t, found)
+	require.LessOrEqual(t, strings.Count(first, "\n"), 40)
+	require.Regexp(t, `^# .*\n\n\*\*Not on managed control planes\.\*\* GKE, EKS, AKS`, first)
+	for _, match := range regexp.MustCompile("(?m)^## (.*)$").FindAllStringSubmatch("## "+rest, -1) {
+		require.Contains(t, first, "](#"+strings.ReplaceAll(strings.ToLower(match[1]), " ", "-")+")")
+	}
+}
+
+// optional returns the kustomization of the page with its commented lines, of which a component needs budget.yaml.
+func optional(t *testing.T) string {
+	t.Helper()
+	return regexp.MustCompile(`(?m)^#`).ReplaceAllString(pageBlock(t, "apiVersion:"), "")
+}
+
+// madeOf builds the kustomization beside a checkout, with other files.
+func madeOf(t *testing.T, kustomization string, files map[string]string) rendered {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(root, filepath.Join(dir, "evictkit")))
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("kustomization.yaml", kustomization)
+	for name, text := range files {
+		write(name, text)
+	}
+	return render(t, filesys.MakeFsOnDisk(), dir)
+}
+
 // TestTheKustomizationOfThePage, with each overlay, runs the image that it names, with the mode and roles of the
 // overlay.
 func TestTheKustomizationOfThePage(t *testing.T) {
@@ -149,41 +185,49 @@ func TestTheKustomizationOfThePage(t *testing.T) {
 	require.Equal(t, 1, strings.Count(block, "overlays/dry-run"))
 	digest := strings.Repeat("0123456789abcdef", 4)
 	block = strings.ReplaceAll(block, "sha256:DIGEST", "sha256:"+digest)
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
 	for _, name := range overlays(t) {
-		dir := t.TempDir()
-		require.NoError(t, os.Symlink(root, filepath.Join(dir, "evictkit")))
-		file := filepath.Join(dir, "kustomization.yaml")
-		require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(block, "overlays/dry-run", "overlays/"+name)), 0o600))
 		want := renderOverlay(t, name)
 		want.deployment.Spec.Template.Spec.Containers[0].Image = "registry.example.com/evictkit-controller@sha256:" + digest
-		require.Equal(t, want, render(t, filesys.MakeFsOnDisk(), dir))
+		require.Equal(t, want, madeOf(t, strings.ReplaceAll(block, "overlays/dry-run", "overlays/"+name), nil))
 	}
 }
 
 // TestTheBudgetOfThePage is where the flag looks for it, and another one rolls out.
 func TestTheBudgetOfThePage(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
 	var names []string
 	for _, text := range []string{pageBlock(t, "exceeded:"), "bounds: []"} {
-		dir := t.TempDir()
-		require.NoError(t, os.Symlink(root, filepath.Join(dir, "evictkit")))
-		block := pageBlock(t, "apiVersion:") + pageBlock(t, "components:")
-		for name, text := range map[string]string{"kustomization.yaml": block, "budget.yaml": text} {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-		}
-		r := render(t, filesys.MakeFsOnDisk(), dir)
-		require.Len(t, r.configMaps, 2)
-		pod, made := r.deployment.Spec.Template.Spec, r.configMaps[slices.IndexFunc(r.configMaps, func(c v1.ConfigMap) bool { return c.Data != nil })]
-		require.Equal(t, map[string]string{"budget.yaml": text}, made.Data)
+		r := madeOf(t, optional(t), map[string]string{"budget.yaml": text})
+		made := r.configMaps[slices.IndexFunc(r.configMaps, func(c v1.ConfigMap) bool { return c.Data["budget.yaml"] != "" })]
+		pod := r.deployment.Spec.Template.Spec
+		require.Equal(t, text, made.Data["budget.yaml"])
 		require.Equal(t, made.Name, pod.Volumes[0].ConfigMap.Name)
 		require.Equal(t, pod.Volumes[0].Name, pod.Containers[0].VolumeMounts[0].Name)
 		require.Equal(t, filepath.Join(pod.Containers[0].VolumeMounts[0].MountPath, "budget.yaml"), r.options(t).budget)
 		names = append(names, made.Name)
 	}
 	require.NotEqual(t, names[0], names[1])
+}
+
+// TestPeopleOnCallMayDoWhatTheFirstScreenSays and no more. kubectl reads an object before it patches or scales it.
+func TestPeopleOnCallMayDoWhatTheFirstScreenSays(t *testing.T) {
+	first, _, _ := strings.Cut(readme(t), "\n## ")
+	r := render(t, filesys.MakeFsOnDisk(), "manifests/oncall")
+	var want []string
+	may := func(p clientgo.Permission) {
+		p.Namespace = "kube-system"
+		want = append(want, p.String())
+	}
+	for _, verb := range []string{"get", "patch"} {
+		require.Contains(t, first, "kubectl -n kube-system patch configmap evictkit-controller-brakes ")
+		may(clientgo.Permission{Verb: verb, Resource: "configmaps", Name: "evictkit-controller-brakes"})
+	}
+	require.Contains(t, first, "kubectl -n kube-system scale deployment/evictkit-controller ")
+	may(clientgo.Permission{Verb: "get", Group: "apps", Resource: "deployments", Name: "evictkit-controller"})
+	may(clientgo.Permission{Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Name: "evictkit-controller"})
+	slices.Sort(want)
+	require.Equal(t, want, r.given())
+	require.Equal(t, 3, strings.Count(first, "\nkubectl "))
+	require.Contains(t, readme(t), "--role="+r.roles[0].Name+" ")
 }
 
 // TestThePageHasEachOverlay, with its replicas.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -83,7 +84,10 @@ func scrapes(t *testing.T) (texts []string) {
 	b.attach(asControllers(e), c.Clients().Nodes, false)
 	m.Watch(e.Nodes(), e.Pods(), health)
 	c.Drive(e.Step)
-	handler := observed(m, func() error { return nil }, func() []clientgo.Part { return nil }, (&security{}).guard, leading("evictkit-controller", mayWrite), b, bounds)
+	program, err := parse(nil, io.Discard)
+	require.NoError(t, err)
+	rival := newBeside(nil, &program, c.Clients().Nodes, c.Clock(), slog.New(slog.DiscardHandler))
+	handler := observed(m, func() error { return nil }, func() []clientgo.Part { return nil }, (&security{}).guard, leading("evictkit-controller", mayWrite), b, unread(health), bounds, rival.writes)
 	lasts := func(d time.Duration) {
 		for range d / scrapePeriod {
 			c.Advance(scrapePeriod)

@@ -74,17 +74,18 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	announced.Changed, changed = e.all.NodeChanged, e.all.Kick
 	stopped.attach(e, clients.Nodes, o.announced > 0)
 	m.Watch(e.nodes, e.pods, cluster.Health)
+	rival := newBeside(electing, &o, clients.Nodes, clock.RealClock{}, logger)
 	secured, err := newSecurity(ctx, o.security, config, logger)
 	if err != nil {
 		return err
 	}
-	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health), bounds)...)
+	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health), bounds, rival.writes)...)
 	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, why, leader.mayWrite, sight(cluster), stopped, bounds}), logger)
 	if err != nil {
 		return err
 	}
 	defer stopServing()
-	return runAll(ctx, cluster, leader, e.all.Run, stopped.run, func(ctx context.Context) {
+	return runAll(ctx, cluster, leader, e.all.Run, stopped.run, rival.run, func(ctx context.Context) {
 		wait.UntilWithContext(ctx, func(ctx context.Context) { _, _ = announced.Step(ctx); bounds.look(logger) }, brakesPeriod) // no error
 	})
 }

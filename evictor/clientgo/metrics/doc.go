@@ -15,6 +15,7 @@
 //	node_collector_update_all_nodes_health_duration_seconds      one monitor pass
 //	taint_eviction_controller_pod_deletions_total                pods evicted because of taints
 //	taint_eviction_controller_pod_deletion_duration_seconds      from a pod's deadline to its eviction
+//	evictkit_zone_disrupted{zone}                                1 while it is partially or fully disrupted
 //	evictkit_queue_depth{queue}                                  nodes that wait for a turn; armed evictions
 //	evictkit_queue_oldest_seconds{queue}                         how long the first has waited; 0 if none is due
 //	evictkit_api_errors_total{operation,reason}                  failed writes

@@ -60,6 +60,7 @@ var (
 	zoneHealth = describe(nodeCollector, "zone_health", "Gauge measuring percentage of healthy nodes per zone.", "zone")
 	zoneSize   = describe(nodeCollector, "zone_size", "Gauge measuring number of registered Nodes per zones.", "zone")
 	unhealthy  = describe(nodeCollector, "unhealthy_nodes_in_zone", "Gauge measuring number of not Ready Nodes per zones.", "zone")
+	disrupted  = describe(own, "zone_disrupted", "1 while the policy calls the zone partially or fully disrupted.", "zone")
 	depth      = describe(own, "queue_depth", "How many nodes wait for their turn, and how many evictions are armed.", "queue")
 	oldest     = describe(own, "queue_oldest_seconds", "How long the first of them has waited: a node for its turn, an eviction since its deadline.", "queue")
 	observer   = describe(own, "observer_healthy", "1 while the cluster is seen well enough to act.")
@@ -168,7 +169,7 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, c := range m.counters {
 		c.Describe(to)
 	}
-	for _, d := range []*prometheus.Desc{zoneHealth, zoneSize, unhealthy, depth, oldest, observer} {
+	for _, d := range []*prometheus.Desc{zoneHealth, zoneSize, unhealthy, disrupted, depth, oldest, observer} {
 		to <- d
 	}
 }
@@ -218,6 +219,7 @@ func (m *Metrics) collectNodes(nodes *nodelifecycle.Controller, gauge func(d *pr
 		gauge(zoneHealth, share, zone)
 		gauge(zoneSize, float64(z.Counts.Total), zone)
 		gauge(unhealthy, float64(z.Counts.Bad), zone)
+		gauge(disrupted, isDisrupted(z.State), zone)
 	}
 	waiting, since := nodes.Waiting(), m.clock.Now()
 	for i := range waiting {
@@ -227,6 +229,13 @@ func (m *Metrics) collectNodes(nodes *nodelifecycle.Controller, gauge func(d *pr
 	}
 	gauge(depth, float64(len(waiting)), "nodes")
 	gauge(oldest, m.clock.Since(since).Seconds(), "nodes")
+}
+
+func isDisrupted(state zone.State) float64 {
+	if state == zone.PartialDisruption || state == zone.FullDisruption {
+		return 1
+	}
+	return 0
 }
 
 // unread is the most zones whose evictions are counted while nobody collects.

@@ -94,6 +94,23 @@ func TestEvictionsOfNodes(t *testing.T) {
 	}
 }
 
+// TestADisruptedZoneIsOneByItsPolicy: with another threshold the same zone is disrupted, and so is one of a single node.
+func TestADisruptedZoneIsOneByItsPolicy(t *testing.T) {
+	for threshold, want := range map[float64]string{0.55: "0", 0.5: "1"} {
+		cluster := evictortest.New(t, evictortest.Zone("a", 6), evictortest.Zone("b", 1))
+		m := metrics.New(metrics.Options{Clock: cluster.Clock()})
+		config := evictor.DefaultConfig()
+		config.Nodes.UnhealthyZoneThreshold = threshold
+		e := cluster.Start(config, evictor.Options{Observer: m})
+		m.Watch(e.Nodes(), e.Pods(), nil)
+		cluster.Fail("a-0", "a-1", "a-2", "b-0")
+		cluster.Advance(2 * time.Minute)
+		expect(t, gathered(t, m), strings.ReplaceAll(`
+evictkit_zone_disrupted{zone=":0:a"} `+want+`
+evictkit_zone_disrupted{zone=":0:b"} 1`, ":0:", ":\x00:"), "evictkit_zone_disrupted")
+	}
+}
+
 func TestLatencyIsInSecondsSinceTheDeadline(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 	m := metrics.New(metrics.Options{Clock: clock})

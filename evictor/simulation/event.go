@@ -26,7 +26,8 @@ type Event struct {
 	// same, and whoever reads a lease itself sees it. ShowLeases ends it, from the nodes' next renewals on.
 	LoseLeases *LoseLeases `yaml:"loseLeases,omitempty"`
 	ShowLeases *Nodes      `yaml:"showLeases,omitempty"`
-	// Condition makes live kubelets report a condition from now on.
+	// Condition makes live kubelets report a condition from now on. On a silent node someone else writes it, unless it is one
+	// that healthy kubelets report.
 	Condition *Condition `yaml:"condition,omitempty"`
 
 	// Taint adds a taint, or replaces the one with the same key and effect. Its TimeAdded is now. Untaint removes the taint

@@ -67,7 +67,11 @@ func (p *player) toNodes(e *Planned) error {
 		if err := p.mayReport(e.Condition); err != nil {
 			return err
 		}
-		return p.choose(e, isLive, func(n *node) { c.SetCondition(n, e.Condition.Type, e.Condition.Status) })
+		writable := isLive
+		if findCondition(healthy, e.Condition.Type) < 0 { // others write it on a silent node, too
+			writable = nil
+		}
+		return p.choose(e, writable, func(n *node) { c.SetCondition(n, e.Condition.Type, e.Condition.Status) })
 	case e.Taint != nil:
 		taint := v1.Taint{Key: e.Taint.Key, Value: e.Taint.Value, Effect: e.Taint.Effect}
 		lacks := func(n *node) bool {

@@ -292,6 +292,7 @@ func (p *player) finish() (*Report, error) {
 	slices.Sort(r.After)
 	r.After = slices.Compact(r.After) // several rounds have the same number
 	r.PodHoursLost = c.stats.integral / 3600
+	p.warnOfLabels()
 	return r, p.lineErr
 }
 

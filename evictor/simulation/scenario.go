@@ -66,6 +66,7 @@ type Scenario struct {
 	AskBudgets bool
 	// Together are labels. Pods of a namespace that have the same value of one of them leave together: World.NewEvictor and
 	// World.ClientsFor put a together.Writer around the PodWriter. Of several labels that a pod has the first counts.
+	// Report.Warnings names those that no pod ever had.
 	Together []string
 
 	// NoLeaderElection says that one replica of the controllers acts without a lease. Otherwise one that cannot reach the

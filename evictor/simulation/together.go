@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -76,4 +77,23 @@ func (g *leavers) of(pod *v1.Pod) (of labelled, some bool) {
 		}
 	}
 	return of, false
+}
+
+// warnOfLabels notes the labels by which no pod leaves together, because none has had them.
+func (p *player) warnOfLabels() {
+	for i, label := range p.scenario.Together {
+		if !p.cluster.hadLabel(label) {
+			p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("together %d: no pod has the label %s", i+1, label))
+		}
+	}
+}
+
+// hadLabel says whether a pod has had a value for a label.
+func (c *cluster) hadLabel(label string) bool {
+	for _, set := range c.labelSets {
+		if set.Get(label) != "" {
+			return true
+		}
+	}
+	return false
 }

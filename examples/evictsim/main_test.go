@@ -322,3 +322,51 @@ at least 3 Pending at the end, 3 at the peak, because these are not simulated: p
 	require.Contains(t, text, ",understated,persistent volume claims,pods,1\n")
 	require.Contains(t, text, ",failedJob,default/batch,failedPods,4\n")
 }
+
+// planned is a zone that is silent while its maintenance is announced. One of its nodes was announced by the dump.
+const planned = `cluster: {files: [NODE], zones: [{name: a, nodes: 10, podsPerNode: 1}, {name: b, nodes: 10, podsPerNode: 1}]}
+config: {nodeEvictionRate: 1, unhealthyZoneThreshold: 1}
+maintenance: 1h
+events:
+- {at: 10m, fail: {zone: b, count: 5}}
+- {at: 11m, condition: {zone: b, type: MaintenancePlanned, status: "True"}}
+- {at: 40m, condition: {zone: b, type: MaintenancePlanned, status: "False"}}
+until: 3h
+expect: [{figure: firstEvictionSeconds, atLeast: FROM, atMost: TO}]
+`
+
+// A scenario may say for how long the evictor spares nodes whose conditions announce maintenance. They leave as others do, once
+// no condition announces it or the time is over.
+func TestAScenarioWithAnnouncedMaintenance(t *testing.T) {
+	node := filepath.Join(t.TempDir(), "node.yaml")
+	play := func(text string, args ...string) (string, error) {
+		file := scenarioFile(t, strings.ReplaceAll(text, "NODE", node))
+		out, _, err := simulate(t, append([]string{"--scenario", file}, args...)...)
+		return out, err
+	}
+	within := func(from, to string) string { return strings.NewReplacer("FROM", from, "TO", to).Replace(planned) }
+	require.NoError(t, os.WriteFile(node, []byte("---\n{apiVersion: v1, kind: Node, metadata: {name: n}}\n"), 0o600))
+	_, err := play(within("40m", "50m"))
+	require.NoError(t, err, "until nothing announces it")
+	_, err = play(within("11m", "20m"), "--set", "maintenance=0")
+	require.NoError(t, err, "nobody believes it")
+	_, err = play(within("31m", "37m"), "--set", "maintenance=20m")
+	require.NoError(t, err, "until the time is over")
+	_, err = play(within("31m", "37m"), "--set", "maintenance=20m", "--set", "config.nodeMonitorPeriod=0")
+	require.NoError(t, err, "until the time is over, without passes")
+	story, err := play(within("40m", "50m"), "explain", "--node", "b-001")
+	require.NoError(t, err)
+	require.Contains(t, story, "MaintenancePlanned")
+	_, err = play(within("40m", "50m"), "--set", "maintenance=-1h")
+	require.ErrorContains(t, err, "--set maintenance=-1h: maintenance: -1h0m0s is negative; 0 ignores announcements")
+	_, err = play(strings.Replace(planned, "1h\n", "an hour\n", 1))
+	require.ErrorContains(t, err, `scenario.yaml:3: maintenance: "an hour" is not a duration such as 90s, 1m30s or 0`)
+
+	const pod = "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: n, tolerations: [{operator: Exists, effect: NoExecute, tolerationSeconds: 60}]}}\n"
+	require.NoError(t, os.WriteFile(node, []byte("---\n{apiVersion: v1, kind: Node, metadata: {name: n}, status: {conditions: [{type: Ready, status: Unknown}, {type: Drained, status: 'True'}]}}\n"+pod), 0o600))
+	t.Log(story)
+	story, err = play(planned, "explain", "--node", "n", "--set", "events=[]", "--set", "expect=[]")
+	require.NoError(t, err)
+	t.Log(story)
+	require.Contains(t, story, "Drained")
+}

@@ -72,6 +72,7 @@ type job struct {
 	sets     []scenariofile.Set
 	parsed   *scenariofile.Scenario // nil before it is read
 	budget   *budgetfile.Budget     // of the scenario; nil for none
+	spares   time.Duration          // of the scenario: how long announced maintenance is believed
 	engine   engine
 	line     func(timeline.Line) error // nil if no timeline is wanted
 	decision func(explain.Entry)
@@ -107,7 +108,7 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.parsed, j.budget = nil, s.Budget // a sweep has many
+	j.parsed, j.budget, j.spares = nil, s.Budget, s.Maintenance // a sweep has many
 	if err := j.spared(s); err != nil {
 		return nil, err
 	}
@@ -175,6 +176,7 @@ func (j *job) evictor(w *simulation.World) (simulation.Controller, error) {
 	if j.decision != nil {
 		options.Observer = evictor.Observers{explain.Observer(j.decision), w}
 	}
+	announced := announces(w, &options, j.spares)
 	if j.budget != nil {
 		made, err := j.budget.New(w.Clock())
 		if err != nil {
@@ -187,7 +189,12 @@ func (j *job) evictor(w *simulation.World) (simulation.Controller, error) {
 	if j.policy.tune != nil {
 		j.policy.tune(&config, &options)
 	}
-	return evictor.New(config, w.ClientsFor(options), options)
+	e, err := evictor.New(config, w.ClientsFor(options), options)
+	if err != nil || announced == nil {
+		return e, err
+	}
+	announced.Changed = e.NodeChanged
+	return &sparing{e, announced}, nil
 }
 
 // makesNodes says whether zones or events make nodes.

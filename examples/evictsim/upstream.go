@@ -237,8 +237,9 @@ func (f *flags) bothEngines(ctx context.Context, in input, sets []scenariofile.S
 		return err
 	}
 	last := outcomes[len(outcomes)-1]
+	alone := jobs[0].alone()
 	if f.output == "text" && !f.quiet {
-		tellEngines(stdout, outcomes) // the answer to why may take minutes
+		tellEngines(stdout, outcomes, alone) // the answer to why may take minutes
 	}
 	if f.output != "text" || !f.quiet {
 		if last.Differences, err = jobs[len(jobs)-1].differences(ctx); err != nil {
@@ -252,7 +253,7 @@ func (f *flags) bothEngines(ctx context.Context, in input, sets []scenariofile.S
 	case f.output == "csv":
 		err = outcome.WriteCSV(stdout, outcomes)
 	case !f.quiet:
-		tellWhy(stdout, last.Differences)
+		tellWhy(stdout, last.Differences, alone)
 	}
 	if !f.quiet {
 		fmt.Fprintf(stderr, "played in %s\n", time.Since(began).Round(time.Millisecond))
@@ -266,10 +267,26 @@ func (f *flags) bothEngines(ctx context.Context, in input, sets []scenariofile.S
 	return err
 }
 
-func tellEngines(w io.Writer, outcomes []*outcome.Outcome) {
+// alone names what of the scenario only our engine plays.
+func (j *job) alone() (settings []string) {
+	for _, of := range []struct {
+		name string
+		set  bool
+	}{{"useEvictionAPI", j.played.AskBudgets}, {"budget", j.budget != nil}, {"maintenance", j.spares > 0}, {"together", len(j.played.Together) > 0}} {
+		if of.set {
+			settings = append(settings, of.name)
+		}
+	}
+	return settings
+}
+
+func tellEngines(w io.Writer, outcomes []*outcome.Outcome, alone []string) {
 	r := outcomes[0].Report
 	fmt.Fprintf(w, "%s and %s, %s of virtual time\n", some(r.Nodes, "node"), some(r.Pods, "pod"), short(r.Until))
 	tellSettings(w, &outcomes[0].Played)
+	if len(alone) > 0 {
+		fmt.Fprintf(w, "  upstream's controllers have none of this, and play without it: %s\n", strings.Join(alone, ", "))
+	}
 	tellIgnored(w, &outcomes[0].Ignored)
 	fmt.Fprintln(w)
 	titles := []string{""}

@@ -49,15 +49,16 @@ func (j *job) differences(ctx context.Context) (*outcome.Differences, error) {
 }
 
 // tellWhy prints the differences.
-func tellWhy(w io.Writer, d *outcome.Differences) {
+func tellWhy(w io.Writer, d *outcome.Differences, alone []string) {
 	fmt.Fprintln(w, "\nWhere the timelines differ, and why (DIFFERENCES.md)")
 	for _, text := range d.Outage {
 		fmt.Fprintf(w, "  in the outage of the API: %s\n", text)
 	}
-	fmt.Fprintln(w, map[bool]string{
-		false: "Line by line, in a play without reschedule",
-		true:  "Line by line, in a play without reschedule, guard and leader election, in which more happens than in the table",
-	}[len(d.Outage) > 0])
+	without, more := append([]string{"reschedule"}, alone...), ""
+	if len(d.Outage) > 0 {
+		without, more = append(without, "guard", "leader election"), ", in which more happens than in the table"
+	}
+	fmt.Fprintf(w, "Line by line, in a play without %s%s\n", and(without), more)
 	switch {
 	case d.Unknown != "":
 		fmt.Fprintf(w, "  unknown: %s\n", d.Unknown)
@@ -113,7 +114,11 @@ func (j *job) why(ctx context.Context) (a answer, err error) {
 		return a, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	text, err := scenariofile.Resolved(j.name, j.text, j.dir, append(j.sets[:len(j.sets):len(j.sets)], scenariofile.Set{Path: "reschedule", Value: "null"})...)
+	sets := append(j.sets[:len(j.sets):len(j.sets)], scenariofile.Set{Path: "reschedule", Value: "null"})
+	if j.played.AskBudgets { // the program plays the rest of what is ours alone with neither engine
+		sets = append(sets, scenariofile.Set{Path: "config.useEvictionAPI", Value: "false"})
+	}
+	text, err := scenariofile.Resolved(j.name, j.text, j.dir, sets...)
 	if err != nil {
 		return a, err
 	}

@@ -39,6 +39,9 @@ func (c *checker) check(s *Scenario) {
 			c.add(cmp.Or(errors.Unwrap(err), err), "budget")
 		}
 	}
+	if s.Maintenance < 0 {
+		c.add(fmt.Errorf("%v is negative; 0 ignores announcements", s.Maintenance), "maintenance")
+	}
 	if s.Reschedule != nil && s.Reschedule.After != nil && *s.Reschedule.After < 0 {
 		c.add(fmt.Errorf("%v is negative", *s.Reschedule.After), "reschedule", "after")
 	}

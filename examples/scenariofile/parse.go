@@ -239,7 +239,7 @@ var gone = map[string]string{
 	"maxFailedNodes":   "budget, beside config, bounds how many nodes are tainted",
 	"falseAlarmWithin": "needlessEvictions, among the figures of expect, counts evictions from nodes that came back",
 	"explainSize":      "a program keeps decisions with explain.New",
-	"maxAnnounced":     "a program may spare announced maintenance with package maintenance",
+	"maxAnnounced":     "maintenance, beside config, says how long to spare nodes whose maintenance is announced",
 	"half":             "a program may run half an evictor with package nodelifecycle or tainteviction",
 }
 

@@ -12,7 +12,8 @@ import (
 // Scenario is the content of a scenario file. Make one with New, so that it has the defaults.
 type Scenario struct {
 	Config       Config             `yaml:"config"`
-	Budget       *budgetfile.Budget `yaml:"budget"` // how many nodes may be tainted; nil for no bounds
+	Budget       *budgetfile.Budget `yaml:"budget"`      // how many nodes may be tainted; nil for no bounds
+	Maintenance  time.Duration      `yaml:"maintenance"` // how long to spare nodes whose conditions announce maintenance; 0 means not at all
 	Heartbeat    Heartbeat          `yaml:"heartbeat"`
 	Cluster      Cluster            `yaml:"cluster"`
 	Events       []simulation.Event `yaml:"events"`

@@ -57,7 +57,7 @@ func explainCommand(f *flags) *cobra.Command {
 					return usage(fmt.Errorf("--pod %s is neither NAME nor NAMESPACE/NAME", pod))
 				}
 			}
-			j := &job{input: in, sets: sets, engine: engine{name: ours}, line: t.written, decision: t.decided, happened: t.happened, started: t.started}
+			j := &job{input: in, sets: sets, engine: engine{name: ours}, line: t.written, decision: t.decided, happened: t.happened, spared: t.spared, started: t.started}
 			if _, err := f.timed(c.Context(), j, c.ErrOrStderr()); err != nil {
 				return err
 			}
@@ -237,6 +237,13 @@ func (t *tale) decided(e explain.Entry) {
 		return
 	}
 	t.add(e.Time.Sub(simulation.Epoch), wording(&e))
+}
+
+// spared receives which nodes maintenance spares.
+func (t *tale) spared(at time.Duration, node, text string) {
+	if node == t.node && !t.isGone() {
+		t.add(at, text)
+	}
 }
 
 // written receives the lines of the timeline, each after its instant, and adds what the evictor did not decide.

@@ -323,7 +323,7 @@ at least 3 Pending at the end, 3 at the peak, because these are not simulated: p
 	require.Contains(t, text, ",failedJob,default/batch,failedPods,4\n")
 }
 
-// planned is a zone that is silent while its maintenance is announced. One of its nodes was announced by the dump.
+// planned is a zone that falls silent before its maintenance is announced. NODE is a dump.
 const planned = `cluster: {files: [NODE], zones: [{name: a, nodes: 10, podsPerNode: 1}, {name: b, nodes: 10, podsPerNode: 1}]}
 config: {nodeEvictionRate: 1, unhealthyZoneThreshold: 1}
 maintenance: 1h
@@ -356,7 +356,9 @@ func TestAScenarioWithAnnouncedMaintenance(t *testing.T) {
 	require.NoError(t, err, "until the time is over, without passes")
 	story, err := play(within("40m", "50m"), "explain", "--node", "b-001")
 	require.NoError(t, err)
-	require.Contains(t, story, "MaintenancePlanned")
+	require.Contains(t, story, "\n 11m0s  node b-001: spared for up to 1h, because of its condition MaintenancePlanned\n")
+	require.Contains(t, story, ": eviction cancelled: MaintenancePlanned\n")
+	require.Contains(t, story, "\n 40m0s  node b-001: no longer spared for its condition MaintenancePlanned\n")
 	_, err = play(within("40m", "50m"), "--set", "maintenance=-1h")
 	require.ErrorContains(t, err, "--set maintenance=-1h: maintenance: -1h0m0s is negative; 0 ignores announcements")
 	_, err = play(strings.Replace(planned, "1h\n", "an hour\n", 1))
@@ -364,9 +366,8 @@ func TestAScenarioWithAnnouncedMaintenance(t *testing.T) {
 
 	const pod = "---\n{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: n, tolerations: [{operator: Exists, effect: NoExecute, tolerationSeconds: 60}]}}\n"
 	require.NoError(t, os.WriteFile(node, []byte("---\n{apiVersion: v1, kind: Node, metadata: {name: n}, status: {conditions: [{type: Ready, status: Unknown}, {type: Drained, status: 'True'}]}}\n"+pod), 0o600))
-	t.Log(story)
 	story, err = play(planned, "explain", "--node", "n", "--set", "events=[]", "--set", "expect=[]")
 	require.NoError(t, err)
-	t.Log(story)
-	require.Contains(t, story, "Drained")
+	require.Contains(t, story, "\n    0s  node n: spared for up to 1h, because of its condition Drained\n")
+	require.Contains(t, story, "\n1h0m0s  node n: no longer spared for its condition Drained\n")
 }

@@ -181,6 +181,8 @@ func (s *stories) decided(e explain.Entry) {
 	s.add(e.Node, e.Time.Sub(simulation.Epoch), wording(&e), e.Pod)
 }
 
+func (s *stories) spared(at time.Duration, node, text string) { s.add(node, at, text, "") }
+
 // told returns the stories with more than one moment, and how many found no room.
 func (s *stories) told() (map[string][]page.Moment, int) {
 	maps.DeleteFunc(s.moments, func(_ string, m []page.Moment) bool { return len(m) < 2 })

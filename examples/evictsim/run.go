@@ -77,6 +77,7 @@ type job struct {
 	line     func(timeline.Line) error // nil if no timeline is wanted
 	decision func(explain.Entry)
 	happened func(simulation.Happening)
+	spared   func(at time.Duration, node, text string) // which nodes maintenance spares
 	started  func(*simulation.World)
 	progress func(share float64) // of all that is to be done
 	played   simulation.Scenario // set once it is played
@@ -109,7 +110,7 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 		return nil, err
 	}
 	j.parsed, j.budget, j.spares = nil, s.Budget, s.Maintenance // a sweep has many
-	if err := j.spared(s); err != nil {
+	if err := j.keepsInputs(s); err != nil {
 		return nil, err
 	}
 	if j.engine.program != "" {
@@ -176,7 +177,7 @@ func (j *job) evictor(w *simulation.World) (simulation.Controller, error) {
 	if j.decision != nil {
 		options.Observer = evictor.Observers{explain.Observer(j.decision), w}
 	}
-	announced := announces(w, &options, j.spares)
+	announced := j.announces(w, &options)
 	if j.budget != nil {
 		made, err := j.budget.New(w.Clock())
 		if err != nil {
@@ -203,8 +204,8 @@ func makesNodes(s *simulation.Scenario) bool {
 		slices.ContainsFunc(s.Plan(), func(e simulation.Planned) bool { return e.AddNode != nil })
 }
 
-// spared returns an error if an output would overwrite an input.
-func (j *job) spared(s *scenariofile.Scenario) error {
+// keepsInputs returns an error if an output would overwrite an input.
+func (j *job) keepsInputs(s *scenariofile.Scenario) error {
 	inputs := append([]string{j.path}, s.Cluster.Files...)
 	for i := range s.Availability {
 		inputs = append(inputs, s.Availability[i].File)

@@ -145,3 +145,20 @@ func TestAnOutageIsExplained(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, text, "outage,true\n")
 }
+
+// TestWhatOnlyOursPlaysIsSaidOnce: with both engines, the output names what upstream's engine plays without. The comparison of
+// lines is that of a play without it.
+func TestWhatOnlyOursPlaysIsSaidOnce(t *testing.T) {
+	program := standIn(t, "oracle", `echo '{"Report":{"Nodes":180,"Pods":1620,"Until":3000000000000},"Left":{}}' >"$4"`)
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(program), why), []byte("#!/bin/sh\ngrep -q 'useEvictionAPI: false' \"$2\" && echo '{}'"), 0o700))
+	text, _, err := simulate(t, "--engine", "both", "--upstream-program", program, "--set", "together=[app]", "--set", "maintenance=1h",
+		"--set", "budget.bounds=[{name: a, of: Acting, max: 1}]", "--set", "config.useEvictionAPI=true")
+	require.NoError(t, err)
+	const names = "useEvictionAPI, budget, maintenance"
+	require.Equal(t, 1, strings.Count(text, "\n  upstream's controllers have none of this, and play without it: "+names+", together\n"), text)
+	require.Contains(t, text, "\nLine by line, in a play without reschedule, "+names+" and together\n  they do not differ\n")
+	text, _, err = simulate(t, "--engine", "both", "--upstream-program", program)
+	require.NoError(t, err)
+	require.NotContains(t, text, "play without it")
+	require.Contains(t, text, "\nLine by line, in a play without reschedule\n")
+}

@@ -70,3 +70,13 @@ func TestALabelThatIsNone(t *testing.T) {
 	_, err := simulation.Play(context.Background(), s)
 	require.ErrorContains(t, err, `together: 1: "a b" is no label`)
 }
+
+// A label that no pod has had is a warning. A pod that an event adds may be the only one.
+func TestALabelThatNoPodHas(t *testing.T) {
+	s := trains()
+	s.Together = []string{"none", "set", "late"}
+	s.Events = append(s.Events, simulation.Event{At: time.Minute, AddPod: &simulation.AddPod{Name: "p", Node: "n1", PodFields: simulation.PodFields{Labels: map[string]string{"late": "x"}}}})
+	report, err := simulation.Play(context.Background(), s)
+	require.NoError(t, err)
+	require.Equal(t, []string{"together 1: no pod has the label none"}, report.Warnings)
+}

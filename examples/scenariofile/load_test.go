@@ -112,6 +112,7 @@ func TestLoadEverything(t *testing.T) {
 		},
 		Availability: []scenariofile.Availability{{Zone: "b", File: filepath.Join(dir, "traces/b.json"), Scale: ptr(10), Gap: 10 * time.Minute, Alive: []int{16, 15, 0}}},
 		Reschedule:   &scenariofile.Reschedule{After: ptr(10 * time.Second)},
+		Maintenance:  time.Hour,
 		Together:     []string{"jobset.sigs.k8s.io/jobset-name", "app"},
 		Until:        30 * time.Minute,
 		Expect: []scenariofile.Expectation{

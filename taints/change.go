@@ -9,7 +9,7 @@ import (
 
 // Change is what to add to a node's taints and what to remove from them. [Diff] makes one; [Change.Empty] says that
 // there is nothing to write, and [Change.Patch] makes it the body of one write. Key and effect identify a taint,
-// because the API server allows each pair once. A taint in both lists is replaced. The zero Change changes nothing.
+// because the API server allows each pair once. The zero Change changes nothing.
 type Change struct {
 	Add, Remove []v1.Taint
 }
@@ -48,12 +48,13 @@ func find(list []v1.Taint, t *v1.Taint) int {
 	return -1
 }
 
-// Apply returns the taints after the change, in a new slice that shares only TimeAdded pointers. Taints that stay keep
-// their order and their TimeAdded, a replaced taint keeps its place, and new ones come last.
+// Apply returns the taints after the change, never nil, in a new slice that shares only TimeAdded pointers. Taints that
+// stay keep their order and their TimeAdded, and new ones come last. A taint of Add whose key and effect the node has
+// already is not new: it stays if its value is the same, else it is replaced in its place. Of equal ones the last counts.
 //
 // A new or replaced NoExecute taint without TimeAdded gets now, truncated to seconds as the API encodes it. There is one
-// exception: if the node already has a not-ready or unreachable taint (OwnNoExecute) with a TimeAdded, a new one of these
-// gets the earliest such time. It is the same outage, and the time that pods have left runs on.
+// exception: if the node has a not-ready or unreachable taint (OwnNoExecute) with a TimeAdded, even one that the change
+// removes, a new or replaced one of these gets the earliest such time. It is the same outage, and the time that pods have left runs on.
 func (c Change) Apply(have []v1.Taint, now time.Time) []v1.Taint {
 	outage := outageSince(have)
 	result := make([]v1.Taint, 0, len(have)+len(c.Add))

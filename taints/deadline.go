@@ -15,7 +15,7 @@ type Begun struct {
 
 // PlausibleStart returns when a taint that you see for the first time now began: at its TimeAdded if that is plausible,
 // else now. A TimeAdded is not plausible if it is missing, after now, or before created, the creation time of the node.
-// A zero created rules out nothing.
+// A zero created means that it is not known.
 //
 // Use it if you did not watch the node before, for example after a restart. If you saw the taint appear, you know its
 // start.
@@ -44,7 +44,8 @@ type Deadline struct {
 
 // Tolerate returns how long a pod with these tolerations may stay under taints that began together, by the rule in the
 // package comment. Taints that do not evict (NoExecute) do not count. Without any that do, the stay is for ever. The
-// first taint that no toleration matches decides before all others.
+// first taint that no toleration matches decides before all others, while DeadlineOf takes what ends at the same time in
+// order.
 func Tolerate(taints []v1.Taint, tolerations []v1.Toleration, numeric bool) Deadline {
 	stay := Deadline{Forever: true, Toleration: -1}
 	for i := range taints {
@@ -64,13 +65,14 @@ func Tolerate(taints []v1.Taint, tolerations []v1.Toleration, numeric bool) Dead
 }
 
 // DeadlineOf returns when a pod with these tolerations, bound at that time, has to leave a node whose taints began at
-// different times. Under each NoExecute taint, the pod may stay as long as its first matching toleration lasts, counted
-// from the taint's start or the pod's binding, whichever is later. If none matches, it may not stay at all. The
-// earliest of these ends is the deadline.
+// different times. Under each NoExecute taint, the pod may stay as long as its first matching toleration lasts, or not
+// at all if none matches, counted from the taint's start or the pod's binding, whichever is later. The earliest of
+// these ends is the deadline.
 //
 // Taints with other effects do not count, nor do those for which counts returns false. A nil counts means that all
 // count. counts must not keep the taint. DeadlineOf reads no clock. It allocates only from 4,096 pairs of a taint and a
-// toleration on, so that tens of thousands of each take milliseconds.
+// toleration on, so that tens of thousands of each take milliseconds if
+// their operators are Exists and Equal.
 func DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Toleration, counts func(*v1.Taint) bool, numeric bool) Deadline {
 	deadline, many := Deadline{Forever: true, Toleration: -1}, indexOf(len(begun), tolerations, numeric)
 	for i := range begun {

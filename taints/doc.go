@@ -43,23 +43,23 @@
 // Exists always holds. Equal holds if the values are equal; an empty operator means Equal.
 //
 // Lt and Gt hold if the last argument, numeric, is true and the taint's value is less, or greater, than the
-// toleration's. Both must be decimal int64 without plus sign or leading zeros. Clusters before 1.35 do not know these
+// toleration's. Both must be decimal int64 without plus sign, leading zeros or -0. Clusters before 1.35 do not know these
 // operators: give false.
 //
 // The results are those of k8s.io/api. This package cannot call the method there, because it logs and its signature
-// changed in 0.35. Nothing on this path allocates.
+// changed in 0.35. Tolerate and Untolerated allocate nothing.
 //
 // # Which taints a node should have
 //
-//	Ready False           node.kubernetes.io/not-ready            NoSchedule, NoExecute
-//	Ready Unknown         node.kubernetes.io/unreachable          NoSchedule, NoExecute
-//	MemoryPressure True   node.kubernetes.io/memory-pressure      NoSchedule
-//	DiskPressure True     node.kubernetes.io/disk-pressure        NoSchedule
-//	NetworkUnavailable    node.kubernetes.io/network-unavailable  NoSchedule
-//	PIDPressure True      node.kubernetes.io/pid-pressure         NoSchedule
-//	spec.unschedulable    node.kubernetes.io/unschedulable        NoSchedule
+//	Ready False              node.kubernetes.io/not-ready            NoSchedule, NoExecute
+//	Ready Unknown            node.kubernetes.io/unreachable          NoSchedule, NoExecute
+//	MemoryPressure True      node.kubernetes.io/memory-pressure      NoSchedule
+//	DiskPressure True        node.kubernetes.io/disk-pressure        NoSchedule
+//	NetworkUnavailable True  node.kubernetes.io/network-unavailable  NoSchedule
+//	PIDPressure True         node.kubernetes.io/pid-pressure         NoSchedule
+//	spec.unschedulable       node.kubernetes.io/unschedulable        NoSchedule
 //
-// [ForConditions] returns the NoSchedule taints, [ForReady] the NoExecute taint, which is either not-ready or
+// [ForConditions] returns the NoSchedule taints in this order, for each condition that it is given, [ForReady] the NoExecute taint, which is either not-ready or
 // unreachable. [OwnNoSchedule] and [OwnNoExecute] recognise these taints, so that you can leave all others alone.
 //
 // # Changing them

@@ -255,33 +255,3 @@ func TestOverdueAfterABadObserverLeavesNodeByNode(t *testing.T) {
 	c.Advance(2 * time.Minute)
 	require.Equal(t, []string{"765.000", "775.000", "785.000", "795.000"}, times(says(c, `"evict"`)))
 }
-
-// While the leases of silent nodes are being read, nobody knows whether they live: their zones are as they were.
-func TestNodesWhoseLeasesAreBeingReadBringNoZoneDown(t *testing.T) {
-	for _, cfg := range onBothGrids(config()) {
-		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 3))
-		var reading []string
-		clients := c.Clients()
-		clients.Source = nil // which would answer
-		e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
-		require.NoError(t, err)
-		c.Feed(deaf{e})
-		c.Drive(func(ctx context.Context) (time.Time, error) {
-			reading, _ = e.Silent()
-			return e.Step(ctx)
-		})
-		c.Advance(time.Minute)
-		c.Fail("a-0", "a-1", "a-2", "b-0", "b-1", "b-2")
-		c.Advance(5 * time.Minute)
-		require.Len(t, reading, 6)
-		require.False(t, e.Nodes().AllZonesDown())
-		for _, name := range reading {
-			e.LeaseRead(name, time.Time{}, "", nil)
-		}
-		c.Advance(30 * time.Second)
-		require.True(t, e.Nodes().AllZonesDown())
-	}
-}
-
-// deaf is an evictor for which nobody reads leases.
-type deaf struct{ evictor.Target }

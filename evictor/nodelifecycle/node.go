@@ -32,7 +32,6 @@ type node struct {
 
 	early     bool      // it failed before the clocks started or restarted, and is watched for one more grace period
 	unread    error     // why its lease is not known, nil if it is
-	bad       bool      // it counts as not ready in its zone
 	heard     bool      // its verdict is Unknown, and a heartbeat was seen since
 	unwritten bool      // it is silent, and that is not yet in its status
 	unseen    time.Time // until when a taint that we wrote counts although the store does not show it

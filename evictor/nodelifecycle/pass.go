@@ -32,9 +32,8 @@ func (e *engine) pass() {
 			e.tryNow(n) // its new domain may have other gates
 			e.around.Inbox.Node(n.name)
 		}
-		// A verdict counts in its zone, whether or not its write succeeds, once the lease of the node is known.
-		n.bad = n.failed() && (n.bad || n.unread == nil)
-		e.zones.Set(n.name, n.domain, zone.Member{Ready: !n.bad, Excluded: n.excluded, Identity: string(n.uid)})
+		// A verdict counts in its zone, whether or not its write succeeds.
+		e.zones.Set(n.name, n.domain, zone.Member{Ready: !n.failed(), Excluded: n.excluded, Identity: string(n.uid)})
 	}
 	e.evaluateZones()
 	e.left = false // not before: if the policy panics, the next Step asks it again

@@ -473,3 +473,12 @@ func (r *running) stop() error {
 	r.cancel()
 	return <-r.ended
 }
+
+// An outage of the API is noticed before the grace period ends, however short that is.
+func TestAShortGraceHasAQuickGuard(t *testing.T) {
+	for grace, silence := range map[time.Duration]time.Duration{10 * time.Second: 4 * time.Second, 50 * time.Second: 20 * time.Second, time.Hour: 20 * time.Second} {
+		o := options{}
+		o.evictor.Nodes.NodeMonitorGracePeriod = grace
+		require.Equal(t, silence, watching(&o, nil).LeaseSilence)
+	}
+}

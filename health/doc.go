@@ -5,8 +5,8 @@
 //	beats.Beat(id)                    // when a message comes
 //	for id := range beats.Expired() { // when it is time: see Next
 //
-// Deadlines is for whatever sends signs of life. Monitor is for Kubernetes nodes: it reads their objects and leases, and
-// judges as kube-controller-manager does.
+// Deadlines is for whatever sends signs of life. Monitor is for Kubernetes nodes: it reads their objects and leases,
+// and judges as kube-controller-manager does.
 //
 //	monitor.ObserveNode(node)                             // at each event of a node
 //	monitor.ObserveLease(name, lease.RenewTime, version)  // at each event of a lease
@@ -34,8 +34,8 @@
 //	alive            True or False      less than grace, 50s    what it reports
 //	silent           any                monitor grace           Unknown, NodeStatusUnknown
 //
-// With a NodeMonitorPeriod, a heartbeat is dated at the Pass that finds it, and silence must be 1ns longer than the grace
-// period. Without one, a heartbeat is dated when it comes, but never before the first Pass.
+// With a NodeMonitorPeriod, a heartbeat is dated at the Pass that finds it, and silence must be 1ns longer than the
+// grace period. Without one, a heartbeat is dated when it comes, but never before the first Pass.
 //
 // # Whose time
 //

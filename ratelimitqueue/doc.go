@@ -28,7 +28,7 @@
 //
 // Add and Remove return the State in which they found the key. Who takes an item holds it until he ends it. If its key
 // is removed meanwhile, his ending has no effect, but nobody else gets the key before it. Only handing out spends a
-// token. These words mean the same in package timedworker.
+// token.
 //
 // Objects that have the same name one after the other need different keys: put a UID into the key. Then a late event of
 // the old object does not touch the new one.
@@ -39,7 +39,8 @@
 // # What goes wrong
 //
 // An item that nobody ends keeps its key in flight for ever: end it in a defer if your code may panic. A key that
-// cannot be hashed, or does not equal itself (NaN), panics in its caller and changes nothing.
+// cannot be hashed panics in its caller and adds nothing. So does one that does not equal itself (NaN), when it is
+// added.
 //
 // # Coming from nodelifecycle/scheduler
 //

@@ -17,12 +17,12 @@ type Entry[K comparable, V any] struct {
 }
 
 // Duplicate says what becomes of a waiting item when its key is added again. An item in flight stays as it is until its
-// holder ends it. Then Forget gives the entry added meanwhile a turn of its own. With RetryAfter or Blocked, the entry's
-// Duplicate decides as if the item had been waiting. Done drops the entry.
+// holder ends it. Then Forget gives an entry added with Replace a turn of its own, as of its call. With RetryAfter or
+// Blocked, the item takes that entry as if it had been waiting. Done drops it.
 type Duplicate uint8
 
 // The policies. Replace is the zero value. With it, an item keeps its due time unless the entry names one, and its place
-// among equal due times. With KeepFirst, nothing changes.
+// among equal due times. With KeepFirst, nothing changes, and nothing is kept of an entry for an item in flight.
 const (
 	Replace   = Duplicate(slots.Replace)
 	KeepFirst = Duplicate(slots.KeepFirst)

@@ -26,14 +26,14 @@ func (it Item[K, V]) Done() { it.end(slots.Ending{Kind: slots.Done}) }
 // Forget ends the item and forgets its key. An entry added meanwhile gets its turn.
 func (it Item[K, V]) Forget() { it.end(slots.Ending{Kind: slots.Forget}) }
 
-// RetryAfter ends a failed try: the item waits again for d, or not at all if d is below 0. The next try costs a token too.
+// RetryAfter ends a failed try: the item waits again for d; below 0 counts as 0. The next try costs a token too.
 func (it Item[K, V]) RetryAfter(d time.Duration) {
 	it.end(slots.Ending{Kind: slots.RetryAfter, After: max(d, 0)})
 }
 
 // Blocked ends a try that was not permitted yet: the item waits again for d. The queue takes its tokens back, and hands out
 // the next in line at once. If d is 0 or less, the tokens are spent. If the key was removed or moved meanwhile, only the
-// token of MaxRate comes back.
+// token of MaxRate comes back. An item keeps its place among equal due times.
 func (it Item[K, V]) Blocked(d time.Duration) {
 	it.end(slots.Ending{Kind: slots.Blocked, After: max(d, 0)})
 }

@@ -43,8 +43,8 @@
 // Exists always holds. Equal holds if the values are equal; an empty operator means Equal.
 //
 // Lt and Gt hold if the last argument, numeric, is true and the taint's value is less, or greater, than the
-// toleration's. Both must be decimal int64 without plus sign, leading zeros or -0. Clusters before 1.35 do not know these
-// operators: give false.
+// toleration's. Both must be decimal int64 without plus sign, leading zeros or -0. Clusters before 1.35 do not know
+// these operators: give false.
 //
 // The results are those of k8s.io/api. This package cannot call the method there, because it logs and its signature
 // changed in 0.35. Tolerate and Untolerated allocate nothing.
@@ -59,8 +59,9 @@
 //	PIDPressure True         node.kubernetes.io/pid-pressure         NoSchedule
 //	spec.unschedulable       node.kubernetes.io/unschedulable        NoSchedule
 //
-// [ForConditions] returns the NoSchedule taints in this order, for each condition that it is given, [ForReady] the NoExecute taint, which is either not-ready or
-// unreachable. [OwnNoSchedule] and [OwnNoExecute] recognise these taints, so that you can leave all others alone.
+// [ForConditions] returns the NoSchedule taints in this order, for each condition that it is given. [ForReady] returns
+// the NoExecute taint, which is either not-ready or unreachable. [OwnNoSchedule] and [OwnNoExecute] recognise these
+// taints, so that you can leave all others alone.
 //
 // # Changing them
 //

@@ -50,10 +50,10 @@
 //
 // # What goes wrong
 //
-// A panic in the work is a failed try, whose error wraps the panic's if that is one. So is runtime.Goexit, of which OnPanic
-// is not told. A panic in Jitter leaves the delay as it was. A key that cannot be hashed panics in its caller and
-// schedules nothing. So does one that does not equal itself (NaN), when it is scheduled. Due times more than 292 years
-// away count as 292 years.
+// A panic in the work is a failed try, whose error wraps the panic's if that is one. So is runtime.Goexit, of which
+// OnPanic is not told. A panic in Jitter leaves the delay as it was. A key that cannot be hashed panics in its caller
+// and schedules nothing. So does one that does not equal itself (NaN), when it is scheduled. Due times more than 292
+// years away count as 292 years.
 //
 // # Coming from TimedWorkerQueue
 //

@@ -36,8 +36,8 @@
 // Ready. Which may be acted on? That is up to the caller, who may well evict an excluded member.
 //
 // Every zone is down when at least one zone has a counted member and every such zone is in FullDisruption. With
-// DisruptionPolicy, a single ready member anywhere ends that. When it begins and when it ends, Evaluate returns a Change
-// for every zone that it asked about. The caller does the rest: lift taints, restart the heartbeat clocks.
+// DisruptionPolicy, a single ready member anywhere ends that. When it begins and when it ends, Evaluate returns a
+// Change for every zone that it asked about. The caller does the rest: lift taints, restart the heartbeat clocks.
 //
 // # Time
 //
@@ -48,8 +48,8 @@
 // # What goes wrong, and what it costs
 //
 // A policy that panics ends Evaluate, and the next one starts over. A member's key that cannot be hashed panics in its
-// caller and changes nothing. So does a new one that does not equal itself (NaN). While Evaluate asks a policy, it holds
-// no lock that other methods need. What is Set meanwhile counts in the next evaluation; a zone that got a member stays.
+// caller and changes nothing. So does a new one that does not equal itself (NaN). While Evaluate asks a policy, it
+// holds no lock that other methods need. What is Set meanwhile counts in the next evaluation.
 //
 // Evaluate returns at once if no member came, went, or changed its zone, Ready or Excluded since the last, even back
 // again. Otherwise it asks about every zone once, however many members they have.

@@ -135,35 +135,6 @@ func BenchmarkGroupRemoveAdd100000FakeClock(b *testing.B) {
 	}
 }
 
-// One of 100,000 is handed out and waits again behind the others.
-func BenchmarkTakeRetry100000(b *testing.B) {
-	clk := testingclock.NewFakePassiveClock(epoch)
-	q := filled(b, Config{Rate: Unlimited, Clock: clk}, shuffled(100000))
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := 0; i < b.N; i++ {
-		clk.SetTime(clk.Now().Add(1))
-		item, _ := q.Take()
-		item.Blocked(0)
-	}
-}
-
-// The same in a group of 1,000 domains.
-func BenchmarkGroupTakeRetry100000(b *testing.B) {
-	clk := testingclock.NewFakePassiveClock(epoch)
-	g, _ := NewGroup[int, string, int](GroupConfig[int, string]{Config: Config{Rate: Unlimited, Clock: clk}})
-	for i, name := range shuffled(100000) {
-		g.Add(i%1000, name, i)
-	}
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := 0; i < b.N; i++ {
-		clk.SetTime(clk.Now().Add(1))
-		_, item, _ := g.Take()
-		item.Blocked(0)
-	}
-}
-
 // One Take after 10,000 domains have emptied.
 func BenchmarkGroupForgets10000(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
@@ -178,22 +149,6 @@ func BenchmarkGroupForgets10000(b *testing.B) {
 		b.StartTimer()
 		g.Take()
 	}
-}
-
-// The first filling of an empty queue: string keys, values of 8 bytes.
-func BenchmarkFill100000(b *testing.B) {
-	names := shuffled(100000)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	b.ResetTimer()
-	for range b.N {
-		filled(b, Config{Rate: 1}, names)
-	}
-	b.StopTimer()
-	runtime.ReadMemStats(&after)
-	items := float64(b.N * len(names))
-	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/items, "B/item")
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/items, "ns/item")
 }
 
 // What is left of 1,000,000 items of 64 bytes that came and went.

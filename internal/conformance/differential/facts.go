@@ -125,6 +125,8 @@ func (e *explainer) stillMarked(l Left) (r Rule) {
 		r = AllDownNotMarked
 	case e.outage(since-e.settings.NodeMonitorPeriod, since):
 		r = FailedWrites
+	case e.bound[l.Pod] > 0 && since-e.bound[l.Pod] <= slack && e.verdict(l.Node, since) != v1.ConditionTrue:
+		r = MarkedByVerdict // the node had come back, and no pass had seen that yet
 	}
 	for _, s := range e.unheardOf {
 		if s.to > since && s.to <= l.T {

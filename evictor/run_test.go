@@ -459,7 +459,7 @@ func TestWriteOfAReplacedNodeDoesNotHideTheNewOne(t *testing.T) {
 		c.Condition("a-0", v1.NodeReady, v1.ConditionTrue) // its taint cannot be lifted
 		pass(10)
 		c.Fail("a-0")
-		pass(120)
+		pass(150)
 		require.True(t, replaced.Load())
 		st, ok := e.Nodes().Node("a-0")
 		require.True(t, ok)

@@ -142,6 +142,8 @@ func (m *livesMind) evicts(ref evictor.PodRef, why taints.Deadline) string {
 	known, pod, half := m.nodes[ref.Node], m.pods[ref.Name], m.world.plan.Half
 	shown := m.process.seenPods[ref.Name]
 	switch {
+	case shown != nil && shown.UID == ref.UID && why.Taint == nil && livesVersion(shown) < livesVersion(pod):
+		pod = livesPod{Pod: shown, changed: pod.changed, seen: pod.seen, latest: pod.latest} // who empties nodes remembers no pod but its own
 	case pod.Pod == nil || pod.UID != ref.UID || shown == nil || shown.UID != ref.UID:
 		return "evicted what the store does not show (decision 7)"
 	case known == nil || m.process.seenNodes[ref.Node] == nil || pod.Spec.NodeName != ref.Node:

@@ -48,10 +48,8 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 	case !m.downSince.IsZero():
 		since, why = livesLater(since, m.downSince), "down with all zones"
 	}
-	if m.trouble.After(since) { // a lift that failed waits for its backoff
-		since, wait = m.trouble, wait+w.config.Nodes.RetryMax
-	}
-	if why != "" && len(own) > 0 && w.now.Sub(since) > wait {
+	until := livesLater(since.Add(wait), m.trouble.Add(wait+w.config.Nodes.RetryMax)) // a lift that failed waits for its backoff, whatever else changes meanwhile
+	if why != "" && len(own) > 0 && w.now.After(until) {
 		m.wrong("not lifted", "%s is %s and carries %v for %v (last trouble: %s)", name, why, own, w.now.Sub(since), m.troubles)
 	}
 }

@@ -98,8 +98,13 @@ func (m *livesMind) forgetsRefusals(node string) {
 
 // reports judges that a refusal is reported once, unless something else is reported of the pod's eviction.
 func (m *livesMind) reports(d decision) {
-	if d.Kind == "NodeVerdict" { // what follows from it is another question
+	switch d.Kind {
+	case "NodeVerdict": // what follows from it is another question
 		m.forgetsRefusals(d.Node)
+	case "AllZonesDown": // and so is what follows once some zone is not
+		for name := range m.nodes {
+			m.forgetsRefusals(name)
+		}
 	}
 	m.of(d.Pod, func(known *livesPod) {
 		if d.Kind == "EvictionCancelled" || d.Kind == "EvictionDelayed" && !strings.HasPrefix(d.Reason, "reason ") { // that ends a row

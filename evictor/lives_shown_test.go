@@ -45,6 +45,7 @@ type livesNode struct {
 	emptied        bool                  // without taints: it has had its turn in this outage
 	unsure         bool                  // without taints: it may have had its turn, or given it back since an eviction failed
 	older          time.Time             // since when an older version of it is shown
+	peak           time.Time             // the latest heartbeat shown
 	lost           time.Duration         // of its silence, at most: "when a clock without monotonic readings is set back, no time passes" (doc.go)
 }
 
@@ -97,25 +98,28 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		return
 	}
 	now, known := m.world.now, m.nodes[name]
-	if known != nil && livesVersion(node) < livesVersion(known.object) {
-		if known.older.IsZero() {
-			known.older = now
-		}
-		if known.object.UID == node.UID || m.stale(known, node) {
+	ready, stamp := livesReady(node)
+	spoke := ready == v1.ConditionTrue || ready == v1.ConditionFalse
+	later := known != nil && spoke && known.object.UID == node.UID && stamp.After(known.peak) // row "a heartbeat with an older version is believed …"
+	older := known != nil && livesVersion(node) < livesVersion(known.object)
+	switch {
+	case older && known.older.IsZero():
+		if known.older = now; !later {
 			return
 		}
-		// For a whole grace another node of that name was shown: it is believed.
-	}
-	if known != nil {
+	case older && m.stale(known, node):
+		if !later {
+			return
+		}
+	case known != nil: // newer, or for a whole grace nothing newer was shown
 		known.older = time.Time{}
 	}
 	if known != nil && known.object.ResourceVersion == node.ResourceVersion {
 		return
 	}
-	ready, stamp := livesReady(node)
 	if known == nil || known.object.UID != node.UID {
 		before := known
-		known = &livesNode{first: now, domain: m.world.plan.domain(node)}
+		known = &livesNode{first: now, domain: m.world.plan.domain(node), peak: stamp}
 		if before != nil { // a lease goes by its node's name: the same one again is no sign of life of another node
 			known.lease, known.leaseVersion = before.lease, before.leaseVersion
 		}
@@ -124,7 +128,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		}
 		m.lives(known)
 		m.nodes[name] = known
-	} else if before, was := livesReady(known.object); ready != "" && ready != v1.ConditionUnknown && (before == "" || !was.Equal(stamp)) {
+	} else if before, was := livesReady(known.object); spoke && (!older || later) && (before == "" || !was.Equal(stamp)) {
 		m.lives(known)
 	}
 	m.knowTaints(known, node)
@@ -132,8 +136,8 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	if m.world.plan.Half == livesTaintEviction {
 		known.domain = m.world.plan.domain(node) // it has no passes
 	}
-	if ready == v1.ConditionTrue || ready == v1.ConditionFalse {
-		known.spoke = now
+	if spoke {
+		known.spoke, known.peak = now, livesLater(known.peak, stamp)
 	}
 	if ready == v1.ConditionTrue && m.silence(known) < m.grace() {
 		known.good, known.emptied, known.due = now, false, time.Time{}

@@ -40,12 +40,13 @@ type livesNode struct {
 	silent         bool                  // that was Unknown at a pass since the last sign of life
 	again          time.Time             // when it had failed and all clocks started anew
 	taints         map[string]livesTaint // NoExecute ones, by key
+	hidden         map[string]livesTaint // those it had before an older version was believed
 	tainted        time.Time             // since when it carries any, if it does
 	due            time.Time             // without taints: since when PodEvictionTimeout is over, zero for not
 	emptied        bool                  // without taints: it has had its turn in this outage
 	unsure         bool                  // without taints: it may have had its turn, or given it back since an eviction failed
 	older          time.Time             // since when an older version of it is shown
-	peak           time.Time             // the latest heartbeat shown
+	stamp, peak    time.Time             // the last heartbeat that was a sign of life, and the latest one shown
 	lost           time.Duration         // of its silence, at most: "when a clock without monotonic readings is set back, no time passes" (doc.go)
 }
 
@@ -119,7 +120,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	}
 	if known == nil || known.object.UID != node.UID {
 		before := known
-		known = &livesNode{first: now, domain: m.world.plan.domain(node), peak: stamp}
+		known = &livesNode{first: now, domain: m.world.plan.domain(node), stamp: stamp, peak: stamp}
 		if before != nil { // a lease goes by its node's name: the same one again is no sign of life of another node
 			known.lease, known.leaseVersion = before.lease, before.leaseVersion
 		}
@@ -128,8 +129,12 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		}
 		m.lives(known)
 		m.nodes[name] = known
-	} else if before, was := livesReady(known.object); spoke && (!older || later) && (before == "" || !was.Equal(stamp)) {
+	} else if spoke && (!older || later) && !stamp.Equal(known.stamp) {
 		m.lives(known)
+		known.stamp = stamp
+	}
+	if older { // not each half has looked at it
+		known.hidden = known.taints
 	}
 	m.knowTaints(known, node)
 	known.object, known.changed, known.reported = node, now, known.reported || ready != "" && (ready != v1.ConditionUnknown || known.object == nil)
@@ -160,12 +165,15 @@ func (m *livesMind) knowTaints(known *livesNode, node *v1.Node) {
 			}
 		}
 		was, there := known.taints[taint.Key]
+		hidden, hid := known.hidden[taint.Key]
 		if there = there && was.value == taint.Value; !there && m.world.ours(taint.Key) {
 			was, there = known.taints[livesOwn[1-slices.Index(livesOwn, taint.Key)]] // row "a swap of our two taints keeps its start and TimeAdded"
 		}
 		switch {
 		case known.object == nil: // a start, or a node that was not known
 			is.start = plausible
+		case !there && hid && hidden.value == taint.Value && hidden.added.Equal(is.added):
+			is.start = hidden.start
 		case there && is.added.Equal(was.added):
 			is.start, is.late = was.start, was.late
 		case there && !is.added.IsZero() && !was.added.IsZero():

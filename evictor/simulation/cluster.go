@@ -321,7 +321,7 @@ func (c *cluster) addNode(n node) error {
 		n.uid = types.UID("node-" + strconv.FormatUint(c.serial, 10))
 	}
 	n.zone = zone.KeyOf(n.labels)
-	n.firstPod, n.renewed = -1, c.now()
+	n.firstPod, n.renewed = -1, 0 // its kubelet makes its lease, if it reaches the API
 	n.fresh = lasting(n.taints)
 	i := int32(len(c.nodes))
 	c.nodes = append(c.nodes, n)

@@ -45,7 +45,7 @@ func (m *livesMind) stays(known *livesNode) string {
 		{m.failed(known), m.failed(known) != ""},
 		{"row a failed node that loses its Ready condition leaves the queue, and its pods stay", ready == "" && !known.silent && !m.isSilent(known)},
 		{"row an Unknown node that renews its lease keeps its pods", ready == v1.ConditionUnknown && m.silence(known) < m.grace()},
-		{"it came failed, and was not watched for a grace (decision 1)", ready == v1.ConditionFalse && known.good.IsZero() && m.world.now.Sub(known.first) < m.grace()},
+		{"it came failed, and was not watched for a grace (decision 1)", ready == v1.ConditionFalse && known.good.IsZero() && !(known.turned && known.first.After(m.came)) && m.world.now.Sub(known.first) < m.grace()},
 		{"row after every zone is down, nodes still failed wait one more grace", m.world.now.Sub(m.anew) < m.grace()},
 	}.first()
 }
@@ -93,7 +93,7 @@ func (m *livesMind) writes(node *v1.Node) string {
 
 // stale: row "an object older than one seen before is ignored", for a grace.
 func (m *livesMind) stale(known *livesNode, shown *v1.Node) bool {
-	return livesVersion(shown) < livesVersion(known.object) && (known.older.IsZero() || m.world.now.Sub(known.older) < m.grace())
+	return livesVersion(shown) < known.newest && (known.older.IsZero() || m.world.now.Sub(known.older) < m.grace())
 }
 
 func (m *livesMind) updatesConditions(node *v1.Node, conditions []v1.NodeCondition) string {

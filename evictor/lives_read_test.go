@@ -59,12 +59,13 @@ func (p *livesProcess) readLease(ctx context.Context, name string) (lease leases
 		p.mind.renewed(name, machine.renew, machine.lease)
 	}
 	if known != nil && known.beat.Before(w.now) {
-		known.confirmed = true
+		known.confirmed, known.fell = true, known.fell || known.silent
 	}
 	return lease, nil
 }
 
-// unconfirmed says whether a node's verdict cannot be Unknown because nobody has said that it is silent.
+// unconfirmed says whether a node's verdict cannot be Unknown because nobody has said that it is silent. Who is first seen
+// when its start-up grace period is over already is Unknown at once, and settles later.
 func (m *livesMind) unconfirmed(known *livesNode) bool {
-	return m.world.plan.Confirms && !known.confirmed
+	return m.world.plan.Confirms && !known.confirmed && (known.reported || known.first.Before(m.world.now))
 }

@@ -105,10 +105,17 @@ func (m *livesMind) reports(d decision) {
 		for name := range m.nodes {
 			m.forgetsRefusals(name)
 		}
+	case "NodeEmptied":
+		if known := m.nodes[d.Node]; known != nil && d.Reason == "NoPods" { // it had its turn, and nobody was asked about it
+			known.unsure = true
+		}
 	}
 	m.of(d.Pod, func(known *livesPod) {
 		if d.Kind == "EvictionCancelled" || d.Kind == "EvictionDelayed" && !strings.HasPrefix(d.Reason, "reason ") { // that ends a row
 			known.times, known.next = 0, time.Time{}
+		}
+		if d.Kind == "EvictionCancelled" { // what makes it due again is another question
+			known.later = time.Time{}
 		}
 		before := known.reported
 		if known.reported = ""; d.Kind != "EvictionDelayed" && d.Kind != "PodDelayed" || !strings.HasPrefix(d.Reason, "reason ") {

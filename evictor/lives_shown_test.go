@@ -29,6 +29,7 @@ type livesNode struct {
 	first, changed time.Time // when it was first shown, and as it is
 	good           time.Time // when Ready was last True, zero for never
 	spoke          time.Time // when that was last shown True or False
+	turned         bool      // it became not Ready after it was first shown
 	reported       bool      // it was shown with a Ready condition, other than Unknown where it had none before
 	beat           time.Time // the last sign of life
 	heard          time.Duration
@@ -45,7 +46,8 @@ type livesNode struct {
 	due            time.Time             // without taints: since when PodEvictionTimeout is over, zero for not
 	emptied        bool                  // without taints: it has had its turn in this outage
 	unsure         bool                  // without taints: it may have had its turn, or given it back since an eviction failed
-	older          time.Time             // since when an older version of it is shown
+	newest         int64                 // version of it that was believed
+	older          time.Time             // since when an older one is shown
 	stamp, peak    time.Time             // the last heartbeat that was a sign of life, and the latest one shown
 	lost           time.Duration         // of its silence, at most: "when a clock without monotonic readings is set back, no time passes" (doc.go)
 }
@@ -102,7 +104,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	ready, stamp := livesReady(node)
 	spoke := ready == v1.ConditionTrue || ready == v1.ConditionFalse
 	later := known != nil && spoke && known.object.UID == node.UID && stamp.After(known.peak) // row "a heartbeat with an older version is believed …"
-	older := known != nil && livesVersion(node) < livesVersion(known.object)
+	older := known != nil && livesVersion(node) < known.newest
 	switch {
 	case older && known.older.IsZero():
 		if known.older = now; !later {
@@ -112,22 +114,25 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		if !later {
 			return
 		}
-	case known != nil: // newer, or for a whole grace nothing newer was shown
-		known.older = time.Time{}
 	}
+	if known != nil && (!older || later && !m.stale(known, node)) {
+		known.older, known.newest = time.Time{}, livesVersion(node)
+	} // else nothing newer was shown for a whole grace
 	if known != nil && known.object.ResourceVersion == node.ResourceVersion {
 		return
 	}
 	if known == nil || known.object.UID != node.UID {
 		before := known
-		known = &livesNode{first: now, domain: m.world.plan.domain(node), stamp: stamp, peak: stamp}
+		known = &livesNode{first: now, domain: m.world.plan.domain(node), stamp: stamp, peak: stamp, newest: livesVersion(node)}
 		if before != nil { // a lease goes by its node's name: the same one again is no sign of life of another node
 			known.lease, known.leaseVersion = before.lease, before.leaseVersion
 		}
 		if prior := m.prior[name]; m.slot.IsZero() {
 			known.lease, known.leaseVersion = prior.renew, prior.lease
 		}
-		m.lives(known)
+		if m.lives(known); older { // not each half has seen the one after it
+			known.beat, known.heard, known.lost = before.beat, before.heard, before.lost
+		}
 		m.nodes[name] = known
 	} else if spoke && (!older || later) && !stamp.Equal(known.stamp) {
 		m.lives(known)
@@ -137,6 +142,10 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		known.hidden = known.taints
 	}
 	m.knowTaints(known, node)
+	if known.object != nil && ready == v1.ConditionFalse {
+		was, _ := livesReady(known.object)
+		known.turned = known.turned || was != ready
+	}
 	known.object, known.changed, known.reported = node, now, known.reported || ready != "" && (ready != v1.ConditionUnknown || known.object == nil)
 	if m.world.plan.Half == livesTaintEviction {
 		known.domain = m.world.plan.domain(node) // it has no passes
@@ -275,6 +284,10 @@ func (m *livesMind) observes(well bool) {
 	}
 	m.listens()
 	m.restarts()
+	m.kick() // what has failed is tried again at once
+	for name := range m.nodes {
+		m.forgetsRefusals(name)
+	}
 }
 
 // restarts: all heartbeat clocks start anew.

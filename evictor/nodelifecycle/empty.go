@@ -24,6 +24,11 @@ func (e *engine) empty(n *node) {
 	for pod := range e.podsOn(n.name) {
 		e.emptyPod(n, pod, true)
 	}
+	for key, pod := range n.leaving {
+		if pod.tried >= failed { // the store shows no more to do, so its last try succeeded, whatever the answer was
+			delete(n.leaving, key)
+		}
+	}
 	reason := ""
 	if len(n.leaving) == 0 {
 		reason = "NoPods"

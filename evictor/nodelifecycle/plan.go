@@ -91,6 +91,8 @@ func (e *engine) execute(n *node, has bool) (taint v1.Taint, keep bool) {
 	case !e.cfg.TaintBasedEviction:
 	case s == unjudged || s == noCondition || s == unanswered:
 		return taint, true
+	case has && n.heard && s >= settling: // it is Unknown no more, and the next pass says what it is
+		return taint, true
 	case s == settling && has, s.wanted() && (has || n.turn != nil):
 		taint, _ = taints.ForReady(n.verdict.Ready)
 	}

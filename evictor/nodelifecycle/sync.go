@@ -50,8 +50,12 @@ func (e *engine) syncPod(key cluster.PodKey) {
 	if e.marksNow(n) {
 		e.markPod(n, pod)
 	}
-	if s := e.standing(n); !e.cfg.TaintBasedEviction && (n.turn != nil && s == harmable || n.emptied && s == served) {
+	switch s := e.standing(n); {
+	case e.cfg.TaintBasedEviction:
+	case n.turn != nil && s == harmable, n.emptied && s == served:
 		e.emptyPod(n, pod, false)
+	default:
+		n.lapsed = n.emptied // it goes when that is wanted again
 	}
 }
 

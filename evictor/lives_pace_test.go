@@ -120,7 +120,7 @@ func (m *livesMind) evicting(ref evictor.PodRef) {
 		from := livesLater(livesLater(closed[0], m.unsettled.Add(2*m.grace())), livesLater(pod.changed, known.changed)).Add(time.Second)
 		if m.world.plan.Taints && end.After(from) && end.Before(closed[1].Add(-time.Second)) && m.released[ref.Node].Before(closed[1]) {
 			m.released[ref.Node] = m.world.now
-			m.paced(ref.Node, known.domain, false)
+			m.pacedSince(closed[1], ref.Node, known.domain, false) // its turn may have come then, and a renewal have delayed the eviction
 		}
 	}
 }
@@ -128,6 +128,10 @@ func (m *livesMind) evicting(ref evictor.PodRef) {
 // paced: no more nodes of a domain than its rate grants, one of them at once (decision 10), nor of all than the cap.
 // Each process that begins to lead brings a full bucket; two that lead at the same time each keep the pace.
 func (m *livesMind) paced(name, domain string, capped bool) {
+	m.pacedSince(m.world.now, name, domain, capped)
+}
+
+func (m *livesMind) pacedSince(from time.Time, name, domain string, capped bool) {
 	config, own := m.world.config, fmt.Sprintf("p%d/%p", m.process.slot, m)
 	rates := map[string]float64{"all of " + domain: config.Nodes.NodeEvictionRate, own + " of " + domain: config.Nodes.NodeEvictionRate}
 	if since := m.slow[domain]; !since.IsZero() {
@@ -141,7 +145,7 @@ func (m *livesMind) paced(name, domain string, capped bool) {
 		if m.world.now.Sub(since) > 10*time.Second {
 			since = m.world.now
 		}
-		if !m.world.judge.keeps(pace, rate, since, all) && !m.world.judge.keeps(pace, rate, m.world.now, all) {
+		if !slices.ContainsFunc([]time.Time{since, m.world.now, from}, func(at time.Time) bool { return m.world.judge.keeps(pace, rate, at, all) }) {
 			m.wrong("pace", "%s is one too many by %s at a rate of %v", name, pace, rate)
 		}
 	}

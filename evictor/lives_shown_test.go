@@ -46,6 +46,7 @@ type livesNode struct {
 	due            time.Time             // without taints: since when PodEvictionTimeout is over, zero for not
 	emptied        bool                  // without taints: it has had its turn in this outage
 	unsure         bool                  // without taints: it may have had its turn, or given it back since an eviction failed
+	before         *livesNode            // the newer one of its name that was shown before it
 	newest         int64                 // version of it that was believed
 	older          time.Time             // since when an older one is shown
 	stamp, peak    time.Time             // the last heartbeat that was a sign of life, and the latest one shown
@@ -101,6 +102,10 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		return
 	}
 	now, known := m.world.now, m.nodes[name]
+	if known != nil && known.before != nil && known.before.object.UID == node.UID { // not each half has seen another one meanwhile
+		known = known.before
+		m.nodes[name] = known
+	}
 	ready, stamp := livesReady(node)
 	spoke := ready == v1.ConditionTrue || ready == v1.ConditionFalse
 	later := known != nil && spoke && known.object.UID == node.UID && stamp.After(known.peak) // row "a heartbeat with an older version is believed …"
@@ -130,8 +135,8 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		if prior := m.prior[name]; m.slot.IsZero() {
 			known.lease, known.leaseVersion = prior.renew, prior.lease
 		}
-		if m.lives(known); older { // not each half has seen the one after it
-			known.beat, known.heard, known.lost = before.beat, before.heard, before.lost
+		if m.lives(known); older {
+			known.before = before
 		}
 		m.nodes[name] = known
 	} else if spoke && (!older || later) && !stamp.Equal(known.stamp) {

@@ -255,3 +255,23 @@ func TestOverdueAfterABadObserverLeavesNodeByNode(t *testing.T) {
 	c.Advance(2 * time.Minute)
 	require.Equal(t, []string{"765.000", "775.000", "785.000", "795.000"}, times(says(c, `"evict"`)))
 }
+
+// A node whose lease was read at last, and says that it is alive, keeps its taint as it is until the next pass.
+func TestNodeThatIsHeardAgainKeepsItsTaint(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	clients := c.Clients()
+	clients.Source = nil
+	s := stepped(t, c, config(), clients)
+	require.NoError(t, c.Clients().Source.Feed(struct{ evictor.Target }{s.e})) // which reads no leases
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	s.run(time.Minute)
+	c.Fail("a-0")
+	s.run(43 * time.Second)
+	s.e.LeaseRead("a-0", time.Time{}, "", errors.New("etcd is slow"))
+	s.run(4 * time.Second)
+	status, _ := s.e.Nodes().Node("a-0")
+	require.Equal(t, v1.ConditionUnknown, status.Verdict.Ready)
+	s.e.LeaseRead("a-0", c.Clock().Now(), "", nil) // between two passes
+	s.run(30 * time.Second)
+	require.Empty(t, says(c, `unreachable","effect":"NoExecute"`))
+}

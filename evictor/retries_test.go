@@ -1,6 +1,7 @@
 package evictor_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/taints"
 )
 
 // No events of a pod or a node shorten the backoff of the node's writes.
@@ -67,6 +70,28 @@ func TestConflictOfAnEvictionIsReadAgain(t *testing.T) {
 		c.Advance(10 * time.Minute)
 		require.Equal(t, []string{"a-0-p1", "a-0-p0"}, c.Evicted())
 	}
+}
+
+// A pod that has left although its eviction had no answer does not keep those that were refused beside it.
+func TestWhatLeftWithoutAnAnswerHoldsNobodyElse(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
+	opens := evictortest.Epoch.Add(10 * time.Minute)
+	start(c, withoutTaints(config(), 5*time.Minute), evictor.Options{Gate: mayEvict(func(_ context.Context, pod *v1.Pod, _ taints.Deadline) error {
+		if pod.Name == "a-0-p0" && c.Clock().Now().Before(opens) {
+			return &gate.Refused{Reason: "Busy", Again: opens}
+		}
+		return nil
+	})})
+	onWrites(c, "evict", func(object string) error {
+		if object != "default/a-0-p1" {
+			return nil
+		}
+		c.DeletePod("a-0-p1")
+		return errors.New("the connection broke")
+	})
+	c.Fail("a-0")
+	c.Advance(20 * time.Minute)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
 }
 
 // A pod that is gone is evicted once, however long the store shows it and whatever happens to its node.

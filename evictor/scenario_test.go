@@ -187,6 +187,22 @@ func TestWithoutTaints(t *testing.T) {
 	require.Equal(t, []string{"a-0-p0", "a-1-p0", "late"}, c.Evicted(), "what is bound to an emptied node goes at once")
 }
 
+// What is bound to an emptied node while it is held goes as soon as it is not.
+func TestPodThatComesWhileItsEmptiedNodeIsHeldGoesAfterwards(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	e := start(c, withoutTaints(config(), 5*time.Minute))
+	c.Fail("a-0")
+	c.Advance(6 * time.Minute)
+	e.Nodes().Hold("a-0", "repair")
+	c.Advance(10 * time.Second)
+	c.AddPod("late", "a-0")
+	c.Advance(time.Minute)
+	require.Empty(t, c.Evicted())
+	e.Nodes().Release("a-0")
+	c.Advance(10 * time.Second)
+	require.Equal(t, []string{"late"}, c.Evicted())
+}
+
 func TestForeignTaints(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3))
 	c.AddPod("none", "a-0")

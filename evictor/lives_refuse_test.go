@@ -107,7 +107,8 @@ func (m *livesMind) reports(d decision) {
 		}
 	case "NodeEmptied":
 		if known := m.nodes[d.Node]; known != nil && d.Reason == "NoPods" { // it had its turn, and nobody was asked about it
-			known.unsure = true
+			known.emptied = true
+			m.paced(d.Node, known.domain, true)
 		}
 	}
 	m.of(d.Pod, func(known *livesPod) {

@@ -180,7 +180,7 @@ func (m *livesMind) knowTaints(known *livesNode, node *v1.Node) {
 		}
 		was, there := known.taints[taint.Key]
 		hidden, hid := known.hidden[taint.Key]
-		if there = there && was.value == taint.Value; !there && m.world.ours(taint.Key) {
+		if there = there && was.value == taint.Value; !there && livesIsOwn(taint.Key) {
 			was, there = known.taints[livesOwn[1-slices.Index(livesOwn, taint.Key)]] // row "a swap of our two taints keeps its start and TimeAdded"
 		}
 		switch {

@@ -6,7 +6,7 @@ import (
 )
 
 // Heap orders items by due time, and equal due times by a sequence number. Min is O(1), all else O(log n). The zero Heap is
-// empty and ready for use. To empty a Heap, assign the zero Heap and zero the items' Places.
+// empty and ready for use.
 //
 // It is the usual heap in a slice, but with four entries below each, which halves the number of levels.
 type Heap[T any] struct {

@@ -150,6 +150,12 @@ func configOf(sets []scenariofile.Set) (evictor.Config, error) {
 	if err != nil {
 		return evictor.Config{}, err
 	}
+	switch {
+	case s.Config.UseEvictionAPI:
+		return evictor.Config{}, errors.New("--set config.useEvictionAPI: drill deletes pods, as kube-controller-manager does, and asks no disruption budget")
+	case !s.Config.LeaderElection:
+		return evictor.Config{}, errors.New("--set config.leaderElection: drill plays with leader election")
+	}
 	config := s.Config.Evictor()
 	_, err = simulation.New(simulation.Scenario{Config: config}) // checks them
 	return config, scenariofile.Locate("drill", text, err, sets...)

@@ -118,6 +118,8 @@ func TestADrillRefusesWhatItCannotPlay(t *testing.T) {
 		"leave out --scenario":     {file, "--scenario", "x.yaml"},
 		"leave out --until":        {file, "--until", "1h"},
 		"only config.… can be":     {file, "--set", "until=1h"},
+		"asks no disruption":       {file, "--set", "config.useEvictionAPI=true"},
+		"with leader election":     {file, "--set", "config.leaderElection=false"},
 		"no node has the label x":  {file, "--by", "x"},
 		"--lost 1m0s is too short": {file, "--lost", "1m"},
 		"must lie in (0,1]":        {file, "--set", "config.unhealthyZoneThreshold=2"},

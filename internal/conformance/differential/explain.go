@@ -340,6 +340,8 @@ func (e *explainer) singleMark(i int, l Left) {
 		e.explain(i, StaleLease)
 	case !upstream && e.stillMarked(l) != (Rule{}):
 		e.explain(i, e.stillMarked(l))
+	case !upstream && e.startedLate(l.Pod, l.T) && e.verdict(l.Node, l.T) == v1.ConditionUnknown:
+		e.explain(i, MarkedByVerdict) // upstream marks a pod as it is bound, and this one was not Ready then
 	case !upstream && e.saidNotReady(l.Node, l.T):
 		e.explain(i, MarkedByVerdict) // upstream marks the pods that were Ready until the verdict
 	}

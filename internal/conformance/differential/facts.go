@@ -143,6 +143,13 @@ func (e *explainer) stillMarked(l Left) (r Rule) {
 	return r
 }
 
+// startedLate says whether the pod was bound while its kubelet did not reach the API, which has just ended.
+func (e *explainer) startedLate(pod string, at time.Duration) bool {
+	return slices.ContainsFunc(e.unheardOf, func(s span) bool {
+		return s.holds(e.bound[pod]) && at >= s.to-slack && at <= s.to+e.settings.NodeMonitorPeriod
+	})
+}
+
 // markedBefore returns the rule by which ours marked the pod once more than upstream while its kubelet was back already: when
 // it had watched for a grace after a start, or when the API was back and showed a lease that nobody could have renewed.
 // Since then the pod is marked.

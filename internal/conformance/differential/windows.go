@@ -255,11 +255,11 @@ func (e *explainer) covers(w window, l Left) bool {
 	case timeline.KindEvict, timeline.KindCancel:
 		return true
 	case timeline.KindTaint:
-		return ownNoExecute(l.Line) || w.rule == FailedWrites || l.Key != "" && l.Op == timeline.OpRemove
+		return ownNoExecute(l.Line) || w.rule == Newcomer && e.state(l.Node, l.T).silent || w.rule == FailedWrites || l.Key != "" && l.Op == timeline.OpRemove
 	case timeline.KindPodNotReady:
 		return w.rule == FailedWrites || w.rule == StartGrace || w.rule == AllDownGrace || w.rule == Newcomer || w.rule == Vanished
-	case timeline.KindCondition:
-		return w.rule == FailedWrites
+	case timeline.KindCondition: // of a silent node it comes at once where the clocks do not restart
+		return w.rule == FailedWrites || w.rule == Newcomer && e.state(l.Node, l.T).silent
 	case timeline.KindZone, timeline.KindCluster:
 		return w.rule == FailedWrites || w.rule == Newcomer || w.rule == Vanished
 	}

@@ -7,9 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Change is what to add to a node's taints and what to remove from them. [Diff] makes one; [Change.Empty] says that
-// there is nothing to write, and [Change.Patch] makes it the body of one write. Key and effect identify a taint,
-// because the API server allows each pair once. The zero Change changes nothing.
+// Change is what to add to a node's taints and what to remove from them. Key and effect identify a taint, because the
+// API server allows each pair once. Ask [Change.Empty] first, then [Change.Patch]. The zero Change changes nothing.
 type Change struct {
 	Add, Remove []v1.Taint
 }
@@ -21,7 +20,8 @@ func (c Change) Empty() bool { return len(c.Add) == 0 && len(c.Remove) == 0 }
 // leaves taints alone that are neither wanted nor managed; if managed is nil, all are managed. It compares taints by
 // key and effect. If the value differs, the wanted taint is in Add and the old one in Remove; upstream's TaintSetDiff
 // leaves the old one alone. It does not compare TimeAdded, so a taint that is still wanted keeps its time. If want has
-// a key and effect more than once, the first counts. Without a change, Diff allocates nothing.
+// a key and effect more than once, the first counts. Add is in the order of want, Remove in that of have. Without a change,
+// Diff allocates nothing.
 func Diff(have, want []v1.Taint, managed func(*v1.Taint) bool) Change {
 	var c Change
 	for i := range want {
@@ -50,11 +50,13 @@ func find(list []v1.Taint, t *v1.Taint) int {
 
 // Apply returns the taints after the change, never nil, in a new slice that shares only TimeAdded pointers. Taints that
 // stay keep their order and their TimeAdded, and new ones come last. A taint of Add whose key and effect the node has
-// already is not new: it stays if its value is the same, else it is replaced in its place. Of equal ones the last counts.
+// already is not new: it stays if its value is the same, else it is replaced in its place, whatever Remove says. Add must
+// have each key and effect once, as Diff makes it.
 //
-// A new or replaced NoExecute taint without TimeAdded gets now, truncated to seconds as the API encodes it. There is one
-// exception: if the node has a not-ready or unreachable taint (OwnNoExecute) with a TimeAdded, even one that the change
-// removes, a new or replaced one of these gets the earliest such time. It is the same outage, and the time that pods have left runs on.
+// A new or replaced taint that brings a TimeAdded keeps it. A NoExecute taint without one gets now, truncated to seconds as
+// the API encodes it. There is one exception: if the node has a not-ready or unreachable taint (OwnNoExecute) with a
+// TimeAdded, even one that the change removes, a new or replaced one of these gets the earliest such time. It is the same
+// outage, and the time that pods have left runs on.
 func (c Change) Apply(have []v1.Taint, now time.Time) []v1.Taint {
 	outage := outageSince(have)
 	result := make([]v1.Taint, 0, len(have)+len(c.Add))

@@ -15,7 +15,7 @@ type Begun struct {
 
 // PlausibleStart returns when a taint that you see for the first time now began: at its TimeAdded if that is plausible,
 // else now. A TimeAdded is not plausible if it is missing, after now, or before created, the creation time of the node.
-// A zero created means that it is not known.
+// A zero created means that it is not known. A TimeAdded that points to the zero time is not missing.
 //
 // Use it if you did not watch the node before, for example after a restart. If you saw the taint appear, you know its
 // start.
@@ -45,7 +45,7 @@ type Deadline struct {
 // Tolerate returns how long a pod with these tolerations may stay under taints that began together, by the rule in the
 // package comment. Taints that do not evict (NoExecute) do not count. Without any that do, the stay is for ever. The
 // first taint that no toleration matches decides before all others, while DeadlineOf takes what ends at the same time in
-// order.
+// order. More than 292 years, the longest Duration, count as that.
 func Tolerate(taints []v1.Taint, tolerations []v1.Toleration, numeric bool) Deadline {
 	stay := Deadline{Forever: true, Toleration: -1}
 	for i := range taints {
@@ -70,9 +70,8 @@ func Tolerate(taints []v1.Taint, tolerations []v1.Toleration, numeric bool) Dead
 // these ends is the deadline.
 //
 // Taints with other effects do not count, nor do those for which counts returns false. A nil counts means that all
-// count. counts must not keep the taint. DeadlineOf reads no clock. It allocates only from 4,096 pairs of a taint and a
-// toleration on, so that tens of thousands of each take milliseconds if
-// their operators are Exists and Equal.
+// count. counts must not keep the taint. DeadlineOf reads no clock. From 4,096 pairs of a taint and a toleration on, it
+// builds an index; below, it allocates nothing. Lt, Gt and unknown operators are not in the index.
 func DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Toleration, counts func(*v1.Taint) bool, numeric bool) Deadline {
 	deadline, many := Deadline{Forever: true, Toleration: -1}, indexOf(len(begun), tolerations, numeric)
 	for i := range begun {

@@ -46,8 +46,7 @@
 // toleration's. Both must be decimal int64 without plus sign, leading zeros or -0. Clusters before 1.35 do not know
 // these operators: give false.
 //
-// The results are those of k8s.io/api. This package cannot call the method there, because it logs and its signature
-// changed in 0.35. Tolerate and Untolerated allocate nothing.
+// The results are those of k8s.io/api. Tolerate and Untolerated allocate nothing.
 //
 // # Which taints a node should have
 //
@@ -59,9 +58,8 @@
 //	PIDPressure True         node.kubernetes.io/pid-pressure         NoSchedule
 //	spec.unschedulable       node.kubernetes.io/unschedulable        NoSchedule
 //
-// [ForConditions] returns the NoSchedule taints in this order, for each condition that it is given. [ForReady] returns
-// the NoExecute taint, which is either not-ready or unreachable. [OwnNoSchedule] and [OwnNoExecute] recognise these
-// taints, so that you can leave all others alone.
+// [ForConditions] returns the NoSchedule taints, [ForReady] the NoExecute one. [OwnNoSchedule] and [OwnNoExecute]
+// recognise these taints, so that you can leave all others alone.
 //
 // # Changing them
 //

@@ -9,8 +9,7 @@ const (
 )
 
 // Tolerates reports whether the toleration matches the taint, exactly as ToleratesTaint of k8s.io/api does: see
-// "Matching" in the package comment. An unknown operator matches nothing. Tolerates is for those who judge a single
-// taint, as forks and the kubelet's admission do.
+// "Matching" in the package comment. An unknown operator matches nothing.
 //
 // Like k8s.io/api it does not validate. The API server admits an empty key only with Exists, and Exists only without a
 // value; here an empty key works with every operator, and Exists ignores the value.

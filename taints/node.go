@@ -17,7 +17,7 @@ var byCondition = [...]struct {
 }
 
 // ForConditions returns the NoSchedule taints that a node with these conditions should have, and the one for a cordoned
-// node, in a fixed order; nil if it should have none. The package comment has the table.
+// node, in the order of the table above; nil if it should have none. A type that is given twice counts as each says.
 func ForConditions(conditions []v1.NodeCondition, unschedulable bool) []v1.Taint {
 	var want []v1.Taint
 	for _, rule := range byCondition {

@@ -13,7 +13,7 @@ import (
 // change, as Apply makes it from have. uid and resourceVersion, if not empty, are preconditions. The API server refuses
 // a resourceVersion that is not the newest with Conflict, and the uid of another node with Invalid, because it sees an
 // attempt to change that field; after either, read the node again. The patch replaces the whole list: without
-// resourceVersion, it undoes what others have written to it since.
+// resourceVersion, it undoes what others have written to it since. An error is one of encoding/json.
 func (c Change) Patch(have []v1.Taint, uid types.UID, resourceVersion string, now time.Time) ([]byte, error) {
 	type metadata struct {
 		UID             types.UID `json:"uid,omitempty"`

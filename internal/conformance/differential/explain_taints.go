@@ -31,6 +31,7 @@ func (e *explainer) singleTaint(i int, l Left) {
 	if upstream && ownNoExecute(l.Line) && l.Op == timeline.OpAdd && e.renews(l.Node, l.T) {
 		e.explain(i, Renewing)
 		e.takenBack(l)
+		e.open(e.zoneOf[l.Node], l.T-slack, Renewing) // upstream has spent a token on it, so the nodes after it come later
 	}
 	if upstream && e.rule[i] == (Rule{}) {
 		e.undone(i, period)

@@ -4,16 +4,12 @@ package zone
 // are those of kube-controller-manager. The zero State is none of them.
 type State string
 
-// The four states.
+// The states. What partial and full mean is up to the policy.
 const (
-	// Initial: the zone has not been evaluated yet, or its policy named no state.
-	Initial State = "Initial"
-	// Normal: few enough members are bad.
-	Normal State = "Normal"
-	// PartialDisruption: at least the threshold's share of the members is bad, and more than two.
+	Initial           State = "Initial" // not evaluated yet, or its policy named no state
+	Normal            State = "Normal"
 	PartialDisruption State = "PartialDisruption"
-	// FullDisruption: no member is good and at least one is bad.
-	FullDisruption State = "FullDisruption"
+	FullDisruption    State = "FullDisruption"
 )
 
 // Counts says how many members of a zone, or of all zones, count, and how many of those are not ready. Bad is at most

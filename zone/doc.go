@@ -29,7 +29,8 @@
 //
 // A zone is Initial, at rate 0, until it is evaluated for the first time. Your own policy is one function from a
 // Situation to a Ruling. It can take the ruling of DisruptionPolicy and make it stricter. A zone that empties and fills
-// again between two evaluations counts as never gone. One that comes and goes between two has a Change: Gone, from Initial.
+// again between two evaluations counts as never gone. One that comes and goes between two has a Change: Gone, from
+// Initial.
 //
 // Three questions stay apart. Which members count? All but the Excluded ones. Which of them are bad? Those that are not
 // Ready. Which may be acted on? That is up to the caller, who may well evict an excluded member.
@@ -42,15 +43,15 @@
 //
 // A Tracker reads no clock: Evaluate and Next are given a reading, and both move its time on. Only AskAfter depends on
 // that time. If two readings have a monotonic part, setting the wall clock means nothing, and the later one counts.
-// Otherwise a step forward from the last reading counts as time passed. A step back counts as no time, and so does one of
-// 292 years. In all, 292 years can pass.
+// Otherwise a step forward from the last reading counts as time passed. A step back counts as no time, and so does
+// one of 292 years. In all, 292 years can pass.
 //
 // # What goes wrong, and what it costs
 //
 // A policy that panics ends Evaluate, which then has changed nothing but the time. The next one starts over. A member's
 // key that cannot be hashed panics in its caller and changes nothing. So does Set with one that does not equal itself
-// (NaN). While Evaluate asks a policy, it holds no lock that other methods need. What is Set or Removed meanwhile counts in the next evaluation. But an
-// empty zone that gets a member meanwhile is not gone.
+// (NaN). While Evaluate asks a policy, it holds no lock that other methods need. What is Set or Removed meanwhile
+// counts in the next evaluation. But an empty zone that gets a member meanwhile is not gone.
 //
 // Evaluate returns at once if no AskAfter has passed, and no member came, went, or changed its zone, Ready or Excluded,
 // even back again, since the Evaluate before. Otherwise it asks about every zone once, however many members they have.

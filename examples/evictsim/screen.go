@@ -46,9 +46,7 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 		fmt.Fprintf(w, "  set %s=%s\n", s.Name, s.Value)
 	}
 	tellIgnored(w, &o.Ignored)
-	for _, warning := range r.Warnings {
-		fmt.Fprintf(w, "  warning: %s\n", warning)
-	}
+	tellWarnings(w, r.Warnings)
 	tellPods(w, r)
 	tellZones(w, r)
 	tellWorkloads(w, r)
@@ -138,6 +136,12 @@ func tellIgnored(w io.Writer, i *outcome.Ignored) {
 	}
 	if len(parts) > 0 {
 		fmt.Fprintf(w, "  ignored: %s\n", strings.Join(parts, "; "))
+	}
+}
+
+func tellWarnings(w io.Writer, warnings []string) {
+	for _, warning := range warnings {
+		fmt.Fprintf(w, "  warning: %s\n", warning)
 	}
 }
 

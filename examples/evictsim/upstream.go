@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -288,6 +289,15 @@ func tellEngines(w io.Writer, outcomes []*outcome.Outcome, alone []string) {
 		fmt.Fprintf(w, "  upstream's controllers have none of this, and play without it: %s\n", strings.Join(alone, ", "))
 	}
 	tellIgnored(w, &outcomes[0].Ignored)
+	var warnings []string
+	for _, o := range outcomes {
+		for _, warning := range o.Warnings {
+			if !slices.Contains(warnings, warning) {
+				warnings = append(warnings, warning)
+			}
+		}
+	}
+	tellWarnings(w, warnings)
 	fmt.Fprintln(w)
 	titles := []string{""}
 	for _, o := range outcomes {

@@ -157,6 +157,9 @@ func TestWhatOnlyOursPlaysIsSaidOnce(t *testing.T) {
 	const names = "useEvictionAPI, budget, maintenance"
 	require.Equal(t, 1, strings.Count(text, "\n  upstream's controllers have none of this, and play without it: "+names+", together\n"), text)
 	require.Contains(t, text, "\nLine by line, in a play without reschedule, "+names+" and together\n  they do not differ\n")
+	text, _, err = simulate(t, "--engine", "both", "--upstream-program", program, "--set", "together=[nobody]")
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(text, "\n  warning: "), text)
 	text, _, err = simulate(t, "--engine", "both", "--upstream-program", program)
 	require.NoError(t, err)
 	require.NotContains(t, text, "play without it")

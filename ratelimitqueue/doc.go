@@ -12,8 +12,10 @@
 //		}
 //		item.Done() // known until Remove: it is not handed out twice
 //	}
-//	next, ok := queue.Next() // when to look again, unless something changes before
-//	return reconcile.Result{RequeueAfter: max(time.Until(next), 1)}, nil
+//	if next, ok := queue.Next(); ok { // look again then, unless something changes before
+//		return reconcile.Result{RequeueAfter: max(time.Until(next), 1)}, nil
+//	}
+//	return reconcile.Result{}, nil
 //
 // A Group has a queue with its own rate for each domain, such as a zone.
 //
@@ -27,8 +29,7 @@
 //	   +----------------------------------------+------------------+
 //
 // Add and Remove return the State in which they found the key. Who takes an item holds it until he ends it. If its key
-// is removed meanwhile, his ending has no effect, but nobody else gets the key before it. Only handing out spends a
-// token.
+// is removed meanwhile, his ending has no effect, but nobody else gets the key before it.
 //
 // Objects that have the same name one after the other need different keys: put a UID into the key. Then a late event of
 // the old object does not touch the new one.
@@ -39,8 +40,7 @@
 // # What goes wrong
 //
 // An item that nobody ends keeps its key in flight for ever: end it in a defer if your code may panic. A key that
-// cannot be hashed panics in its caller and adds nothing. So does one that does not equal itself (NaN), when it is
-// added.
+// cannot be hashed panics in its caller and adds nothing. So does one that does not equal itself (NaN).
 //
 // # Coming from nodelifecycle/scheduler
 //
@@ -51,8 +51,6 @@
 //	Try(fn)                            Take, in a loop; upstream holds a lock while fn runs
 //	fn returns true                    Done
 //	fn returns false, wait             RetryAfter(wait)
-//	Remove(value)                      Remove
 //	Remove, then Add, during fn        a turn of its own afterwards; upstream forgets it, or tries the old item again
-//	Clear()                            Clear
 //	SwapLimiter(qps)                   SetRate, which keeps the burst, and starts again after 0
 package ratelimitqueue

@@ -26,8 +26,8 @@ type GroupConfig[D, K comparable] struct {
 //
 // A key is in one domain at a time. Domains that can hand out take turns: the one whose last turn is longest ago comes
 // first. A Group makes a domain when it is first named, which counts as the domain's last turn. It keeps the domain while
-// that has a key, a rate of its own or a pause. After that it forgets the domain as soon as its bucket is full. So leaving
-// and coming back earns no token, and memory is bounded.
+// that has a key, a rate of its own or a pause. After that the next change or Take forgets it once its bucket is full.
+// So leaving and coming back earns no token, and memory is bounded.
 //
 // All methods are safe for concurrent use, also by holders. NewGroup makes a Group.
 type Group[D, K comparable, V any] struct {
@@ -131,13 +131,13 @@ func (g *Group[D, K, V]) Take() (domain D, it Item[K, V], ok bool) {
 // and its place among equal ones.
 func (g *Group[D, K, V]) Move(key K, domain D) bool {
 	mustEqualItself(domain)
-	g.table.Lock()
+	now := g.read()
 	defer g.table.Unlock()
 	s := g.table.Get(key)
 	if s == nil {
 		return false
 	}
-	from, to := s.Line, g.line(domain, g.table.Time.Elapsed())
+	from, to := s.Line, g.line(domain, now)
 	if from == to {
 		return true
 	}

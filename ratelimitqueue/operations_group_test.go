@@ -15,7 +15,7 @@ func (p *player) ofGroup() {
 		key := pick(p.choices, keyNames...)
 		p.note("move %s to %s", key, domain)
 		it := m.items[key]
-		if it != nil {
+		if m.sweep(); it != nil {
 			m.domain(domain, m.rate)
 			it.domain = domain
 		}

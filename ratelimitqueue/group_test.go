@@ -148,18 +148,6 @@ func TestManyDomainsComeAndGo(t *testing.T) {
 }
 
 // What was set for a domain stays until ForgetDomain, and its bucket until that is full.
-// A key that moves to a domain that was given up finds a new one.
-func TestMoveFindsNoForgottenDomain(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 1}})
-	require.NoError(t, f.SetRate("a", 5))
-	f.addAll("b", "b1")
-	f.ForgetDomain("a")
-	f.step(time.Hour)
-	require.True(t, f.Move("b1", "a"))
-	status, _ := f.Domain("a")
-	require.InDelta(t, 1, status.Rate, 0)
-}
-
 func TestForgetDomain(t *testing.T) {
 	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 1}})
 	f.ForgetDomain("unheard of")

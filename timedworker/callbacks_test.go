@@ -112,7 +112,7 @@ func TestGoexitIsAFailedTry(t *testing.T) {
 			require.True(t, *left)
 			require.False(t, returned, "the goroutine has ended")
 			st, known := r.Get("k")
-			require.True(t, known)
+			require.True(t, known && st.Due.After(r.in(0)), "it has its backoff")
 			require.Equal(t, Waiting, st.State)
 			require.Equal(t, 1, st.Attempts)
 			require.Error(t, st.LastError)

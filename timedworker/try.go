@@ -82,11 +82,11 @@ var errEnded = errors.New("timedworker: the work ended its goroutine")
 // perform runs the claimed work, and finds out how the try ends, also if the user's code panics or ends the goroutine.
 func (s *Set[K, V]) perform(ctx context.Context, t *try[K, V]) {
 	t.ending = slots.Ending{Kind: slots.Retry, Err: errEnded}
+	defer func() { t.hold.Delay(&t.ending, t.work.Key) }() // even if OnPanic ends the goroutine
 	defer func() {
 		if value := recover(); value != nil {
 			t.ending.Err = s.table.Panicked(t.work.Key, value)
 		}
-		t.hold.Delay(&t.ending, t.work.Key)
 	}()
 	t.ending = s.function(ctx, t.work).ending
 }

@@ -71,14 +71,14 @@ func (c *core[K, V]) unset(l *line[K, V]) {
 	}
 }
 
-// Remove forgets the key and returns the state that it was in. It works in any state, at any rate, paused or not.
+// Remove forgets the key and returns the state that it was in.
 func (c *core[K, V]) Remove(key K) State {
 	c.table.Lock()
 	defer c.table.Unlock()
 	return State(c.table.Remove(key))
 }
 
-// Clear forgets every key, as Remove does. Rates, tokens and pauses stay.
+// Clear removes every key. It changes nothing else.
 func (c *core[K, V]) Clear() {
 	c.table.Read()
 	defer c.table.Unlock()
@@ -130,6 +130,15 @@ func (c *core[K, V]) status(s *slots.Slot[K, V, *line[K, V]]) Status {
 func (c *core[K, V]) setRate(l *line[K, V], rate float64, now int64) {
 	l.bucket.setRate(rate, now)
 	c.changed(l)
+}
+
+// giveBack returns the tokens of an item that the line has handed out. The lock is held.
+func (c *core[K, V]) giveBack(l *line[K, V], now int64) {
+	c.cap.giveBack(now)
+	l.bucket.giveBack(now)
+	if !l.gone {
+		c.changed(l)
+	}
 }
 
 // add adds the entry to the line. The lock is held.

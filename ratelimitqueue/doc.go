@@ -35,12 +35,13 @@
 // the old object does not touch the new one.
 //
 // Time is elapsed time. Setting the wall clock moves no due time and makes no token, if the clock's readings have a
-// monotonic part. Without one, a step back counts as no time. After a restart, add again what the objects say.
+// monotonic part. Without one, what passes between two readings counts, and a step back is none. Times that are told
+// follow the clock. After a restart, add again what the objects say.
 //
 // # What goes wrong
 //
-// An item that nobody ends keeps its key in flight for ever: end it in a defer if your code may panic. A key that
-// cannot be hashed panics in its caller and adds nothing. So does one that does not equal itself (NaN).
+// An item that nobody ends keeps its key in flight for ever: end it in a defer if your code may panic. A key or domain
+// that cannot be hashed panics in its caller and adds nothing. So does one that does not equal itself (NaN).
 //
 // # Coming from nodelifecycle/scheduler
 //

@@ -17,8 +17,9 @@ type Entry[K comparable, V any] struct {
 }
 
 // Duplicate says what becomes of a waiting item when its key is added again. An item in flight stays as it is until its
-// holder ends it. Then Forget gives an entry added with Replace a turn of its own, as of its call. With RetryAfter or
-// Blocked, the item takes that entry as if it had been waiting. Done drops it.
+// holder ends it. Then the entries that came meanwhile are added, in their order. After Forget, the first of them finds an
+// unknown key; a zero Due, and its place, are those of its call. After RetryAfter or Blocked, it finds an item that waits.
+// Done drops them.
 type Duplicate uint8
 
 // The policies. Replace is the zero value. With it, an item keeps its due time unless the entry names one, and its place

@@ -13,12 +13,12 @@ import (
 // GroupConfig configures a Group.
 type GroupConfig[D, K comparable] struct {
 	Config          // of each domain until SetRate; a domain begins with a full bucket, with Rate 0 with an empty one
-	MaxRate float64 // limits all domains together, in items a second; 0 means no limit; it saves up one token
+	MaxRate float64 // limits all domains together, in items a second, with a burst of 1; 0 means no limit
 	// Prefer, if not nil, chooses which due key of a domain goes next. It gets the due keys in their order, without the
 	// exempt ones. If it returns any other key or panics, the first of them goes. Take calls it with no lock held, when it
-	// is the domain's turn and there is a choice. Such a Take is O(n log n) in the number of due keys.
+	// is the domain's turn and there is a choice; once more if that has changed meanwhile. Such a Take is O(n log n).
 	Prefer  func(domain D, due []K) K
-	OnPanic func(key, value any, stack []byte) // if not nil, is called after a panic in Prefer
+	OnPanic func(key, value any, stack []byte) // if not nil, is called after a panic in Prefer, with the first of its keys
 }
 
 // Group has a queue for each domain (a zone, a tenant, a cluster), with its own rate and tokens. Most callers want
@@ -26,8 +26,8 @@ type GroupConfig[D, K comparable] struct {
 //
 // A key is in one domain at a time. Domains that can hand out take turns: the one whose last turn is longest ago comes
 // first. A Group makes a domain when it is first named, which counts as the domain's last turn. It keeps the domain while
-// that has a key, a rate of its own or a pause. After that the next change or Take forgets it once its bucket is full.
-// So leaving and coming back earns no token, and memory is bounded.
+// that has a key, a pause or another rate than Config's. After that the next change or Take forgets it once its bucket is
+// full; at rate 0 that is at once. So leaving and coming back earns no token, and memory is bounded.
 //
 // All methods are safe for concurrent use, also by holders. NewGroup makes a Group.
 type Group[D, K comparable, V any] struct {
@@ -77,6 +77,7 @@ func (g *Group[D, K, V]) read() (now int64) {
 	now = g.table.Read()
 	for l, full, ok := g.fleet.retired.Min(); ok && full <= now; l, full, ok = g.fleet.retired.Min() {
 		g.fleet.retired.Remove(&l.retired)
+		l.gone = true
 		domain := unboxed[D](l.domain)
 		g.domains.Delete(domain, g.domains.Get(domain))
 	}
@@ -127,8 +128,8 @@ func (g *Group[D, K, V]) Take() (domain D, it Item[K, V], ok bool) {
 	return domain, it, ok
 }
 
-// Move moves a known key to another domain, and reports whether it is known. The key keeps its due time
-// and its place among equal ones.
+// Move moves a known key to another domain, and reports whether it is known. The key keeps its due time and its place among
+// equal ones.
 func (g *Group[D, K, V]) Move(key K, domain D) bool {
 	mustEqualItself(domain)
 	now := g.read()
@@ -188,8 +189,8 @@ func (g *Group[D, K, V]) ResumeDomain(domain D) {
 	}
 }
 
-// ForgetDomain gives up a domain's own rate and pause once it has no keys and its bucket is full. A pause and rate 0 end
-// as soon as it has no keys. SetRate or PauseDomain undo it.
+// ForgetDomain forgets a domain, with its own rate, once it has no keys and its bucket is full. A pause and rate 0 end as
+// soon as it has no keys. Any SetRate or PauseDomain undoes this.
 func (g *Group[D, K, V]) ForgetDomain(domain D) {
 	g.table.Lock()
 	defer g.table.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/evictkit/evictkit/internal/slots"
 )
 
-// Item is what Take hands out. Most holders end it with [Item.Done] or, after a failure, [Item.RetryAfter]. Ending has no
-// effect if the key was removed meanwhile, or the item has ended before.
+// Item is what Take hands out. Most holders end it with [Item.Done] or, after a failure, [Item.RetryAfter]. The first
+// ending of an item counts. It does nothing to a key that was removed meanwhile.
 type Item[K comparable, V any] struct {
 	Key      K
 	Value    V
@@ -31,9 +31,9 @@ func (it Item[K, V]) RetryAfter(d time.Duration) {
 	it.end(slots.Ending{Kind: slots.RetryAfter, After: max(d, 0)})
 }
 
-// Blocked ends a try that was not permitted yet: the item waits again for d. The queue takes its tokens back, and hands out
-// the next in line at once. If d is 0 or less, the tokens are spent. If the key was removed or moved meanwhile, only the
-// token of MaxRate comes back. An item keeps its place among equal due times.
+// Blocked ends a try that was not permitted yet: the item waits again for d, and keeps its place among equal due times. The
+// queue and MaxRate get their tokens back, whatever became of the key, but the domain's turn is over. If d is 0 or less,
+// the tokens are spent.
 func (it Item[K, V]) Blocked(d time.Duration) {
 	it.end(slots.Ending{Kind: slots.Blocked, After: max(d, 0)})
 }
@@ -53,11 +53,8 @@ func (it *Item[K, V]) end(e slots.Ending) {
 	if it.hold.Ended() {
 		return
 	}
-	if e.Kind == slots.Blocked && e.After > 0 {
-		c.cap.giveBack(now)
-		if it.hold.Wanted() && it.hold.Line() == it.from {
-			it.from.bucket.giveBack(now)
-		}
-	}
 	it.hold.End(e, now)
+	if e.Kind == slots.Blocked && e.After > 0 {
+		c.giveBack(it.from, now)
+	}
 }

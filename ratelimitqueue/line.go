@@ -15,6 +15,7 @@ type line[K comparable, V any] struct {
 	paused    bool
 	stays     bool // it is that of a queue, which is never forgotten
 	forgotten bool // ForgetDomain was called: drop its rate and pause once it has no key
+	gone      bool // it was forgotten, and only holders know it
 
 	turn                  uint64    // rises with every turn served: the line with the lowest is next
 	later, ready, retired due.Place // in the heaps of the fleet

@@ -327,9 +327,7 @@ func (m *model) end(key string, holder int, from *modelDomain, kind slots.Kind, 
 		if m.cap != nil {
 			m.cap.giveBack(m.now)
 		}
-		if wanted && m.domains[it.domain] == from {
-			from.giveBack(m.now)
-		}
+		from.giveBack(m.now)
 	}
 	if !wanted {
 		delete(m.voids, key)

@@ -18,14 +18,14 @@ type Config struct {
 	// Backoff is how long to wait after a failed try.
 	Backoff Backoff
 	// OnPanic, if not nil, is called after every panic in the work and in Jitter, with the panic's value. A panic in
-	// OnPanic goes no further.
+	// OnPanic goes no further. A try ends, and a delay begins, when OnPanic and Jitter have returned.
 	OnPanic func(key, value any, stack []byte)
 }
 
 // Backoff says how long Retry waits. After the first failed try that is Initial, a duration. After each further one it is
-// Factor times as long. It is never longer than Max, a duration. Jitter, a func(time.Duration) time.Duration, then changes each
-// delay if it is not nil; a negative one counts as 0. 0 means 100ms for Initial, 2 for Factor, and one minute for Max. Other factors are finite and
-// at least 1.
+// Factor times as long. It is never longer than Max, a duration. Jitter, a func(time.Duration) time.Duration, then changes
+// each delay if it is not nil, also beyond Max; a negative one counts as 0. 0 means 100ms for Initial, 2 for Factor, and
+// one minute for Max. Other factors are finite and at least 1.
 type Backoff = backoff.Backoff
 
 func (c *Config) faults() field.ErrorList {

@@ -45,15 +45,15 @@
 // These words mean the same in package ratelimitqueue, which hands items out at a rate.
 //
 // Time is elapsed time. Setting the wall clock moves no due time, if the clock's readings have a monotonic part.
-// Without one, a step back counts as no time. A Set compares a due time with the clock once, when the work is
-// scheduled.
+// Without one, what passes between two readings counts, and a step back is none. A Set compares a due time with the
+// clock once, at the call that names it.
 //
 // # What goes wrong
 //
 // A panic in the work is a failed try, whose error wraps the panic's if that is one. So is runtime.Goexit, of which
-// OnPanic is not told. A panic in Jitter leaves the delay as it was. A key that cannot be hashed panics in its caller
-// and schedules nothing. So does one that does not equal itself (NaN), when it is scheduled. Due times more than 292
-// years away count as 292 years.
+// OnPanic is not told; under Step it then ends Step's caller. A panic in Jitter leaves the delay as it was. A key that
+// cannot be hashed panics in its caller and schedules nothing. So does one that does not equal itself (NaN), when it is
+// scheduled. What is due more than 292 years after New counts as due then.
 //
 // # Coming from TimedWorkerQueue
 //

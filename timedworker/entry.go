@@ -33,8 +33,8 @@ type Duplicate uint8
 
 // The policies.
 const (
-	// Replace takes the new value. It takes the new due time if the entry names one. Replace is the zero value, and what
-	// Schedule does.
+	// Replace takes the new value. It takes the new due time if the entry names one. Replace is the zero value, what
+	// Schedule does, and what any other number means.
 	Replace Duplicate = iota
 	// KeepFirst ignores the entry.
 	KeepFirst

@@ -11,11 +11,12 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Run runs work as it becomes due, on Config.Workers goroutines. When the context ends, it waits for all running work
-// to return, and then returns the context's error. Waiting work stays scheduled.
+// Run starts Config.Workers goroutines, which run work as it becomes due. When the context ends, it waits for all running
+// work to return, and then returns the context's error. Waiting work stays scheduled.
 //
 // It returns an error if another Step or Run is active, if ctx is nil, or if the clock has no timers (clock.Clock). It
-// sleeps on these timers. On a fake clock that is set back they fire late, unless something is scheduled after they should have.
+// sleeps on these timers. On a fake clock that is set back they fire late, unless something is scheduled after they should
+// have.
 func (s *Set[K, V]) Run(ctx context.Context) error {
 	if err := s.begin(ctx, "Run", false); err != nil {
 		return err

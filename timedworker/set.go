@@ -43,8 +43,8 @@ const (
 
 // New returns an empty Set. Its error has all faults of the configuration. It starts no goroutine.
 //
-// Step or Run calls the function with each piece of work that is due. It is never called twice at the same time for one
-// key. Its Result says what happens to the work.
+// Step or Run calls the function, with its own context, with each piece of work that is due. It is never called twice at
+// the same time for one key. Its Result says what happens to the work.
 func New[K comparable, V any](function func(context.Context, Work[K, V]) Result, config Config) (*Set[K, V], error) {
 	errs := config.faults()
 	if function == nil {
@@ -122,8 +122,8 @@ func (s *Set[K, V]) Cancel(key K) State {
 }
 
 // Next returns the due time of what is due first, which may have passed, whether or not a worker is free. It returns false
-// if nothing waits, or only keys whose cancelled try still runs. It does not read the clock, but tells the time as of the last reading,
-// which is that of ScheduleEntry, Step or Run. That matters only if the clock is set.
+// if nothing waits, or only keys whose cancelled try still runs. It does not read the clock, but tells the time as of the
+// last reading, which is that of ScheduleEntry, Step or Run. That matters only if the clock is set.
 func (s *Set[K, V]) Next() (time.Time, bool) {
 	s.table.Lock()
 	defer s.table.Unlock()

@@ -9,8 +9,8 @@ import (
 // order of scheduling if due times are equal. A key runs at most once in a Step. Other work that becomes due meanwhile
 // runs too. Step returns the number of tries.
 //
-// It checks the context before each try and at the end, and returns its error. It returns an error if another Step or Run is active, or if
-// ctx is nil.
+// It checks the context before each try and at the end, and returns its error. It returns an error if another Step or Run
+// is active, or if ctx is nil.
 func (s *Set[K, V]) Step(ctx context.Context) (ran int, err error) {
 	if err := s.begin(ctx, "Step", true); err != nil {
 		return 0, err

@@ -41,14 +41,8 @@ func (t *Table[K, V, L]) Hand(s *Slot[K, V, L]) Hold[K, V, L] {
 	return Hold[K, V, L]{t, s, t.holders, s.Attempts()}
 }
 
-// Wanted reports whether the item is still wanted: its key was not removed, and the holder has not ended.
-func (h Hold[K, V, L]) Wanted() bool { return !h.Ended() && h.slot.State == InFlight }
-
 // Ended reports whether the holder has ended.
 func (h Hold[K, V, L]) Ended() bool { return h.slot.holder != h.number }
-
-// Line returns the line of the slot. The holder has not ended.
-func (h Hold[K, V, L]) Line() L { return h.slot.Line }
 
 // Delay sets After of a Retry to what the backoff says. The Mutex must not be held, because Jitter is the user's. If that
 // ends the goroutine, After is what it would be without Jitter.
@@ -89,7 +83,7 @@ func (t *Table[K, V, L]) end(s *Slot[K, V, L], e Ending, now int64) {
 		t.become(s, Finished)
 		return
 	case e.Kind > Done:
-		s.Due = steady.Add(now, min(e.After, far))
+		s.Due = steady.Add(now, e.After)
 		tried = s.try()
 		tried.newer, tried.again = nil, true
 		if e.Kind != Blocked {

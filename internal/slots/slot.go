@@ -2,7 +2,6 @@ package slots
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/evictkit/evictkit/internal/due"
@@ -131,9 +130,6 @@ func (s *Slot[K, V, L]) replace(value V, due int64, named, exempt bool) {
 	}
 	s.Due = due
 }
-
-// far is half of the longest Duration, 146 years. No try puts anything off for longer.
-const far = math.MaxInt64 / 2
 
 // keeps reports whether the policy keeps an item that is due at one time when it is added again for another, at.
 func (d Duplicate) keeps(due int64, tried bool, at int64) bool {

@@ -116,7 +116,6 @@ func TestTableAgainstAModel(t *testing.T) {
 					break
 				}
 				e := Ending{Kind: Kind(r.Intn(5)), After: time.Duration(r.Intn(9)) * time.Second, Err: errors.New("unavailable")}
-				require.Equal(t, !is.inVain, holds[key].Wanted())
 				holds[key].End(e, steady)
 				require.True(t, holds[key].Ended())
 				is.end(e, now, due)

@@ -406,6 +406,40 @@ func TestZoneThatFlipsWhileRunWorks(t *testing.T) {
 	})
 }
 
+// patching has something happen before conditions are written, and writes them without regard to the node's version, as a
+// patch does.
+type patching struct {
+	evictor.NodeWriter
+	nodes  evictor.NodeStore
+	before func()
+}
+
+func (w patching) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
+	w.before()
+	node, _ = w.nodes.Node(node.Name)
+	return w.NodeWriter.UpdateConditions(ctx, node, conditions)
+}
+
+// A node that reports not Ready while it is made Unknown is not tainted as unreachable.
+func TestTaintIsThatOfTheLatestVerdict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 3))
+		clients := c.Clients()
+		clients.NodeWriter = patching{clients.NodeWriter, clients.Nodes, func() {
+			c.Recover("a-0")
+			c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+			time.Sleep(6 * time.Second) // a pass sees it
+		}}
+		_, pass := runWith(t, c, config(), clients, evictor.Options{})
+		c.Fail("a-0")
+		pass(90)
+		require.Empty(t, says(c, `unreachable","effect":"NoExecute"`))
+		c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+		pass(20)
+		require.Len(t, says(c, `not-ready","effect":"NoExecute"`), 1)
+	})
+}
+
 // behind is a store that lags behind with one node, and counts how often it was asked for that.
 type behind struct {
 	evictor.NodeStore

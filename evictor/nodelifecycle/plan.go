@@ -50,6 +50,11 @@ func (p *plan) harms() bool {
 	return slices.ContainsFunc(p.change.Add, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
 }
 
+// adds says whether the change adds that NoExecute taint.
+func (p *plan) adds(key string) bool {
+	return slices.ContainsFunc(p.change.Add, func(t v1.Taint) bool { return t.Key == key && t.Effect == v1.TaintEffectNoExecute })
+}
+
 // planWrites compares the node with what it should be. It is cheap if nothing differs.
 func (e *engine) planWrites(n *node, object *v1.Node) plan {
 	p := plan{labels: staleLabels(object.Labels)}

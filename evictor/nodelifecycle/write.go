@@ -192,7 +192,7 @@ func (w *writing) mayTaint() bool {
 		return false
 	}
 	taint, _ := w.execute(w.n, w.tainted)
-	return !w.harms() || taint.Key != "" && !w.n.reported()
+	return !w.harms() || w.adds(taint.Key) && !w.n.reported()
 }
 
 // wrote records the result of a write and says when the next one is to be.

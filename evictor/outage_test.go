@@ -14,6 +14,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // until lets time pass up to that long after the start.
@@ -274,4 +275,27 @@ func TestNodeThatIsHeardAgainKeepsItsTaint(t *testing.T) {
 	s.e.LeaseRead("a-0", c.Clock().Now(), "", nil) // between two passes
 	s.run(30 * time.Second)
 	require.Empty(t, says(c, `unreachable","effect":"NoExecute"`))
+}
+
+// A rate that changes is reported, also where nothing waits.
+func TestARateThatChangesIsReported(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	var rates []float64
+	night := c.Clock().Now().Add(5 * time.Minute)
+	c.Start(config(), evictor.Options{
+		Policy: zone.PolicyFunc(func(s zone.Situation) (ruling zone.Ruling) {
+			if ruling.Rate = 0.1; !s.Now.Before(night) {
+				ruling.Rate = 0
+			}
+			ruling.State, ruling.AskAfter = zone.Normal, time.Minute
+			return ruling
+		}),
+		Observer: observe(func(d decision) {
+			if d.Kind == "ZoneChanged" {
+				rates = append(rates, d.Rate)
+			}
+		}),
+	})
+	c.Advance(10 * time.Minute)
+	require.Equal(t, []float64{0.1, 0}, rates)
 }

@@ -143,7 +143,9 @@ func (c *core[K, V]) giveBack(l *line[K, V], now int64) {
 
 // add adds the entry to the line. The lock is held.
 func (c *core[K, V]) add(e *Entry[K, V], l *line[K, V], now int64) State {
-	return State(c.table.Add(&slots.Entry[K, V]{
-		Key: e.Key, Value: e.Value, Due: e.Due, OnDuplicate: slots.Duplicate(e.OnDuplicate), Exempt: e.Exempt,
-	}, l, now))
+	policy := slots.Replace
+	if e.OnDuplicate == KeepFirst {
+		policy = slots.KeepFirst
+	}
+	return State(c.table.Add(&slots.Entry[K, V]{Key: e.Key, Value: e.Value, Due: e.Due, OnDuplicate: policy, Exempt: e.Exempt}, l, now))
 }

@@ -10,7 +10,7 @@ import (
 type Entry[K comparable, V any] struct {
 	Key   K
 	Value V
-	// Due is when the item may be handed out. The zero time means now, but with Replace and a known key as before.
+	// Due is when the item may be handed out. The zero time names none: a new item is due now, and others keep theirs.
 	Due         time.Time
 	OnDuplicate Duplicate // what happens if the key waits or is in flight already
 	Exempt      bool      // does not wait behind the other due items of its domain; costs the same tokens
@@ -18,12 +18,13 @@ type Entry[K comparable, V any] struct {
 
 // Duplicate says what becomes of a waiting item when its key is added again. An item in flight stays as it is until its
 // holder ends it. Then the entries that came meanwhile are added, in their order. After Forget, the first of them finds an
-// unknown key; a zero Due, and its place, are those of its call. After RetryAfter or Blocked, it finds an item that waits.
+// unknown key; its place, and a Due that it does not name, are those of its call. After RetryAfter or Blocked, it finds an item that waits.
 // Done drops them.
 type Duplicate uint8
 
-// The policies. Replace is the zero value. With it, an item keeps its due time unless the entry names one, and its place
-// among equal due times. With KeepFirst, nothing changes, and nothing is kept of an entry for an item in flight.
+// The policies. With Replace, which is the zero value and what any other number means, an item takes the entry's Value and
+// Exempt, and its due time if it names one. With KeepFirst, nothing changes, and nothing is kept of an entry for an item in
+// flight. An item keeps its place among equal due times until its key is forgotten.
 const (
 	Replace   = Duplicate(slots.Replace)
 	KeepFirst = Duplicate(slots.KeepFirst)

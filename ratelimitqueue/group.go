@@ -15,8 +15,9 @@ type GroupConfig[D, K comparable] struct {
 	Config          // of each domain until SetRate; a domain begins with a full bucket, with Rate 0 with an empty one
 	MaxRate float64 // limits all domains together, in items a second, with a burst of 1; 0 means no limit
 	// Prefer, if not nil, chooses which due key of a domain goes next. It gets the due keys in their order, without the
-	// exempt ones. If it returns any other key or panics, the first of them goes. Take calls it with no lock held, when it
-	// is the domain's turn and there is a choice; once more if that has changed meanwhile. Such a Take is O(n log n).
+	// exempt ones, which go before. If it returns any other key or panics, the first of them goes. Take calls it with no
+	// lock held, when it is the domain's turn and there is a choice; for another domain, too, if the turn is that one's by
+	// then. Such a Take is O(n log n).
 	Prefer  func(domain D, due []K) K
 	OnPanic func(key, value any, stack []byte) // if not nil, is called after a panic in Prefer, with the first of its keys
 }
@@ -26,10 +27,10 @@ type GroupConfig[D, K comparable] struct {
 //
 // A key is in one domain at a time. Domains that can hand out take turns: the one whose last turn is longest ago comes
 // first. A Group makes a domain when it is first named, which counts as the domain's last turn. It keeps the domain while
-// that has a key, a pause or another rate than Config's. After that the next change or Take forgets it once its bucket is
-// full; at rate 0 that is at once. So leaving and coming back earns no token, and memory is bounded.
+// that has a key, a pause or another rate than Config's. After that it is forgotten once its bucket is full, at rate 0 at
+// once. So leaving and coming back earns no token, and memory is bounded.
 //
-// All methods are safe for concurrent use, also by holders. NewGroup makes a Group.
+// All methods are safe for concurrent use, also by holders.
 type Group[D, K comparable, V any] struct {
 	core[K, V]
 	domains due.Map[D, *line[K, V]] // guarded by the lock
@@ -54,7 +55,7 @@ func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V]
 
 // DomainStatus is a copy of what the group knows about a domain.
 type DomainStatus struct {
-	Rate    float64   // 0 if the domain is stopped
+	Rate    float64   // also while the domain is paused
 	Waiting int       // how many of its keys wait
 	Next    time.Time // as Group.Next, but of this domain and without MaxRate; zero if there is none
 }
@@ -64,7 +65,7 @@ func (g *Group[D, K, V]) Add(domain D, key K, value V) State {
 	return g.AddEntry(domain, Entry[K, V]{Key: key, Value: value})
 }
 
-// AddEntry is Queue.AddEntry for a domain. A known key stays where it is.
+// AddEntry is Queue.AddEntry for a domain. That of a known key does not change, whatever becomes of the entry.
 func (g *Group[D, K, V]) AddEntry(domain D, e Entry[K, V]) State {
 	mustEqualItself(domain)
 	now := g.read()
@@ -128,8 +129,7 @@ func (g *Group[D, K, V]) Take() (domain D, it Item[K, V], ok bool) {
 	return domain, it, ok
 }
 
-// Move moves a known key to another domain, and reports whether it is known. The key keeps its due time and its place among
-// equal ones.
+// Move moves a known key to another domain, and reports whether it is known. The key keeps its due time.
 func (g *Group[D, K, V]) Move(key K, domain D) bool {
 	mustEqualItself(domain)
 	now := g.read()
@@ -202,7 +202,7 @@ func (g *Group[D, K, V]) ForgetDomain(domain D) {
 
 // Get returns the key's domain and status, or false if it is not known.
 func (g *Group[D, K, V]) Get(key K) (domain D, status Status, ok bool) {
-	g.table.Lock()
+	g.table.Read()
 	defer g.table.Unlock()
 	s := g.table.Get(key)
 	if s == nil {
@@ -213,7 +213,7 @@ func (g *Group[D, K, V]) Get(key K) (domain D, status Status, ok bool) {
 
 // Domain returns the status of the domain, or false if there is none.
 func (g *Group[D, K, V]) Domain(domain D) (DomainStatus, bool) {
-	g.table.Read()
+	g.read()
 	defer g.table.Unlock()
 	l := g.lineOf(domain)
 	if l == nil {

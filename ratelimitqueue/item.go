@@ -7,7 +7,7 @@ import (
 )
 
 // Item is what Take hands out. Most holders end it with [Item.Done] or, after a failure, [Item.RetryAfter]. The first
-// ending of an item counts. It does nothing to a key that was removed meanwhile.
+// ending of an item counts.
 type Item[K comparable, V any] struct {
 	Key      K
 	Value    V
@@ -19,11 +19,10 @@ type Item[K comparable, V any] struct {
 	from *line[K, V] // in which it waited
 }
 
-// Done ends the item, and its key stays known until Remove: adding it at every event does not hand it out twice. An entry
-// added meanwhile is dropped.
+// Done ends the item, and its key stays known until Remove: adding it at every event does not hand it out twice.
 func (it Item[K, V]) Done() { it.end(slots.Ending{Kind: slots.Done}) }
 
-// Forget ends the item and forgets its key. An entry added meanwhile gets its turn.
+// Forget ends the item and forgets its key.
 func (it Item[K, V]) Forget() { it.end(slots.Ending{Kind: slots.Forget}) }
 
 // RetryAfter ends a failed try: the item waits again for d; below 0 counts as 0. The next try costs a token too.
@@ -31,9 +30,8 @@ func (it Item[K, V]) RetryAfter(d time.Duration) {
 	it.end(slots.Ending{Kind: slots.RetryAfter, After: max(d, 0)})
 }
 
-// Blocked ends a try that was not permitted yet: the item waits again for d, and keeps its place among equal due times. The
-// queue and MaxRate get their tokens back, whatever became of the key, but the domain's turn is over. If d is 0 or less,
-// the tokens are spent.
+// Blocked ends a try that was not permitted yet: the item waits again for d. The queue and MaxRate get their tokens back,
+// whatever became of the key, but the domain's turn is over. If d is 0 or less, the tokens are spent.
 func (it Item[K, V]) Blocked(d time.Duration) {
 	it.end(slots.Ending{Kind: slots.Blocked, After: max(d, 0)})
 }

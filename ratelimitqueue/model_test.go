@@ -150,7 +150,7 @@ func (m *model) tidy() {
 	}
 }
 
-// sweep forgets domains. It is called where time is read.
+// sweep forgets domains. It is called when they are looked at.
 func (m *model) sweep() {
 	for name, d := range m.domains {
 		switch {
@@ -181,7 +181,6 @@ func (b *modelBucket) thaw(now int64) {
 }
 
 func (m *model) add(domain string, e Entry[string, int], due int64) State {
-	m.sweep()
 	m.domain(domain, m.rate)
 	it := m.items[e.Key]
 	if it == nil {
@@ -276,7 +275,6 @@ func (m *model) choose(prefer bool) (key string) {
 }
 
 func (m *model) take(prefer bool) (key string) {
-	m.sweep()
 	if key = m.choose(prefer); key == "" {
 		return ""
 	}

@@ -15,14 +15,13 @@ func (p *player) ofGroup() {
 		key := pick(p.choices, keyNames...)
 		p.note("move %s to %s", key, domain)
 		it := m.items[key]
-		if m.sweep(); it != nil {
+		if it != nil {
 			m.domain(domain, m.rate)
 			it.domain = domain
 		}
 		p.want("moved", it != nil, g.Move(key, domain))
 	case 3:
 		p.note("pause domain %s", domain)
-		m.sweep()
 		d := m.domain(domain, m.rate)
 		d.forgotten = false
 		d.note(m.now)
@@ -30,7 +29,6 @@ func (p *player) ofGroup() {
 		g.PauseDomain(domain)
 	case 4, 5:
 		p.note("resume domain %s", domain)
-		m.sweep()
 		if d := m.domains[domain]; d != nil {
 			d.thaw(m.now)
 		}
@@ -83,6 +81,7 @@ func (p *player) compare() {
 
 func (p *player) compareDomain(name string) {
 	m := p.model
+	m.sweep()
 	d := m.domains[name]
 	st, ok := p.subject.g.Domain(name)
 	if p.want("domain "+name, d != nil, ok); !ok {

@@ -177,7 +177,6 @@ func (p *player) end() {
 func (p *player) setRate() {
 	rate, domain := pick[int64](p.choices, 0, 1, 2, 4, 8, endless), p.domain()
 	p.note("rate of %s: %d quarters", domain, rate)
-	p.model.sweep()
 	d := p.model.domain(domain, p.model.rate)
 	d.forgotten = false
 	d.setRate(rate, p.model.now)

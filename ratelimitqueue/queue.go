@@ -3,8 +3,7 @@ package ratelimitqueue
 // Queue hands out the item that is due first, no faster than its rate. Most callers want [Queue.Add] first, then
 // [Queue.Take] in a loop and [Queue.Next] for when to call it again.
 //
-// All methods are safe for concurrent use, also by holders. Memory is bounded by the known keys. New makes a
-// Queue.
+// All methods are safe for concurrent use, also by holders. Memory is bounded by the known keys.
 type Queue[K comparable, V any] struct {
 	core[K, V]
 	line *line[K, V]
@@ -58,7 +57,7 @@ func (q *Queue[K, V]) SetRate(rate float64) error {
 
 // Get returns the status of the key, or false if it is not known.
 func (q *Queue[K, V]) Get(key K) (Status, bool) {
-	q.table.Lock()
+	q.table.Read()
 	defer q.table.Unlock()
 	s := q.table.Get(key)
 	if s == nil {

@@ -18,7 +18,8 @@ type Config struct {
 	// Backoff is how long to wait after a failed try.
 	Backoff Backoff
 	// OnPanic, if not nil, is called after every panic in the work and in Jitter, with the panic's value. A panic in
-	// OnPanic goes no further. A try ends, and a delay begins, when OnPanic and Jitter have returned.
+	// OnPanic goes no further. A try ends, and a delay begins, when OnPanic and Jitter have returned. Jitter is also
+	// called if the work was cancelled.
 	OnPanic func(key, value any, stack []byte)
 }
 

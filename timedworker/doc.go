@@ -45,8 +45,8 @@
 // These words mean the same in package ratelimitqueue, which hands items out at a rate.
 //
 // Time is elapsed time. Setting the wall clock moves no due time, if the clock's readings have a monotonic part.
-// Without one, what passes between two readings counts, and a step back is none. A Set compares a due time with the
-// clock once, at the call that names it.
+// Without one, what passes between two readings counts, but no step back, and none of over 292 years. A Set compares a
+// due time with the clock once, at the call that names it.
 //
 // # What goes wrong
 //

@@ -27,8 +27,8 @@ type Entry[K comparable, V any] struct {
 //
 // Work in flight does not change. At its end, the entries that came meanwhile are scheduled in their order. After Forget,
 // the first of them finds an unknown key; a zero Due, and its place, are those of its call. After Retry or Blocked, it finds
-// tried work that waits. Work that waits keeps its attempts, and its place among equal due times, whatever it takes. It
-// is tried once it has run since its key was unknown.
+// tried work that waits. Work that waits keeps its attempts, and its place among equal due times, whatever it takes. Work
+// counts as tried when it has run since its key was unknown.
 type Duplicate uint8
 
 // The policies.

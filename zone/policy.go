@@ -39,7 +39,8 @@ type Ruling struct {
 	// Rate is in members a second; 0 stops. A rate that is negative or not finite counts as 0.
 	Rate float64
 	// AskAfter is how long after this evaluation the policy wants to be asked again even if no member changes; 0 or less
-	// means never. So does one that would end after the 292 years, and that of a zone that is gone. It is for those who wait after a disruption, as node-healthcheck-operator's cooldown does.
+	// means never. So does one that would end after the 292 years, and that of a zone that is gone. It is for those who
+	// wait after a disruption, as node-healthcheck-operator's cooldown does.
 	AskAfter time.Duration
 }
 

@@ -91,13 +91,7 @@ func (e *engine) evaluateZones() {
 			e.turns.ForgetDomain(c.Zone)
 			continue
 		}
-		was, _ := e.turns.Domain(c.Zone)
-		if e.turns.SetRate(c.Zone, c.Rate) != nil {
-			_ = e.turns.SetRate(c.Zone, 0)
-		}
-		if is, _ := e.turns.Domain(c.Zone); c.AllDown == down && c.From == c.State && is.Rate == was.Rate {
-			continue
-		}
+		_ = e.turns.SetRate(c.Zone, c.Rate)
 		e.decide(Decision{Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.State, Rate: c.Rate, Counts: c.Counts})
 	}
 	switch is := e.zones.AllDown(); {

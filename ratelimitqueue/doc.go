@@ -29,21 +29,21 @@
 //	   +----------------------------------------+------------------+
 //
 // Add and Remove return the State in which they found the key. Who takes an item holds it until he ends it. If its key
-// is removed meanwhile, the ending does nothing to the key. If the key is added again, its new item waits for that ending;
-// Next does not count it before.
+// is removed meanwhile, the ending does nothing to the key. If the key is added again, its new item waits for that
+// ending; Next does not count it before.
 //
 // Objects that have the same name one after the other need different keys: put a UID into the key. Then a late event of
 // the old object does not touch the new one.
 //
 // Time is elapsed time. Setting the wall clock moves no due time and makes no token, if the clock's readings have a
-// monotonic part. Without one, what passes between two readings counts, but no step back, and none of over 292 years. Times
-// that are told follow the clock. After a restart, add again what the objects say.
+// monotonic part. Without one, what passes between two readings counts, but no step back, and none of over 292 years.
+// Times that are told follow the clock. After a restart, add again what the objects say.
 //
 // # What goes wrong
 //
 // An item that nobody ends keeps its key in flight for ever: end it in a defer if your code may panic. A key or domain
-// that cannot be hashed panics in its caller and changes nothing. So does one that does not equal itself (NaN), if it is
-// added.
+// that cannot be hashed panics in its caller and changes nothing. So does one that does not equal itself (NaN), when it
+// is added.
 //
 // # Coming from nodelifecycle/scheduler
 //

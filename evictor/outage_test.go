@@ -299,3 +299,16 @@ func TestARateThatChangesIsReported(t *testing.T) {
 	c.Advance(10 * time.Minute)
 	require.Equal(t, []float64{0.1, 0}, rates)
 }
+
+// A lease that is seen before its node counts, so that it is no news when it is read again.
+func TestLeaseThatIsSeenBeforeItsNodeCounts(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	c.Start(config())
+	c.Advance(time.Minute)
+	c.AddNode("new", zone.Key{Zone: "a"})
+	c.Advance(time.Second)
+	c.Fail("new")
+	c.Advance(50 * time.Second)
+	status, _ := c.Evictor().Nodes().Node("new")
+	require.Equal(t, v1.ConditionUnknown, status.Verdict.Ready)
+}

@@ -17,9 +17,9 @@ type Entry[K comparable, V any] struct {
 }
 
 // Duplicate says what becomes of a waiting item when its key is added again. An item in flight stays as it is until its
-// holder ends it. Then the entries that came meanwhile are added, in their order. After Forget, the first of them finds an
-// unknown key; its place, and a Due that it does not name, are those of its call. After RetryAfter or Blocked, it finds an item that waits.
-// Done drops them.
+// holder ends it. Then the entries that came meanwhile are added, in their order. After Forget, the first of them finds
+// an unknown key; its place, Added, and a Due that it does not name are those of its call. After RetryAfter or Blocked,
+// it finds an item that waits. Done drops them.
 type Duplicate uint8
 
 // The policies. With Replace, which is the zero value and what any other number means, an item takes the entry's Value and

@@ -54,9 +54,8 @@ func find(list []v1.Taint, t *v1.Taint) int {
 // have each key and effect once, as Diff makes it.
 //
 // A new or replaced taint that brings a TimeAdded keeps it. A NoExecute taint without one gets now, truncated to seconds as
-// the API encodes it. There is one exception: if the node has a not-ready or unreachable taint (OwnNoExecute) with a
-// TimeAdded, even one that the change removes, a new or replaced one of these gets the earliest such time. It is the same
-// outage, and the time that pods have left runs on.
+// the API encodes it. But for a not-ready or unreachable one (OwnNoExecute) that is the earliest TimeAdded of these two that
+// the node has, even on a taint that the change removes. It is the same outage, and the time that pods have left runs on.
 func (c Change) Apply(have []v1.Taint, now time.Time) []v1.Taint {
 	outage := outageSince(have)
 	result := make([]v1.Taint, 0, len(have)+len(c.Add))

@@ -51,7 +51,7 @@
 // A policy that panics ends Evaluate, which then has changed nothing but the time. The next one starts over. A member's
 // key that cannot be hashed panics in its caller and changes nothing. So does Set with one that does not equal itself
 // (NaN). While Evaluate asks a policy, it holds no lock that other methods need. What is Set or Removed meanwhile
-// counts in the next evaluation. But an empty zone that gets a member meanwhile is not gone.
+// counts in the next evaluation. But an empty zone that has a member by then is not gone.
 //
 // Evaluate returns at once if no AskAfter has passed, and no member came, went, or changed its zone, Ready or Excluded,
 // even back again, since the Evaluate before. Otherwise it asks about every zone once, however many members they have.

@@ -121,7 +121,7 @@ func down(asked []*domain) bool {
 }
 
 // Next returns when to call Evaluate even without a change, because a policy asked for it (AskAfter); false if none did.
-// now is a reading of the caller's clock. The answer is on the clock of the latest reading, and lies before it if the time
+// now is a reading of the caller's clock. The answer is on the clock of the latest reading, and not after it if the time
 // has come already.
 func (t *Tracker[K]) Next(now time.Time) (time.Time, bool) {
 	if t.policy == nil {

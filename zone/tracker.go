@@ -67,8 +67,8 @@ type domain struct {
 	ruling Ruling
 }
 
-// New returns an empty tracker. A nil policy, or a nil pointer or function in it, is an error. If the policy has a Validate() error method that fails, that
-// is an error too, and New wraps it.
+// New returns an empty tracker. A nil policy, or a nil value in it, is an error. If the policy has a Validate() error
+// method that fails, that is an error too, and New wraps it.
 func New[K comparable](policy Policy) (*Tracker[K], error) {
 	if absent.Value(policy) {
 		return nil, errors.New("zone: policy: Required value: DefaultPolicy is kube-controller-manager's")

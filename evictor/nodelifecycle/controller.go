@@ -140,11 +140,9 @@ func (c *Controller) PodChanged(key cluster.PodKey) { c.around.Inbox.Pod(key) }
 
 // LeaseObserved reports the renewTime of a node's lease, and the lease's resourceVersion if that is known.
 func (c *Controller) LeaseObserved(node string, renewTime time.Time, resourceVersion string) {
-	lease := inbox.Lease{RenewTime: renewTime, ResourceVersion: resourceVersion}
-	if c.around.Inbox.Early(node, lease) || !c.monitor.ObserveLease(node, renewTime, resourceVersion) {
-		return
-	}
-	if c.cfg.NodeMonitorPeriod == 0 && c.passDue() {
+	if !c.monitor.ObserveLease(node, renewTime, resourceVersion) { // its node may not be known yet
+		c.around.Inbox.Lease(node, inbox.Lease{RenewTime: renewTime, ResourceVersion: resourceVersion})
+	} else if c.cfg.NodeMonitorPeriod == 0 && c.passDue() {
 		c.around.Inbox.Kick()
 	}
 }

@@ -45,8 +45,8 @@ func (h half) read(nodes []string, pods []cluster.PodKey) {
 	for _, key := range pods {
 		h.syncPod(key)
 	}
-	if !h.started {
-		for name, lease := range h.around.Inbox.Leases() {
+	for name, lease := range h.around.Inbox.Leases() {
+		if _, judged := h.monitor.Verdict(name); !judged { // it may have been unknown when its lease was seen
 			h.monitor.ObserveLease(name, lease.RenewTime, lease.ResourceVersion)
 		}
 	}

@@ -2,6 +2,7 @@ package differential
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -204,6 +205,9 @@ func (t *truth) event(e *simulation.Event) {
 	case e.AddNode != nil:
 		t.zoneOf[e.AddNode.Name] = zone.Key{Region: e.AddNode.Region, Zone: e.AddNode.Zone}.String()
 		t.added = append(t.added, moment{at: at, name: e.AddNode.Name})
+		for i := range e.AddNode.PodsPerNode {
+			t.bound[fmt.Sprintf("%s-p%d", e.AddNode.Name, i)] = at
+		}
 	case e.DeleteNode != nil:
 		for _, name := range t.selected(e.DeleteNode) {
 			t.removed[name] = at

@@ -14,6 +14,9 @@ const livesLate = 2 * time.Minute
 // stepped: what has to be lifted is gone within a pass, and what the taints of others evict has left.
 func (m *livesMind) stepped() {
 	w := m.world
+	if !w.now.Before(m.process.frozen) {
+		clear(m.prior)
+	}
 	for domain := range w.closed {
 		m.closed[domain] = [2]time.Time{w.shutSince[domain], w.now}
 	}

@@ -131,8 +131,14 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		known = &livesNode{first: now, domain: m.world.plan.domain(node), stamp: stamp, peak: stamp, newest: livesVersion(node)}
 		if before != nil { // a lease goes by its node's name: the same one again is no sign of life of another node
 			known.lease, known.leaseVersion = before.lease, before.leaseVersion
+			for of, pod := range m.pods { // an eviction of a pod on it is another one
+				if pod.Pod != nil && pod.Spec.NodeName == name {
+					pod.later = time.Time{}
+					m.pods[of] = pod
+				}
+			}
 		}
-		if prior := m.prior[name]; m.slot.IsZero() {
+		if prior, seen := m.prior[name]; seen && before == nil {
 			known.lease, known.leaseVersion = prior.renew, prior.lease
 		}
 		if m.lives(known); older {
@@ -239,7 +245,7 @@ func (m *livesMind) of(ref evictor.PodRef, change func(known *livesPod)) {
 
 // renewed is told a node's lease; one that is older than the last is ignored.
 func (m *livesMind) renewed(name string, renew time.Time, version int64) {
-	if m.slot.IsZero() && m.nodes[name] == nil { // calls before the first Step count at that Step (LeaseRenewed)
+	if m.nodes[name] == nil { // calls before the Step that sees the node count at that Step (LeaseObserved)
 		m.prior[name] = livesMachine{renew: renew, lease: version}
 	}
 	if known := m.nodes[name]; known != nil && version >= known.leaseVersion && !known.lease.Equal(renew) {

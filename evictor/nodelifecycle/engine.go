@@ -42,6 +42,7 @@ type engine struct {
 	closed    map[zone.Key]bool // where harm is refused, as last reported
 	mute      bool              // writes are refused, as last reported
 	unread    map[string]*node  // whose leases are not known
+	reads     bool              // somebody asks for Silent, and reads leases
 	changed   []string          // nodes whose standing has changed, for whoever evicts by their taints
 	left      bool              // a node has gone since the last pass, so zones may have changed
 	turnsOut  int

@@ -32,6 +32,7 @@ type node struct {
 
 	early     bool      // it failed before the clocks started or restarted, and is watched for one more grace period
 	unread    error     // why its lease is not known, nil if it is
+	read      time.Time // when it last was
 	heard     bool      // its verdict is Unknown, and a heartbeat was seen since
 	unwritten bool      // it is silent, and that is not yet in its status
 	unseen    time.Time // until when a taint that we wrote counts although the store does not show it

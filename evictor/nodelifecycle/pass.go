@@ -56,6 +56,9 @@ func (e *engine) judge(n *node, v health.Verdict) {
 	}
 	silent := v.Expired && !n.verdict.Expired
 	n.verdict, n.heard, n.unwritten = v, false, v.Expired
+	if silent && e.reads && n.unread == nil && n.read.Before(v.LastBeat) { // who reads is late
+		e.unknown(n, errAsked)
+	}
 	if first && !n.seen.After(e.begun) { // it may have failed before we watched
 		n.early = n.failed()
 	}

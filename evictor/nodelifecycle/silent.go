@@ -11,10 +11,12 @@ var errAsked = errors.New("its lease is being read")
 // Silent returns the nodes that the next pass may find silent for their whole grace period, however late it comes, and when
 // to ask again: those of which a quarter of the grace period is left, or 1.2 periods if that is more. Their leases have to be
 // read live, because the events about them may have got lost: each of these nodes waits until LeaseRead has answered for it,
-// is named until then, and is not harmed before. A leases.Reader does all of this.
+// is named until then, and is not harmed before. Once Silent was called, so is each node that falls silent unread, however
+// late the next call is. A leases.Reader does all of this.
 func (c *Controller) Silent() (nodes []string, next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.reads = true
 	gap, period := c.cfg.NodeMonitorGracePeriod/4, c.cfg.NodeMonitorPeriod
 	next = c.mu.Now.Add(gap / 2)
 	if period > 0 {
@@ -52,8 +54,11 @@ func (c *Controller) LeaseRead(node string, renewTime time.Time, resourceVersion
 	if n == nil {
 		return
 	}
-	if c.unknown(n, err); err == nil && n.failed() { // it waited for this
-		c.attention[node] = n
-		c.around.Inbox.Node(node)
+	if c.unknown(n, err); err == nil {
+		n.read = c.mu.Now
+		if n.failed() { // it waited for this
+			c.attention[node] = n
+			c.around.Inbox.Node(node)
+		}
 	}
 }

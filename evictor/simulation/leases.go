@@ -70,17 +70,16 @@ func (w *World) ReadLease(_ context.Context, node string) (leases.Lease, error) 
 	return w.player.cluster.ReadLease(node), nil
 }
 
-// readLeases has the leases read of nodes that are about to count as silent. If the watch has delivered all there is,
-// there is nothing to read, but what could not be read before.
+// readLeases has the leases read of nodes that are about to count as silent. Until the watch has first failed to deliver
+// what there is, there is nothing to read.
 func (w *World) readLeases(ctx context.Context) (next time.Time) {
 	p, now := w.player, w.Clock().Now()
 	doubts := p.apiDown || p.cluster.loses || p.cluster.blind
 	for _, r := range w.readers {
-		if !doubts && r.open == 0 {
+		if r.begun = r.begun || doubts; !r.begun {
 			continue
 		}
 		if !now.Before(r.next) {
-			r.open = max(0, r.open-1)
 			r.next = r.Once(ctx)
 		}
 		if next.IsZero() || r.next.Before(next) {
@@ -93,20 +92,12 @@ func (w *World) readLeases(ctx context.Context) (next time.Time) {
 // reader reads leases for one target.
 type reader struct {
 	leases.Reader
-	next time.Time
-	open int // rounds to go after a read that failed: one says that leases can be read again, the next reads them
+	next  time.Time
+	begun bool // who reads leases goes on: what falls silent waits to be read
 }
 
 func (w *World) addReader(to evictor.Target) {
 	if judge, ok := to.(leases.Judge); ok {
-		r := &reader{}
-		r.Reader = leases.Reader{Judge: judge, Clock: w.Clock(), Read: func(ctx context.Context, node string) (leases.Lease, error) {
-			lease, err := w.ReadLease(ctx, node)
-			if err != nil {
-				r.open = 2
-			}
-			return lease, err
-		}}
-		w.readers = append(w.readers, r)
+		w.readers = append(w.readers, &reader{Reader: leases.Reader{Judge: judge, Clock: w.Clock(), Read: w.ReadLease}})
 	}
 }

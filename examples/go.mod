@@ -101,6 +101,7 @@ require (
 	github.com/evictkit/evictkit/evictor/clientgo v0.0.0
 	github.com/evictkit/evictkit/evictor/compat v0.0.0
 	github.com/evictkit/evictkit/evictor/manager v0.0.0
+	github.com/evictkit/evictkit/evictor/nodepressure v0.0.0
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
 	github.com/go-logr/logr v1.4.3
 	github.com/json-iterator/go v1.1.12 // indirect
@@ -129,3 +130,5 @@ replace github.com/evictkit/evictkit/evictor/compat => ../evictor/compat
 replace github.com/evictkit/evictkit/evictor/clientgo => ../evictor/clientgo
 
 replace github.com/evictkit/evictkit/evictor/manager => ../evictor/manager
+
+replace github.com/evictkit/evictkit/evictor/nodepressure => ../evictor/nodepressure

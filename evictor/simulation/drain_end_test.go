@@ -17,7 +17,7 @@ import (
 
 // guarded is three nodes. The first has a database of one pod, whose budget never lets it go.
 func guarded(events ...simulation.Event) simulation.Scenario {
-	one, labels := intstr.FromInt32(1), map[string]string{"db": "db0"}
+	one, labels := intstr.FromInt(1), map[string]string{"db": "db0"}
 	s := simulation.Scenario{
 		Objects: []runtime.Object{&policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db0"},
@@ -167,7 +167,7 @@ func TestBudgetsThatRefuseAnEvictorAreTold(t *testing.T) {
 	s.AskBudgets = true
 	labels := s.Pods[0].Labels
 	s.Pods = append(s.Pods, &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db0-1", Labels: labels}, Spec: v1.PodSpec{NodeName: "n1"}})
-	two := intstr.FromInt32(2)
+	two := intstr.FromInt(2)
 	s.Objects[0].(*policyv1.PodDisruptionBudget).Spec.MinAvailable = &two
 	r, _ := play(t, s)
 	require.Zero(t, r.Evicted)

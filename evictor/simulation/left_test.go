@@ -16,7 +16,7 @@ import (
 
 // A node falls silent after a minute. Its pod tolerates that for five, so it is due at about 6m45s.
 func TestWhyAPodIsLeft(t *testing.T) {
-	one := intstr.FromInt32(1)
+	one := intstr.FromInt(1)
 	budget := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: web}},

@@ -92,7 +92,7 @@ func template(app, cpu string) v1.PodTemplateSpec {
 }
 
 func budgetOf(app string, minAvailable int) *policyv1.PodDisruptionBudget {
-	least := intstr.FromInt32(int32(minAvailable))
+	least := intstr.FromInt(minAvailable)
 	return &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: app},
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &least, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}},

@@ -46,7 +46,7 @@ func TestRoll(t *testing.T) {
 // A budget holds a roll up until its pods are back.
 func TestARollKeepsBudgets(t *testing.T) {
 	c := newCluster(clockOf(nil))
-	require.NoError(t, c.AddBudget("default", "b", budgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, MaxUnavailable: ptr(intstr.FromInt32(1))}))
+	require.NoError(t, c.AddBudget("default", "b", budgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, MaxUnavailable: ptr(intstr.FromInt(1))}))
 	s := Scenario{
 		Zones: []Zone{{Name: "a", Nodes: 2, PodsPerNode: 2, Pod: PodFields{Labels: map[string]string{"app": "web"}}}},
 		Events: []Event{

@@ -103,15 +103,19 @@ func TestTheSupportTableIsWhatIsTried(t *testing.T) {
 	}
 	minor := func(version string) string { return version[:strings.LastIndex(version, ".")] }
 	floor, today, library := found(".ci/run", `(?m)^floor=go(\S+)$`), minor(found("examples/go.mod", `(?m)^go (\S+)$`)), required("go.mod", "k8s.io/api")
-	for _, mod := range []string{"evictor/clientgo/go.mod", "evictor/compat/go.mod"} {
-		require.Equal(t, library, required(mod, "k8s.io/client-go"), mod)
-	}
+	newer := required("evictor/clientgo/go.mod", "k8s.io/client-go")
+	require.Equal(t, library, required("evictor/compat/go.mod", "k8s.io/client-go"))
+	require.Equal(t, newer, required("evictor/nodepressure/go.mod", "k8s.io/api"))
+	newest := minor(required("examples/go.mod", "k8s.io/api"))
+	clientset, server := required("internal/conformance/floor/clientset/go.mod", "k8s.io/client-go"), required("internal/conformance/floor/apiserver/go.mod", "k8s.io/apiserver")
 	const runtime, upstream = "sigs.k8s.io/controller-runtime", "k8s.io/kubernetes"
 	conformance := required("internal/conformance/go.mod", upstream)
 	for _, row := range []string{
 		"| Go, for the libraries | " + floor + " (floor), " + today + " |",
 		"| Go, for the programs in `examples` | " + today + " |",
-		"| k8s.io/api, k8s.io/apimachinery, k8s.io/client-go | " + library + " (floor), " + minor(required("examples/go.mod", "k8s.io/api")) + " (newest) |",
+		"| Kubernetes' libraries, for the root and `evictor/compat` | " + library + " (floor), " + newest + " (newest) |",
+		"| Kubernetes' libraries, for the other modules | " + newer + " (floor), " + newest + " (newest) |",
+		"| Kubernetes' libraries of others beside the root (`internal/conformance/floor`) | client-go " + clientset + ", apiserver " + server + " |",
 		"| controller-runtime | " + required("evictor/manager/go.mod", runtime) + " (floor), " + required("examples/go.mod", runtime) + " |",
 		"| kube-apiserver, a real one | " + conformance + " |",
 		"| upstream's controllers, beside ours | " + conformance + ", " + required("internal/conformance/v118/go.mod", upstream) + " |",

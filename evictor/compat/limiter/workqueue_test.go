@@ -21,7 +21,7 @@ func TestThreeWorkersOfAWorkqueueShareARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter, err := New(ratelimitqueue.Config{Rate: 0.5})
 		require.NoError(t, err)
-		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[int]())
+		queue := workqueue.NewRateLimitingQueue(workqueue.DefaultControllerRateLimiter())
 		began := time.Now()
 		var mu sync.Mutex
 		var went []time.Duration

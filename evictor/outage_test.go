@@ -312,3 +312,24 @@ func TestLeaseThatIsSeenBeforeItsNodeCounts(t *testing.T) {
 	status, _ := c.Evictor().Nodes().Node("new")
 	require.Equal(t, v1.ConditionUnknown, status.Verdict.Ready)
 }
+
+// Without taints, a node that answers while it is emptied keeps what is left, until it has failed for long enough anew.
+func TestNodeThatAnswersWhileItIsEmptiedKeepsTheRest(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(3))
+	cfg := config()
+	cfg.Nodes.TaintBasedEviction = false
+	c.FailWrites(func(write, _ string) error {
+		if write == "evict" && len(c.Evicted()) == 0 {
+			c.Recover("a-0")
+		}
+		return nil
+	})
+	c.Start(cfg)
+	c.Fail("a-0")
+	c.Advance(cfg.Nodes.PodEvictionTimeout + 6*time.Second)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse) // before a pass has seen it Ready
+	c.Advance(3 * time.Minute)
+	require.Len(t, c.Evicted(), 1)
+	c.Advance(cfg.Nodes.PodEvictionTimeout)
+	require.Len(t, c.Evicted(), 3)
+}

@@ -108,7 +108,7 @@ const (
 	allDown                     // every zone is fully disrupted: the fault is likely elsewhere
 	heldBack                    // by the program or an operator
 	noCondition                 // it has lost its Ready condition, so nothing is known of it: taints on it stay
-	settling                    // it has failed, and was not watched for one whole grace period yet: it keeps our taint
+	settling                    // it has failed, and not for long enough, or was not watched for a whole grace: it keeps our taint
 	reported                    // its kubelet has reported Ready since the verdict: the next verdict decides
 	unanswered                  // its lease is being read, or cannot be read: nobody can say whether it is alive
 	served                      // it already carries our taint or is emptied, and has no turn
@@ -141,7 +141,7 @@ func (e *engine) standing(n *node) standing {
 		return unanswered
 	case e.carries(n) && n.turn == nil:
 		return served
-	case !e.settled(n):
+	case !e.settled(n), !e.cfg.TaintBasedEviction && e.mu.Now.Before(e.emptyAt(n)):
 		return settling
 	}
 	return harmable

@@ -146,8 +146,6 @@ func (e *engine) consider(n *node) {
 			e.attention[n.name] = n
 		}
 	case n.turn != nil:
-	case !e.cfg.TaintBasedEviction && e.mu.Now.Before(e.emptyAt(n)):
-		e.attention[n.name] = n
 	case object != nil || !e.cfg.TaintBasedEviction:
 		e.enqueue(n)
 	}

@@ -333,3 +333,21 @@ func TestNodeThatAnswersWhileItIsEmptiedKeepsTheRest(t *testing.T) {
 	c.Advance(cfg.Nodes.PodEvictionTimeout)
 	require.Len(t, c.Evicted(), 3)
 }
+
+// Whoever reads leases may be late: a node that falls silent meanwhile waits to be read.
+func TestNodeThatFallsSilentUnreadWaits(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	clients := c.Clients()
+	clients.Source = nil
+	s := stepped(t, c, config(), clients)
+	require.NoError(t, c.Clients().Source.Feed(struct{ evictor.Target }{s.e})) // which reads no leases
+	s.e.Silent()
+	c.Fail("a-0")
+	s.run(2 * time.Minute)
+	require.Empty(t, c.Taints("a-0"))
+	named, _ := s.e.Silent()
+	require.Equal(t, []string{"a-0"}, named)
+	s.e.LeaseRead("a-0", time.Time{}, "", nil)
+	s.run(10 * time.Second)
+	require.True(t, c.HasNoExecute("a-0"))
+}

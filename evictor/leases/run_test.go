@@ -35,7 +35,7 @@ func TestAClockThatIsSetBackStopsNoReader(t *testing.T) {
 			return leases.Lease{}, nil
 		}}
 		go r.Run(ctx)
-		time.Sleep(time.Minute)
+		time.Sleep(59 * time.Second)
 		stop()
 		synctest.Wait()
 		require.Equal(t, 12, n)

@@ -29,6 +29,7 @@ type livesNode struct {
 	first, changed time.Time // when it was first shown, and as it is
 	good           time.Time // when Ready was last True, zero for never
 	spoke          time.Time // when that was last shown True or False
+	born           time.Time // when it was created, by the clock when it was first shown
 	turned         bool      // it became not Ready after it was first shown
 	reported       bool      // it was shown with a Ready condition, other than Unknown where it had none before
 	beat           time.Time // the last sign of life
@@ -128,7 +129,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	}
 	if known == nil || known.object.UID != node.UID {
 		before := known
-		known = &livesNode{first: now, domain: m.world.plan.domain(node), stamp: stamp, peak: stamp, newest: livesVersion(node)}
+		known = &livesNode{first: now, born: m.elapsed(node.CreationTimestamp.Time), domain: m.world.plan.domain(node), stamp: stamp, peak: stamp, newest: livesVersion(node)}
 		if before != nil { // a lease goes by its node's name: the same one again is no sign of life of another node
 			known.lease, known.leaseVersion = before.lease, before.leaseVersion
 			for of, pod := range m.pods { // an eviction of a pod on it is another one
@@ -279,7 +280,7 @@ func (m *livesMind) silence(known *livesNode) time.Duration { return m.hears() -
 // isSilent: NodeStartupGracePeriod counts from the creation of a node that has never reported; row "an evictor that begins to watch
 // waits …".
 func (m *livesMind) isSilent(known *livesNode) bool {
-	age := min(m.process.wall().Sub(known.object.CreationTimestamp.Time), m.world.now.Sub(m.came))
+	age := min(m.world.now.Sub(known.born), m.world.now.Sub(m.came))
 	return known.reported && m.silence(known) >= m.grace() || !known.reported && age >= m.world.config.Nodes.NodeStartupGracePeriod
 }
 

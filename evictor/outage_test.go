@@ -351,3 +351,21 @@ func TestNodeThatFallsSilentUnreadWaits(t *testing.T) {
 	s.run(10 * time.Second)
 	require.True(t, c.HasNoExecute("a-0"))
 }
+
+// Without taints, a node that somebody else calls Unknown keeps what is left, until that is known better.
+func TestNodeThatBecomesUnknownWhileItIsEmptiedKeepsTheRest(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(3))
+	cfg := config()
+	cfg.Nodes.TaintBasedEviction = false
+	c.FailWrites(func(write, _ string) error {
+		if write == "evict" && len(c.Evicted()) == 0 {
+			c.Condition("a-0", v1.NodeReady, v1.ConditionUnknown)
+		}
+		return nil
+	})
+	c.Start(cfg)
+	c.Advance(time.Minute)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(cfg.Nodes.PodEvictionTimeout + 20*time.Second)
+	require.Len(t, c.Evicted(), 1)
+}

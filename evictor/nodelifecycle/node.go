@@ -175,7 +175,7 @@ func (n *node) reported() bool {
 
 // unclear says whether the next verdict decides, so that no pod leaves before.
 func (e *engine) unclear(n *node) bool {
-	lost := n.says == "" && !n.verdict.Expired && n.verdict.Ready != ""
+	lost := n.says != n.verdict.Ready && (n.says == "" || n.says == v1.ConditionUnknown) && !n.verdict.Expired
 	s := e.standing(n)
 	return lost || s == reported || s == unanswered
 }

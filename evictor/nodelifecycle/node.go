@@ -2,6 +2,7 @@ package nodelifecycle
 
 import (
 	"cmp"
+	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -190,4 +191,29 @@ func (e *engine) untilPass(n *node) time.Duration {
 		return e.cfg.GateInterval
 	}
 	return at.Sub(e.mu.Now)
+}
+
+// emptyAt is when a failed node may be emptied, without taints.
+func (e *engine) emptyAt(n *node) time.Time {
+	since := n.verdict.Since
+	if v, ok := e.monitor.Verdict(n.name); ok && n.verdict.Ready == v1.ConditionUnknown {
+		since = v.LastBeat
+	}
+	at := since.Add(e.cfg.PodEvictionTimeout)
+	if e.cfg.NodeMonitorPeriod > 0 {
+		at = at.Add(1)
+	}
+	return at
+}
+
+// errAsked is why the lease of a node is not known while it is being read.
+var errAsked = errors.New("its lease is being read")
+
+// unknown notes why the lease of a node is not known, nil if it is.
+func (e *engine) unknown(n *node, why error) {
+	if n.unread = why; why == nil {
+		delete(e.unread, n.name)
+	} else {
+		e.unread[n.name] = n
+	}
 }

@@ -1,12 +1,6 @@
 package nodelifecycle
 
-import (
-	"errors"
-	"time"
-)
-
-// errAsked is why the lease of a node is not known while it is being read.
-var errAsked = errors.New("its lease is being read")
+import "time"
 
 // Silent returns the nodes that the next pass may find silent for their whole grace period, however late it comes, and when
 // to ask again: those of which a quarter of the grace period is left, or 1.2 periods if that is more. Their leases have to be
@@ -31,15 +25,6 @@ func (c *Controller) Silent() (nodes []string, next time.Time) {
 		}
 	}
 	return sortedKeys(c.unread), c.mu.Shown(next) // what could not be read is named until it is, even by who is blind
-}
-
-// unknown notes why the lease of a node is not known, nil if it is.
-func (e *engine) unknown(n *node, why error) {
-	if n.unread = why; why == nil {
-		delete(e.unread, n.name)
-	} else {
-		e.unread[n.name] = n
-	}
 }
 
 // LeaseRead answers for a node that Silent has named: what its lease says, the zero time if it has none, or why it cannot

@@ -1,10 +1,6 @@
 package nodelifecycle
 
 import (
-	"time"
-
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/zone"
@@ -95,16 +91,3 @@ func (e *engine) turnOver(n *node, how ending) {
 
 // free says whether another turn may be out.
 func (e *engine) free() bool { return e.mostTurns == 0 || e.turnsOut < e.mostTurns }
-
-// emptyAt is when a failed node may be emptied, without taints.
-func (e *engine) emptyAt(n *node) time.Time {
-	since := n.verdict.Since
-	if v, ok := e.monitor.Verdict(n.name); ok && n.verdict.Ready == v1.ConditionUnknown {
-		since = v.LastBeat
-	}
-	at := since.Add(e.cfg.PodEvictionTimeout)
-	if e.cfg.NodeMonitorPeriod > 0 {
-		at = at.Add(1)
-	}
-	return at
-}

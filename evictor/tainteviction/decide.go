@@ -31,6 +31,11 @@ func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
 	}
 }
 
+// waits says whether the pod is due, and neither its own refusal nor its deadline holds it back.
+func (p *pod) waits(now time.Time) bool {
+	return p.armed && p.delayed != "" && !p.again.After(now)
+}
+
 func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
 	p.why, p.armed, p.delayed, p.no = why, true, "", nil
 	p.overdue = p.overdue && !why.At.After(e.mu.Now)

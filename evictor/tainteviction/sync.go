@@ -112,11 +112,6 @@ func (n *node) waits(now time.Time) bool {
 	return false
 }
 
-// waits says whether the pod is due, and neither its own refusal nor its deadline holds it back.
-func (p *pod) waits(now time.Time) bool {
-	return p.armed && p.delayed != "" && !p.again.After(now)
-}
-
 // syncPod reads the pod again and decides what follows.
 func (e *engine) syncPod(key cluster.PodKey) {
 	object := e.readPod(key)

@@ -29,9 +29,10 @@ items:
 
 const refusedDrain = "the drain of node n has not ended after 59m, with 1 pod left: pod default/db-0: budget db needs 1 healthy pods and has 1"
 
-// A drain that hangs is told in the verdict, once, and with its budget, and an expectation can check it.
+// A drain that hangs is told in the verdict, once, and with its budget, and an expectation can check it. So it is on the page.
 func TestAStuckDrainIsTold(t *testing.T) {
-	story, _, err := simulate(t, "--scenario", stuck(t, "events: [{at: 1m, drain: {node: n}}]\nexpect: [{figure: drainsUnfinished, atMost: 0}]\n"))
+	page := filepath.Join(t.TempDir(), "page.html")
+	story, _, err := simulate(t, "--report", page, "--scenario", stuck(t, "events: [{at: 1m, drain: {node: n}}]\nexpect: [{figure: drainsUnfinished, atMost: 0}, {figure: evicted, atMost: 0}]\n"))
 	require.Equal(t, 2, exitCode(err))
 	for _, text := range []string{
 		"No node was lost: no pod was evicted. 1 node was drained: 0 pods had to leave. T" + refusedDrain[1:] + ". Disruption budgets refused to let 1 pod go, for up to 59m, until the end.",
@@ -42,6 +43,11 @@ func TestAStuckDrainIsTold(t *testing.T) {
 		require.Contains(t, story, text)
 	}
 	require.Equal(t, 1, strings.Count(story, refusedDrain[1:]))
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `1 node was drained: 0 pods had to leave. T`+refusedDrain[1:]+". Disruption", "as HTML")
+	require.Contains(t, string(text), `<li class="fail"><b>✗ fail</b> expect 1: drainsUnfinished is 1, more than 0</li>`)
+	require.Contains(t, string(text), `<li class="pass"><b>✓ pass</b> expect 2: evicted is 0, at most 0</li>`)
 }
 
 // Pods that are marked not Ready are told with their workload, and side by side.

@@ -52,6 +52,9 @@ func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*simulati
 
 func pageRun(o *outcome.Outcome) page.Run {
 	r := page.Run{Played: played(o), Engine: o.Engine, Figures: o.Figures, Verdict: verdict(o), Notes: notes(o)}
+	for _, c := range o.Checks {
+		r.Checks = append(r.Checks, page.Check(c))
+	}
 	for _, f := range o.Settings {
 		r.Settings = append(r.Settings, page.Field(f))
 	}
@@ -110,8 +113,7 @@ func pageLoads(r *simulation.Report) (loads []page.Workload, more int) {
 	return loads, len(below) - len(loads)
 }
 
-// notes says what the scenario's author should know, what delayed evictions, what is not simulated, and which expectations do not
-// hold.
+// notes says what the scenario's author should know, what delayed evictions, and what is not simulated.
 func notes(o *outcome.Outcome) []string {
 	text := &strings.Builder{}
 	tellLimits(text, &o.Played, o.Report)
@@ -123,9 +125,6 @@ func notes(o *outcome.Outcome) []string {
 	}
 	for i, warning := range o.Report.Warnings {
 		lines = slices.Insert(lines, i, "Warning: "+warning)
-	}
-	for _, b := range o.Breaches {
-		lines = append(lines, "Not as expected: "+b)
 	}
 	return lines
 }

@@ -164,36 +164,61 @@ func (e *Expectation) names() (names []string) {
 	return names
 }
 
-// Breaches returns a text for each expectation that does not hold.
-func Breaches(r *simulation.Report, expected []Expectation) (breaches []string) {
+// Check says in words what became of an expectation, and whether it holds.
+type Check struct {
+	Text  string
+	Holds bool
+}
+
+// Checks returns one check or more for each expectation: a figure that does not exist is one that does not hold.
+func Checks(r *simulation.Report, expected []Expectation) (checks []Check) {
 	for i := range expected {
 		e := &expected[i]
 		figures, err := e.figures(r)
 		if err != nil {
-			breaches = append(breaches, fmt.Sprintf("expect %d: %s", i+1, err))
+			checks = append(checks, Check{Text: fmt.Sprintf("expect %d: %s", i+1, err)})
 		}
 		for _, f := range figures {
-			if breach := e.breach(f); f.Name == e.Figure && breach != "" {
-				breaches = append(breaches, fmt.Sprintf("expect %d: %s", i+1, breach))
+			if f.Name == e.Figure {
+				text, holds := e.checked(f)
+				checks = append(checks, Check{fmt.Sprintf("expect %d: %s", i+1, text), holds})
 			}
+		}
+	}
+	return checks
+}
+
+// Breaches returns a text for each expectation that does not hold.
+func Breaches(r *simulation.Report, expected []Expectation) (breaches []string) {
+	for _, c := range Checks(r, expected) {
+		if !c.Holds {
+			breaches = append(breaches, c.Text)
 		}
 	}
 	return breaches
 }
 
-// breach says how a figure violates its bounds, or returns "" if it does not.
-func (e *Expectation) breach(f simulation.Figure) string {
+// checked says how a figure keeps or violates its bounds.
+func (e *Expectation) checked(f simulation.Figure) (text string, holds bool) {
 	what := f.Name
 	if of := e.of(); of != "" {
 		what += " of " + of
 	}
-	switch least, most := e.bounds(); {
+	what += " is " + rounded(f.Value)
+	least, most := e.bounds()
+	switch {
 	case f.Value < least:
-		return fmt.Sprintf("%s is %s, less than %s", what, rounded(f.Value), rounded(least))
+		return what + ", less than " + rounded(least), false
 	case f.Value > most:
-		return fmt.Sprintf("%s is %s, more than %s", what, rounded(f.Value), rounded(most))
+		return what + ", more than " + rounded(most), false
 	}
-	return ""
+	if e.AtLeast != nil {
+		what += ", at least " + rounded(least)
+	}
+	if e.AtMost != nil {
+		what += ", at most " + rounded(most)
+	}
+	return what, true
 }
 
 func (e *Expectation) figures(r *simulation.Report) ([]simulation.Figure, error) {

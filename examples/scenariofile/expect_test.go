@@ -44,7 +44,12 @@ func TestBreachesNameThemselves(t *testing.T) {
 		Workloads: []simulation.WorkloadReport{{Namespace: "n", Kind: "Deployment", Name: "w", Level: half}},
 		Budgets:   []simulation.BudgetReport{{Namespace: "n", Name: "b", Needed: 3, Below: time.Minute, MostBelow: 1}},
 	}
-	require.Empty(t, scenariofile.Breaches(r, []scenariofile.Expectation{
+	require.Equal(t, []scenariofile.Check{
+		{Text: "expect 1: evicted is 12, at least 12, at most 12", Holds: true},
+		{Text: "expect 2: lastEvictionSeconds is 90, at least 90, at most 90", Holds: true},
+		{Text: "expect 3: podHoursLost is 0.5, at least 0.5, at most 0.5", Holds: true},
+		{Text: "expect 4: lowestReadyShare of workload n/Deployment/w is 0.5, at least 0.5", Holds: true},
+	}, scenariofile.Checks(r, []scenariofile.Expectation{
 		{Figure: "evicted", AtLeast: amount(12), AtMost: amount(12)},
 		{Figure: "lastEvictionSeconds", AtLeast: amount(90), AtMost: &scenariofile.Amount{Time: 90 * time.Second}},
 		{Figure: "podHoursLost", AtLeast: amount(0.5), AtMost: &scenariofile.Amount{Time: 30 * time.Minute}},

@@ -52,6 +52,8 @@ type Outcome struct {
 	Differences *Differences `json:"differences,omitempty"`
 	// Breaches are the expectations that do not hold.
 	Breaches []string `json:"breaches"`
+	// Checks are what became of all expectations.
+	Checks []scenariofile.Check `json:"-"`
 
 	Warnings []string `json:"warnings"` // where the scenario may not say what its author meant
 
@@ -153,7 +155,7 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 	o := &Outcome{
 		Version: Version, Engine: engine, Scenario: name, Settings: settings(&played),
 		Ignored: Ignored{left, features, r.After}, Played: played,
-		Figures: values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Report: r, Warnings: append([]string{}, r.Warnings...),
+		Figures: values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Checks: scenariofile.Checks(r, expected), Report: r, Warnings: append([]string{}, r.Warnings...),
 		Zones: []Part{}, Workloads: []Part{}, Budgets: []Part{}, Changes: []json.RawMessage{}, Unplaced: []Unplaced{}, // empty lists, not null
 	}
 	o.Ignored.Events, o.Breaches = append([]int{}, o.Ignored.Events...), append([]string{}, o.Breaches...)

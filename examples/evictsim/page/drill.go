@@ -1,10 +1,5 @@
 package page
 
-import (
-	"html/template"
-	"strings"
-)
-
 // Drill is what a drill found. The page shows it as text and tables, which need no script.
 type Drill struct {
 	Title, Advice string
@@ -45,19 +40,4 @@ type Apply struct {
 	Setting string
 	Flags   []string
 	Note    string
-}
-
-// html returns the drill as HTML; nothing for nil.
-func (d *Drill) html() (string, error) {
-	if d == nil {
-		return "", nil
-	}
-	small := template.FuncMap{"title": func(text string) string { return strings.ToLower(strings.TrimPrefix(text, ">")) }}
-	parsed, err := template.New("drill.html").Funcs(small).ParseFS(files, "drill.html")
-	if err != nil {
-		return "", err
-	}
-	text := &strings.Builder{}
-	err = parsed.Execute(text, d)
-	return text.String(), err
 }

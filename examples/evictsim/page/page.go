@@ -1,23 +1,25 @@
 // Package page writes the results of simulations as one HTML file that opens offline: figures, charts, and the stories of nodes
-// and pods. uPlot draws the charts; its folder has its licence. The data is JSON within the page.
+// and pods. uPlot draws the charts; its folder has its licence. The data is JSON within the page. Verdicts, expectations and drills
+// are HTML that needs no script.
 package page
 
 import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"io"
 	"strings"
 )
 
-//go:embed page.html page.css page.js drill.html uplot
+//go:embed page.html page.css page.js drill.html verdicts.html uplot
 var files embed.FS
 
 // Data is the content of a page.
 type Data struct {
 	Version int      `json:"version"`
-	Verdict string   `json:"verdict,omitempty"` // on several runs
-	Varied  []string `json:"varied,omitempty"`  // what differs between several runs
+	Verdict string   `json:"-"`                // on several runs
+	Varied  []string `json:"varied,omitempty"` // what differs between several runs
 	Runs    []Run    `json:"runs"`
 	Drill   *Drill   `json:"-"` // above the runs; nil if they are not of a drill
 }
@@ -26,11 +28,12 @@ type Data struct {
 type Run struct {
 	Label      string              `json:"label"`
 	Values     []string            `json:"values"` // of what is varied
-	Played     string              `json:"played"` // what was played
+	Played     string              `json:"-"`      // what was played
 	Engine     string              `json:"engine"`
 	Settings   []Field             `json:"settings"`
 	Figures    map[string]float64  `json:"figures"`
-	Verdict    string              `json:"verdict"`
+	Verdict    string              `json:"-"`
+	Checks     []Check             `json:"-"`
 	Notes      []string            `json:"notes"` // sentences that explain the verdict
 	Events     []Event             `json:"events"`
 	MoreEvents int                 `json:"moreEvents"` // not shown
@@ -39,6 +42,12 @@ type Run struct {
 	More       int                 `json:"moreWorkloads"` // not shown
 	Stories    map[string][]Moment `json:"stories"`       // by node
 	Untold     int                 `json:"untold"`        // nodes whose stories found no room
+}
+
+// Check says what became of an expectation, and whether it holds.
+type Check struct {
+	Text  string
+	Holds bool
 }
 
 // Field is a setting.
@@ -102,17 +111,25 @@ type Workload struct {
 	Live        []int   `json:"live"`
 }
 
+// static is the part of a page that needs no script.
+var static = template.Must(template.New("").Funcs(template.FuncMap{
+	"title": func(text string) string { return strings.ToLower(strings.TrimPrefix(text, ">")) },
+}).ParseFS(files, "drill.html", "verdicts.html"))
+
 // Write writes the page.
 func Write(w io.Writer, d *Data) error {
 	data, err := json.Marshal(d) // this escapes whatever would end a script
 	if err != nil {
 		return err
 	}
-	above, err := d.Drill.html()
-	if err != nil {
-		return fmt.Errorf("page: %w", err)
+	parts := []string{"%%DATA%%", string(data)}
+	for mark, name := range map[string]string{"%%DRILL%%": "drill.html", "%%VERDICTS%%": "verdicts.html", "%%BEST%%": "best"} {
+		text := &strings.Builder{}
+		if err := static.ExecuteTemplate(text, name, d); err != nil {
+			return fmt.Errorf("page: %w", err)
+		}
+		parts = append(parts, mark, text.String())
 	}
-	parts := []string{"%%DATA%%", string(data), "%%DRILL%%", above}
 	for mark, file := range map[string]string{
 		"%%UPLOT.CSS%%": "uplot/uPlot.min.css", "%%UPLOT.JS%%": "uplot/uPlot.iife.min.js", "%%UPLOT.LICENSE%%": "uplot/LICENSE",
 		"%%PAGE.CSS%%": "page.css", "%%PAGE.JS%%": "page.js",

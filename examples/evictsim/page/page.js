@@ -17,6 +17,7 @@ const list = parts => parts.length < 2 ? parts.join() : parts.slice(0, -1).join(
 const font = "12px system-ui, sans-serif", ruler = make("canvas").getContext("2d");
 const widest = texts => { ruler.font = font; return Math.max(0, ...texts.map(t => ruler.measureText(t).width)); };
 const margin = 24; // pixels right of a chart over time, for half of the last label
+document.body.classList.add("scripting"); // shows what scripts fill
 let charts = [], gutter = 0, run = data.runs[0]; // the gutter is left of all charts, so that their times are aligned
 
 // Marks: dashes and widths, or a pattern, tell every series from the others without colour. The legend draws them too.
@@ -408,7 +409,6 @@ const runOrder = {};
 function several() {
   const differs = told.filter(([key]) => data.runs.some(r => r.figures[key] !== data.runs[0].figures[key]));
   const sortable = r => r.values.map(v => isNaN(v) ? v : String(+v).padStart(20)).join();
-  $("best").textContent = data.verdict;
   table("runs", [{title: data.varied.join(" · "), value: sortable, cell: r => make("button", called(r), {onclick: () => choose(r)})}, ...differs.map(([key, title, fewer]) => {
     const least = Math.min(...data.runs.map(r => r.figures[key]));
     return {title, value: r => r.figures[key], cell: r => figure(r, key), best: fewer && (r => r.figures[key] === least)};
@@ -430,8 +430,7 @@ function draw() {
   charts = [];
   gutter = 0;
   if (data.runs.length > 1) several();
-  $("verdict").textContent = run.verdict;
-  $("played").textContent = run.played;
+  document.querySelectorAll("#verdicts > article").forEach((article, i) => { article.hidden = data.runs[i] !== run; });
   pairs($("figures"), told.filter(([key]) => run.figures[key] || !rare.has(key)).map(([key, title]) => [title, figure(run, key), "figure-" + key]));
   pairs($("settings"), [["engine", run.engine], ...run.settings.map(s => [s.name, s.value])]);
   $("notes").replaceChildren(...run.notes.map(text => make("li", text)));

@@ -151,7 +151,7 @@ func TestPageSaysWhatTheJSONSays(t *testing.T) {
 	require.Equal(t, 6, value[int](t, ctx, `document.querySelectorAll(".chart canvas").length`), "two of zones, one of pods, two of rates, one of delays")
 	require.Equal(t, "Zone r1:a lost all of its 60 nodes (below half for 10m) and zone r1:b lost 40 of 60 nodes (below half for 15m): 268 pods were evicted, "+
 		"the slowest 14m15s after its node fell silent, all of them needlessly, because their nodes were back within 10m. "+
-		"980 pods lost their endpoints for up to 14m10s (median 9m10s). 2 workloads had fewer than half of their pods live for up to 15m.", value[string](t, ctx, `document.querySelector("#verdict").textContent`))
+		"980 pods lost their endpoints for up to 14m10s (median 9m10s). 2 workloads had fewer than half of their pods live for up to 15m.", value[string](t, ctx, `document.querySelector("#verdicts .verdict").textContent`))
 	require.Equal(t, []string{"fail zone a at 5m for 10m", "fail 40 nodes of zone b at 25m for 15m"}, value[[]string](t, ctx, `[...document.querySelectorAll("#events span")].map(e => e.textContent)`))
 	require.Contains(t, value[string](t, ctx, `document.getElementById("nodes").textContent`), "The nodes of zone r1:c were live all the time.", "in words, because there is nothing to draw")
 
@@ -375,6 +375,29 @@ func TestPageOfASweep(t *testing.T) {
 	value[bool](t, ctx, `document.getElementById("run").dispatchEvent(new Event("change"))`)
 	require.Equal(t, "78", value[string](t, ctx, `document.getElementById("figure-evicted").textContent`))
 	require.Empty(t, messages(), "the console is silent")
+}
+
+// TestPageWithoutScripts: the verdicts and expectations of all runs are there, and nothing that is empty.
+func TestPageWithoutScripts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "static.html")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, page.Write(file, &page.Data{Verdict: "The best.", Varied: []string{"rate"}, Runs: []page.Run{
+		{Figures: figures(0), Label: "rate 1", Verdict: "A <b>verdict</b>.", Played: "This.", Checks: []page.Check{{Text: "evicted is 2, more than 1"}, {Text: "taints is 1, at most 1", Holds: true}}},
+		{Figures: figures(0), Label: "rate 2", Verdict: "Another.", Played: "That."},
+	}}))
+	require.NoError(t, file.Close())
+	ctx, _ := open(t, path)
+	require.Equal(t, "The best. A <b>verdict</b>. ✗ fail evicted is 2, more than 1 ✓ pass taints is 1, at most 1 This.",
+		value[string](t, ctx, `["#best", "#verdicts"].map(id => document.querySelector(id).innerText.trim().replace(/\s+/g, " ")).join(" ")`), "scripts show one run")
+	_, err = chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	require.NoError(t, err)
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("file://"+path), chromedp.WaitVisible(chromedp.CSS(".unscripted"))))
+	shot(t, ctx, "static")
+	text, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS("main")))
+	require.NoError(t, err)
+	require.Equal(t, "The best. rate 1 A <b>verdict</b>. ✗ fail evicted is 2, more than 1 ✓ pass taints is 1, at most 1 This. rate 2 Another. That. "+
+		"The charts, figures and stories of this page need JavaScript.", strings.Join(strings.Fields(text), " "))
 }
 
 // TestPageOfARoll: nothing says that all went well above a chart or a figure that says otherwise.

@@ -69,7 +69,7 @@ func pageRun(o *outcome.Outcome) page.Run {
 func pageSeries(s *simulation.Series) page.Series {
 	to := page.Series{
 		Step: s.Step.Seconds(), States: []string{"live", "silent, not yet noticed", "waiting for their taint", "tainted", "back, not yet cleared"},
-		Without: s.Without, Marked: s.Marked, Pending: s.Pending, Held: s.Held, Terminating: s.Terminating, Evicted: s.Evicted, Tainted: s.Tainted, Allowed: s.Allowed,
+		Without: s.Without, Marked: s.Marked, Pending: s.Pending, Held: s.Held, Terminating: s.Terminating, Evicted: s.Evicted, Tainted: s.Tainted,
 	}
 	for i := range s.Zones {
 		to.Zones = append(to.Zones, page.Zone{Name: zoneName(s.Zones[i].Name), Values: s.Zones[i].States[:]})

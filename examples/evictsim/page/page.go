@@ -82,7 +82,6 @@ type Series struct {
 	Terminating []int     `json:"terminating"`
 	Evicted     []int     `json:"evicted"`
 	Tainted     []int     `json:"tainted"`
-	Allowed     []float64 `json:"allowed"`
 	Delays      []float64 `json:"delays"` // percentiles 0 to 100, in seconds
 }
 

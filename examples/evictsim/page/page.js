@@ -16,6 +16,7 @@ const capital = text => text.charAt(0).toUpperCase() + text.slice(1);
 const list = parts => parts.length < 2 ? parts.join() : parts.slice(0, -1).join(", ") + " and " + parts.at(-1);
 const font = "12px system-ui, sans-serif", ruler = make("canvas").getContext("2d");
 const widest = texts => { ruler.font = font; return Math.max(0, ...texts.map(t => ruler.measureText(t).width)); };
+const named = 18; // pixels for the name of an axis
 const margin = 24; // pixels right of a chart over time, for half of the last label
 document.body.classList.add("scripting"); // shows what scripts fill
 let charts = [], gutter = 0, run = data.runs[0]; // the gutter is left of all charts, so that their times are aligned
@@ -70,7 +71,8 @@ function chart(into, {title, height, label, rest, read, hooks, ...options}, valu
   box.setAttribute("aria-label", label + ": arrow keys read the values");
   box.onfocus = () => said.setAttribute("aria-live", "polite"); // not what the charts in step say
   box.onblur = () => said.removeAttribute("aria-live");
-  const axis = {stroke: colour("soft"), font, grid: {stroke: colour("line"), width: 1}, ticks: {stroke: colour("line"), size: 5}, gap: 3};
+  box.dataset.axes = options.axes.map(a => a.label || "").join(" / ");
+  const axis = {stroke: colour("soft"), font, labelFont: font, labelSize: named, labelGap: 0, grid: {stroke: colour("line"), width: 1}, ticks: {stroke: colour("line"), size: 5}, gap: 3};
   const u = new uPlot({
     width: Math.max(box.clientWidth, 200), padding: [8, margin, 0, 0], legend: {show: false}, ...options, height,
     cursor: {y: false, ...options.cursor}, axes: options.axes.map(a => ({...axis, ...a})),
@@ -98,7 +100,7 @@ const lines = styles => styles.map(s => ({stroke: () => colour(s.name), width: s
 
 // overTime adds a chart over time. Their cursors move together.
 function overTime(into, {series, y, bare, ...options}, values) {
-  const across = {space: 70, incrs: even, values: (_, ticks) => ticks.map(span), size: 28, ...bare && {values: (_, ticks) => ticks.map(() => ""), size: 8, ticks: {show: false}}}; // half a label of the other axis
+  const across = {label: bare ? undefined : "time since the start", space: 70, incrs: even, values: (_, ticks) => ticks.map(span), size: 28, ...bare && {values: (_, ticks) => ticks.map(() => ""), size: 8, ticks: {show: false}}}; // half a label of the other axis
   const top = Math.max(0, ...values.flat()) || 1;
   chart(into, {
     ...options, axes: [across, upright(y)], cursor: {sync: {key: "time"}}, hooks: {draw: [shade]}, series: [{}, ...series],
@@ -128,7 +130,7 @@ function shade(u) {
 // lane places the events above the charts, aligned with their times: the text of each above its bars, or marks if nothing
 // lasts, and several beside each other where they have room.
 function lane() {
-  const box = $("events"), width = box.clientWidth, plot = width - gutter - margin, x = at => gutter + plot * Math.min(at / horizon(), 1);
+  const box = $("events"), width = box.clientWidth, plot = width - gutter - named - margin, x = at => gutter + named + plot * Math.min(at / horizon(), 1);
   const rows = [];
   box.replaceChildren();
   for (const e of run.events) {
@@ -182,7 +184,7 @@ function nodes(s) {
     const near = (v, i) => v[i] || v[i - 1] || v[i + 1]; // where a state does not occur its layer has no line, which would look as if it did
     const gone = away(z), most = Math.max(...gone), last = n === zones.length - 1;
     overTime(box, {
-      title: zoneTitle(z), label: "Nodes of " + zoneTitle(z), height: last ? 128 : 108, bare: !last, y: {splits: () => [0, Math.max(...layers[0].sum)]},
+      title: zoneTitle(z), label: "Nodes of " + zoneTitle(z), height: last ? 146 : 108, bare: !last, y: {label: "nodes", splits: () => [0, Math.max(...layers[0].sum)]},
       series: layers.map(l => ({fill: () => fill(states[l.k]), stroke: () => colour(states[l.k].name), width: 1, points: {show: false}})),
       rest: `${number(size(z))} nodes at the start; at worst ${number(most)} not live, at ${span(gone.indexOf(most) * s.step)}.`,
       read: i => `At ${span(i * s.step)}: ` + order.toReversed().filter(k => z.values[k][i]).map(k => number(z.values[k][i]) + " " + s.states[k]).join("; "),
@@ -194,14 +196,14 @@ function nodes(s) {
 }
 
 // counted adds a chart of numbers over time. A sentence names those that are 0 all the time.
-function counted(box, s, {label, height, all, none, y, unit}) {
+function counted(box, s, {label, height, all, none, y}) {
   const shown = all.filter(l => l.values.some(v => v)), idle = all.filter(l => !shown.includes(l) && l.idle);
   if (shown.length) {
     if (all.length > 1) box.append(legend(shown.map(l => [l.label, l.style])));
     const most = Math.max(...shown[0].values);
     overTime(box, {label, height, y, series: lines(shown.map(l => l.style)),
-      rest: `${capital(shown[0].label)}: at most ${number(most)}${unit}, at ${span(shown[0].values.indexOf(most) * s.step)}.` + shown.slice(1).filter(l => l.peak).map(l => ` ${capital(l.label)}: at most ${number(Math.max(...l.values))}${unit}.`).join(""),
-      read: i => `At ${span(i * s.step)}: ` + shown.map(l => `${number(l.values[i])}${unit} ${l.label}`).join("; "),
+      rest: `${capital(shown[0].label)}: at most ${number(most)}, at ${span(shown[0].values.indexOf(most) * s.step)}.` + shown.slice(1).filter(l => l.peak).map(l => ` ${capital(l.label)}: at most ${number(Math.max(...l.values))}.`).join(""),
+      read: i => `At ${span(i * s.step)}: ` + shown.map(l => `${number(l.values[i])} ${l.label}`).join("; "),
     }, shown.map(l => l.values));
     if (idle.length) box.append(paragraph(capital(list(idle.map(l => l.idle))) + "."));
   } else box.append(paragraph(none));
@@ -209,7 +211,7 @@ function counted(box, s, {label, height, all, none, y, unit}) {
 
 function pods(s) {
   $("pods").replaceChildren();
-  counted($("pods"), s, {label: "Pods without a live node", height: 190, y: {incrs: whole}, unit: "", none: "Every pod had a live node and its endpoints all the time.", all: [
+  counted($("pods"), s, {label: "Pods without a live node", height: 208, y: {label: "pods", incrs: whole}, none: "Every pod had a live node and its endpoints all the time.", all: [
     {label: "without a live node", values: s.without, style: stroke("b", [], {area: true}), idle: "no pod was without a live node"},
     {label: "Pending", values: s.pending, style: stroke("a", [10, 4]), idle: "no pod was Pending"},
     {label: "held until a lower ordinal is Ready", values: s.held, style: stroke("a", [2, 4]), peak: true},
@@ -218,19 +220,17 @@ function pods(s) {
 }
 
 function rate(s) {
-  const box = $("rate"), over = Math.max(1, Math.round(60 / s.step)); // average over a minute: one node every ten seconds would be single spikes
-  const perSecond = list => list.map((v, i) => (v - list[Math.max(i - over, 0)]) / (over * s.step));
-  const tainted = perSecond(s.tainted), evicted = perSecond(s.evicted);
+  const box = $("rate"), over = Math.max(1, Math.round(60 / s.step)), within = span(over * s.step); // about a minute: one node every ten seconds would be single spikes
+  const counts = list => list.map((v, i) => v - list[Math.max(i - over, 0)]);
+  const tainted = counts(s.tainted), evicted = counts(s.evicted);
   box.replaceChildren();
   if (![...tainted, ...evicted].some(v => v)) { box.append(paragraph("No node was tainted, and no pod was evicted.")); return; }
-  box.append(paragraph(`Averages over ${span(over * s.step)}.`));
-  counted(box, s, {label: "Nodes tainted a second", height: 150, unit: "/s", none: "No node was tainted.", all: !tainted.some(v => v) ? [] : [
-    {label: "nodes tainted", values: tainted, style: stroke("b", [], {area: true})},
-    {label: "nodes that the rates of all zones allow together", values: s.allowed, style: stroke("a", [10, 4]), idle: "the rates of all zones were 0"}]});
-  counted(box, s, {label: "Pods evicted a second", height: 150, unit: "/s", none: "No pod was evicted.", all: [{label: "pods evicted", values: evicted, style: stroke("c", [], {area: true})}]});
+  counted(box, s, {label: "Nodes tainted", height: 168, y: {label: "nodes in " + within, incrs: whole}, none: "No node was tainted.", all: [{label: `nodes tainted in ${within}, all zones together`, values: tainted, style: stroke("b", [], {area: true})}]});
+  counted(box, s, {label: "Pods evicted", height: 168, y: {label: "pods in " + within, incrs: whole}, none: "No pod was evicted.", all: [{label: `pods evicted in ${within}`, values: evicted, style: stroke("c", [], {area: true})}]});
 }
 
-const share = {values: (_, t) => t.map(v => v + " %"), space: 50, size: 28};
+const share = {label: "share of the evicted pods", values: (_, t) => t.map(v => v + " %"), space: 50, size: 28};
+const lag = {label: "after the node's silence", values: (_, t) => t.map(span), incrs: even};
 const within = (d, percent) => span(d[percent]);
 function delay() {
   const d = run.series.delays || [];
@@ -238,7 +238,7 @@ function delay() {
   $("delay").replaceChildren();
   if (!d.length) { $("delay").append(paragraph("Nothing was evicted from silent nodes.")); return; }
   if (data.runs.length > 1) return;
-  chart($("delay"), {label: "From silence to eviction", height: 200, axes: [share, upright({values: (_, t) => t.map(span), incrs: even})], series: [{}, ...lines([stroke("a")])],
+  chart($("delay"), {label: "From silence to eviction", height: 218, axes: [share, upright(lag)], series: [{}, ...lines([stroke("a")])],
     scales: {x: {time: false}, y: {range: [0, (d[100] || 1) * 1.05]}},
     rest: `Half of the evicted pods left within ${within(d, 50)} of their node's silence, 99 % within ${within(d, 99)}, all within ${within(d, 100)}.`,
     read: i => `${i} % of the evicted pods left within ${within(d, i)} of their node's silence.`,
@@ -271,8 +271,8 @@ function curves() {
   let lit = null;
   const light = (u, k) => { if (k !== lit) u.setSeries(lit = k, {focus: true}); };
   const u = chart(box, {
-    label: "From silence to eviction, all runs; up and down choose a curve", height: Math.max(320, runs.length * 18 + 60), padding: [8, room, 0, 0], focus: {alpha: .2},
-    axes: [share, upright({values: (_, t) => t.map(span), incrs: even})], scales: {x: {time: false}, y: {range: [least * .95, top + (top - least) * .05]}}, series: [{}, ...lines(runs.map(style))],
+    label: "From silence to eviction, all runs; up and down choose a curve", height: Math.max(338, runs.length * 18 + 78), padding: [8, room, 0, 0], focus: {alpha: .2},
+    axes: [share, upright(lag)], scales: {x: {time: false}, y: {range: [least * .95, top + (top - least) * .05]}}, series: [{}, ...lines(runs.map(style))],
     rest: "Point at a curve to see its name.",
     read: (i, u) => {
       const at = nearest(u, i), text = `${varied} ${list(at.map(called))}`;

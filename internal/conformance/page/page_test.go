@@ -155,6 +155,9 @@ func TestPageSaysWhatTheJSONSays(t *testing.T) {
 	require.Equal(t, []string{"fail zone a at 5m for 10m", "fail 40 nodes of zone b at 25m for 15m"}, value[[]string](t, ctx, `[...document.querySelectorAll("#events span")].map(e => e.textContent)`))
 	require.Contains(t, value[string](t, ctx, `document.getElementById("nodes").textContent`), "The nodes of zone r1:c were live all the time.", "in words, because there is nothing to draw")
 
+	require.Equal(t, "Nodes tainted in 1m3s, all zones together: at most 7, at 6m46s.", value[string](t, ctx, `document.querySelector("#rate .read").textContent`), "a count, which no average of a limit contradicts")
+	require.Empty(t, value[[]string](t, ctx, `[...document.querySelectorAll("#rate .legend")].map(e => e.textContent)`), "no limit of all zones beside it")
+
 	// By mouse: select a node, and a pod in its story.
 	require.NoError(t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#nodelist button"))))
 	require.Contains(t, value[string](t, ctx, `document.getElementById("story").textContent`), "the kubelet falls silent")
@@ -258,6 +261,10 @@ var problems = map[string]string{
 			return Math.abs(bar.getBoundingClientRect().left - at(from)) > 1.5 || Math.abs(bar.getBoundingClientRect().right - at(to)) > 2.5;
 		}).map(() => li.textContent));
 	})()`,
+	"an axis has no name": `[...document.querySelectorAll(".chart")].filter((c, i, all) => {
+		const [x, y] = c.dataset.axes.split(" / ");
+		return !y || !x && all[i + 1]?.parentElement !== c.parentElement; // of zones below each other, the last one's names the time
+	}).map(c => c.getAttribute("aria-label"))`,
 	"plots are not aligned": `[...document.querySelectorAll("#nodes .u-over, #pods .u-over, #rate .u-over")].map(e => e.getBoundingClientRect())
 		.filter((r, _, all) => Math.abs(r.left - all[0].left) > 1 || Math.abs(r.right - all[0].right) > 1).map(r => r.left + " to " + r.right)`,
 	"a value is left open": `document.querySelector("main").innerText.match(/–|undefined|NaN|null/g) || []`,
@@ -305,7 +312,7 @@ func TestPageOfALargeCluster(t *testing.T) {
 	}
 	for p := range points {
 		s.Without, s.Pending, s.Terminating = append(s.Without, p*pods/points), append(s.Pending, (points-p)*pods/points), append(s.Terminating, p)
-		s.Evicted, s.Tainted, s.Allowed = append(s.Evicted, p*p*1000), append(s.Tainted, p*p), append(s.Allowed, .1)
+		s.Evicted, s.Tainted = append(s.Evicted, p*p*1000), append(s.Tainted, p*p)
 	}
 	for i := range 101 {
 		s.Delays = append(s.Delays, float64(i*100))

@@ -39,6 +39,7 @@ function fill({name, alpha, spots}) {
 }
 
 function swatch(style) {
+  if (style.live) return plan(style, 30, "mark");
   const canvas = make("canvas", undefined, {className: "mark", width: 30 * devicePixelRatio, height: 12 * devicePixelRatio}), c = canvas.getContext("2d");
   canvas.style.width = "30px";
   canvas.style.height = "12px";
@@ -304,7 +305,7 @@ function ends(u, runs, style, into) {
   c.setLineDash([]);
   into.replaceChildren(...labels.map(({r, end, at}) => {
     c.beginPath(); c.moveTo(right * ratio, end * ratio); c.lineTo((right + 16) * ratio, at * ratio); c.stroke();
-    const name = make("button", undefined, {className: "end", title: called(r), onclick: () => choose(r), style: `left:${right + 18}px;top:${at - high / 2}px;width:${u.width - right - 18}px`});
+    const name = make("button", undefined, {className: "end", tabIndex: -1, title: called(r), onclick: () => choose(r), style: `left:${right + 18}px;top:${at - high / 2}px;width:${u.width - right - 18}px`});
     name.append(swatch(style(r)), make("span", called(r)));
     return name;
   }));
@@ -342,9 +343,14 @@ function table(id, columns, rows, order, current) {
 
 // map draws the live pods of a workload over time.
 function map(w) {
-  const wide = 480, canvas = make("canvas", undefined, {className: "map", width: wide, height: 20}), c = canvas.getContext("2d");
+  const canvas = plan(w, 480, "map");
   canvas.setAttribute("role", "img");
   canvas.setAttribute("aria-label", "lowest " + w.lowest + " of " + w.desired);
+  return canvas;
+}
+
+function plan(w, wide, className) {
+  const canvas = make("canvas", undefined, {className, width: wide, height: 20}), c = canvas.getContext("2d");
   const width = wide / w.live.length, short = new Set(w.short);
   w.live.forEach((share, i) => {
     const bad = w.belowBudget < 0 ? share < 50 : short.has(i);
@@ -365,7 +371,17 @@ function loads() {
   if (run.workloads.length) table("loads", columns.filter((_, i) => (i !== 6 || run.workloads.some(w => w.belowBudget >= 0)) && (i !== 7 && i !== 8 || run.workloads.some(w => w.gone))), run.workloads, loadOrder);
   $("loads-note").textContent = !run.workloads.length ? "No workload was below its desired number of pods, or without endpoints."
     : (run.more ? "The worst " + run.workloads.length + " of " + (run.workloads.length + run.more) + ". " : "")
-    + "The last column is full where all pods are live. It is red, with a line above and below, where fewer are live than the disruption budgets need, or than half if there is none.";
+    + "The last column is as high as the share of pods that are live.";
+  $("loads-legend").replaceChildren(...run.workloads.length ? [legend([["all pods are live", {live: [100]}], ["some are not", {live: [75], belowBudget: -1}],
+    ["fewer than the disruption budgets need, or than half if there is none", {live: [30], belowBudget: -1}]])] : []);
+  moreLoads($("loads").classList.contains("all"));
+}
+// moreLoads shows all workloads, or the first ten.
+function moreLoads(all) {
+  $("loads").classList.toggle("all", all);
+  $("more-loads").hidden = run.workloads.length <= 10;
+  $("more-loads").textContent = all ? "Only ten" : number(run.workloads.length - 10) + " more";
+  $("more-loads").onclick = () => moreLoads(!all);
 }
 
 let podsOf; // the node of each pod in the stories
@@ -374,24 +390,27 @@ function known() {
   const stories = run.stories || {};
   for (const [node, moments] of Object.entries(stories)) for (const m of moments) if (m.pod && !podsOf.has(m.pod)) podsOf.set(m.pod, node);
   $("known").replaceChildren(...[...Object.keys(stories), ...podsOf.keys()].map(v => make("option", undefined, {value: v})));
-  $("nodelist").replaceChildren(...Object.keys(stories).map(n => make("button", n, {onclick: () => tell(n)})));
-  $("nodelist").hidden = !Object.keys(stories).length;
+  $("nodelist").replaceChildren(make("option", "choose one", {value: ""}), ...Object.keys(stories).map(n => make("option", n, {value: n})));
+  $("nodelist").parentElement.hidden = !Object.keys(stories).length;
   $("untold").textContent = run.untold ? "`evictsim explain` has the stories of " + number(run.untold) + " more nodes." : Object.keys(stories).length ? "" : "`evictsim explain` has the stories of this run.";
   $("story").replaceChildren();
 }
 function tell(who) {
   $("who").value = who;
+  $("nodelist").value = run.stories && run.stories[who] ? who : "";
+  const linked = new Set(); // one button for each pod is enough
   const stories = run.stories || {}, pod = podsOf.has(who), node = pod ? podsOf.get(who) : who;
   if (!stories[node]) { $("story").replaceChildren(make("li", "This page has no story of " + who + ".")); return; }
   $("story").replaceChildren(...stories[node].filter(m => !pod || !m.pod || m.pod === who).map(m => {
     const li = make("li"), text = make("span");
     li.append(make("time", span(m.at)), text);
     const at = m.pod ? m.text.indexOf(m.pod) : -1;
-    if (at >= 0 && !pod) text.append(m.text.slice(0, at), make("button", m.pod, {onclick: () => tell(m.pod)}), m.text.slice(at + m.pod.length));
+    if (at >= 0 && !pod && !linked.has(m.pod)) linked.add(m.pod) && text.append(m.text.slice(0, at), make("button", m.pod, {onclick: () => tell(m.pod)}), m.text.slice(at + m.pod.length));
     else text.textContent = m.text;
     return li;
   }));
 }
+$("nodelist").onchange = e => { if (e.target.value) tell(e.target.value); };
 $("who").onchange = e => tell(e.target.value.trim());
 
 // told are the figures: name, title, and whether fewer is better.
@@ -409,7 +428,7 @@ const runOrder = {};
 function several() {
   const differs = told.filter(([key]) => data.runs.some(r => r.figures[key] !== data.runs[0].figures[key]));
   const sortable = r => r.values.map(v => isNaN(v) ? v : String(+v).padStart(20)).join();
-  table("runs", [{title: data.varied.join(" · "), value: sortable, cell: r => make("button", called(r), {onclick: () => choose(r)})}, ...differs.map(([key, title, fewer]) => {
+  table("runs", [{title: data.varied.join(" · "), value: sortable, cell: r => make("button", called(r), {tabIndex: -1, onclick: () => choose(r)})}, ...differs.map(([key, title, fewer]) => {
     const least = Math.min(...data.runs.map(r => r.figures[key]));
     return {title, value: r => r.figures[key], cell: r => figure(r, key), best: fewer && (r => r.figures[key] === least)};
   })], data.runs, runOrder, run);
@@ -417,6 +436,7 @@ function several() {
   $("same").textContent = "★ marks the best of a column in which fewer is better." + (same.length ? " The same in all runs: " + list(same) + "." : "");
   curves();
 }
+// choose shows a run. The buttons that do so are no tab stops: by keyboard, the list of runs does.
 function choose(r) {
   run = r;
   $("run").value = data.runs.indexOf(r);

@@ -158,8 +158,8 @@ func TestPageSaysWhatTheJSONSays(t *testing.T) {
 	require.Equal(t, "Nodes tainted in 1m3s, all zones together: at most 7, at 6m46s.", value[string](t, ctx, `document.querySelector("#rate .read").textContent`), "a count, which no average of a limit contradicts")
 	require.Empty(t, value[[]string](t, ctx, `[...document.querySelectorAll("#rate .legend")].map(e => e.textContent)`), "no limit of all zones beside it")
 
-	// By mouse: select a node, and a pod in its story.
-	require.NoError(t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#nodelist button"))))
+	// Select a node, and a pod in its story.
+	value[bool](t, ctx, `(nodes => { nodes.selectedIndex = 1; return nodes.dispatchEvent(new Event("change")); })(document.getElementById("nodelist"))`)
 	require.Contains(t, value[string](t, ctx, `document.getElementById("story").textContent`), "the kubelet falls silent")
 	require.NoError(t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#story button"))))
 	require.Regexp(t, "^default/a-000-p[0-9]$", value[string](t, ctx, `document.getElementById("who").value`))
@@ -267,6 +267,13 @@ var problems = map[string]string{
 	}).map(c => c.getAttribute("aria-label"))`,
 	"plots are not aligned": `[...document.querySelectorAll("#nodes .u-over, #pods .u-over, #rate .u-over")].map(e => e.getBoundingClientRect())
 		.filter((r, _, all) => Math.abs(r.left - all[0].left) > 1 || Math.abs(r.right - all[0].right) > 1).map(r => r.left + " to " + r.right)`,
+	"too many tab stops": `(stops => stops.length > 40 ? stops : [])([...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")]
+		.filter(e => e.tabIndex >= 0 && e.checkVisibility()).map(e => e.outerHTML.slice(0, 80)))`,
+	"cells of a row are not aligned": `[...document.querySelectorAll("#runs tbody tr")].filter(tr => innerWidth > 700 && (tops => Math.max(...tops) - Math.min(...tops) > 4)([...tr.children].map(td => {
+		const range = document.createRange();
+		range.selectNodeContents(td);
+		return range.getBoundingClientRect().top;
+	}))).map(tr => tr.textContent)`,
 	"a value is left open": `document.querySelector("main").innerText.match(/–|undefined|NaN|null/g) || []`,
 }
 
@@ -335,7 +342,14 @@ func TestPageOfALargeCluster(t *testing.T) {
 	ctx, messages := open(t, path)
 	require.Equal(t, 7, value[int](t, ctx, `document.querySelectorAll("#nodes .chart").length`), "the other zones are added up")
 	require.Equal(t, []string{"tainted", "waiting for their taint", "silent, not yet noticed", "back, not yet cleared", "live"}, value[[]string](t, ctx, `[...document.querySelectorAll("#nodes .legend li")].map(e => e.textContent)`))
+	rows := func() int {
+		return value[int](t, ctx, `[...document.querySelectorAll("#loads tbody tr")].filter(tr => tr.checkVisibility()).length`)
+	}
+	require.Equal(t, 10, rows())
 	everywhere(t, ctx, "large")
+	require.Equal(t, "2 more", value[string](t, ctx, `document.getElementById("more-loads").textContent`))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#more-loads"))))
+	require.Equal(t, 12, rows())
 	marksDiffer(t, ctx)
 	require.Empty(t, messages(), "the console is silent")
 }

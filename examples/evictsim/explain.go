@@ -251,29 +251,46 @@ func (t *tale) written(l timeline.Line) error {
 	if t.ofPod() && podKey(l.Pod) != t.pod || !t.ofPod() && (t.node == "" || l.Node != t.node) {
 		return nil
 	}
-	var more struct{ Reason string }
-	if l.More != "" {
-		if err := json.Unmarshal([]byte("{"+l.More[1:]+"}"), &more); err != nil {
-			return err
-		}
+	text, err := undecided(l)
+	if err != nil || text == "" {
+		return err
+	}
+	if l.Kind == timeline.KindDrain {
+		t.leaves(l.T)
+	}
+	t.add(l.T, text)
+	return nil
+}
+
+// undecided says what a line of the timeline tells that is no decision of the evictor's, "" for other lines.
+func undecided(l timeline.Line) (string, error) {
+	more, err := moreOf(l)
+	if err != nil {
+		return "", err
 	}
 	pod := podKey(l.Pod)
 	switch l.Kind {
 	case timeline.KindDrain:
-		t.leaves(l.T)
-		how := "evicted by the drain"
 		if more.Reason != "" {
-			how = "deleted by the drain, because " + more.Reason
+			return fmt.Sprintf("pod %s: deleted by the drain, because %s", pod, more.Reason), nil
 		}
-		t.add(l.T, fmt.Sprintf("pod %s: %s", pod, how))
+		return fmt.Sprintf("pod %s: evicted by the drain", pod), nil
 	case timeline.KindRemove:
-		t.add(l.T, fmt.Sprintf("pod %s: its object is removed, because %s", pod, more.Reason))
+		return fmt.Sprintf("pod %s: its object is removed, because %s", pod, more.Reason), nil
 	case timeline.KindHeld:
-		t.add(l.T, fmt.Sprintf("pod %s: its replacement is not created, %s", pod, more.Reason))
+		return fmt.Sprintf("pod %s: its replacement is not created, %s", pod, more.Reason), nil
 	case timeline.KindPending:
-		t.add(l.T, fmt.Sprintf("pod %s: its replacement is Pending, %s", pod, more.Reason))
+		return fmt.Sprintf("pod %s: its replacement is Pending, %s", pod, more.Reason), nil
 	}
-	return nil
+	return "", nil
+}
+
+// moreOf reads what some kinds of lines have: a reason, or the pod that a new one replaces.
+func moreOf(l timeline.Line) (more struct{ Reason, Was string }, err error) {
+	if l.More != "" {
+		err = json.Unmarshal([]byte("{"+l.More[1:]+"}"), &more)
+	}
+	return more, err
 }
 
 // isGone says whether the story is about a pod that no longer exists: what happens to its node is no longer part of it.

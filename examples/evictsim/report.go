@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/evictsim/page"
 )
@@ -132,6 +134,7 @@ func notes(o *outcome.Outcome) []string {
 // stories are those of the nodes to which something happened first, as far as there is room.
 type stories struct {
 	moments map[string][]page.Moment
+	nodeOf  map[string]string // the first node of each pod
 	bytes   int
 	order   []string // of their first moments
 	sizes   map[string]int
@@ -139,13 +142,30 @@ type stories struct {
 }
 
 func newStories() *stories {
-	return &stories{moments: make(map[string][]page.Moment), sizes: make(map[string]int), untold: make(map[string]bool)}
+	return &stories{moments: make(map[string][]page.Moment), nodeOf: make(map[string]string), sizes: make(map[string]int), untold: make(map[string]bool)}
+}
+
+// of collects the stories of a job that is not yet played.
+func (s *stories) of(j *job) {
+	j.happened, j.decision, j.spared = s.happened, s.decided, s.spared
+	file := j.line // of --timeline; nil for none
+	j.line = func(l timeline.Line) error {
+		if file != nil {
+			if err := file(l); err != nil {
+				return err
+			}
+		}
+		return s.written(l)
+	}
 }
 
 // add adds a moment. If there is no room, it drops the whole story that began last.
 func (s *stories) add(node string, at time.Duration, text, pod string) {
 	if node == "" || s.untold[node] {
 		return
+	}
+	if pod != "" && s.nodeOf[pod] == "" {
+		s.nodeOf[pod] = node
 	}
 	if s.sizes[node] == 0 {
 		s.order = append(s.order, node)
@@ -180,10 +200,33 @@ func (s *stories) decided(e explain.Entry) {
 	s.add(e.Node, e.Time.Sub(simulation.Epoch), wording(&e), e.Pod)
 }
 
+// written receives the lines of the timeline, each after its instant.
+func (s *stories) written(l timeline.Line) error {
+	pod := podKey(l.Pod).String()
+	if l.Kind == timeline.KindSchedule {
+		more, err := moreOf(l)
+		if err != nil || more.Was == "" {
+			return err
+		}
+		was := podKey(more.Was).String() // its story is not that of the new pod's node
+		s.add(s.nodeOf[was], l.T, fmt.Sprintf("pod %s is replaced by %s on node %s", was, pod, l.Node), was)
+		return nil
+	}
+	text, err := undecided(l)
+	if err != nil || text == "" {
+		return err
+	}
+	s.add(cmp.Or(l.Node, s.nodeOf[pod]), l.T, text, pod)
+	return nil
+}
+
 func (s *stories) spared(at time.Duration, node, text string) { s.add(node, at, text, "") }
 
 // told returns the stories with more than one moment, and how many found no room.
 func (s *stories) told() (map[string][]page.Moment, int) {
 	maps.DeleteFunc(s.moments, func(_ string, m []page.Moment) bool { return len(m) < 2 })
+	for _, m := range s.moments {
+		slices.SortStableFunc(m, func(a, b page.Moment) int { return cmp.Compare(a.At, b.At) })
+	}
 	return s.moments, len(s.untold)
 }

@@ -42,6 +42,21 @@ func TestStoriesHaveABound(t *testing.T) {
 	require.LessOrEqual(t, s.bytes, storyBytes)
 }
 
+// A page tells of a pod what explain tells: that a drain evicted it, and which pod replaced it, although that is on another node.
+func TestStoriesOfPodsEndWithTheirReplacements(t *testing.T) {
+	file := scenarioFile(t, "cluster: {zones: [{name: a, nodes: 3, podsPerNode: 1}]}\nevents: [{at: 1m, drain: {node: a-000}}]\nreschedule: {after: 5s}\nuntil: 2m\n")
+	page, lines := filepath.Join(t.TempDir(), "out.html"), filepath.Join(t.TempDir(), "lines")
+	_, _, err := simulate(t, "--scenario", file, "--report", page, "--timeline", lines, "--quiet")
+	require.NoError(t, err)
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Regexp(t, `"a-000":\[.*{"at":60,"text":"pod default/a-000-p0: evicted by the drain","pod":"default/a-000-p0"}.*`+
+		`{"at":65,"text":"pod default/a-000-p0 is replaced by default/a-000-p0-r1 on node a-00[12]","pod":"default/a-000-p0"}\]`, string(text))
+	written, err := os.ReadFile(lines)
+	require.NoError(t, err)
+	require.Contains(t, string(written), `"kind":"drain","node":"a-000","pod":"a-000-p0"`, "the file has them, too")
+}
+
 // Pods that wait for one with a lower ordinal are told beside those that are Pending.
 func TestHeldPodsAreTold(t *testing.T) {
 	file := scenarioFile(t, `

@@ -181,7 +181,7 @@ func (f *flags) playReported(ctx context.Context, jobs []*job, stderr io.Writer)
 		}
 		told = newStories()
 		if jobs[0].engine.program == "" {
-			jobs[0].happened, jobs[0].decision, jobs[0].spared = told.happened, told.decided, told.spared
+			told.of(jobs[0])
 		}
 		for _, j := range jobs {
 			j.points = points

@@ -476,7 +476,7 @@ $("several").hidden = data.runs.length < 2;
 $("run").onchange = e => { run = data.runs[e.target.value]; draw(); known(); };
 draw();
 known();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+for (const of of ["(prefers-color-scheme: dark)", "print"]) matchMedia(of).addEventListener("change", draw);
 let width = document.body.clientWidth;
 new ResizeObserver(() => { if (document.body.clientWidth !== width) { width = document.body.clientWidth; draw(); } }).observe(document.body);
 })();

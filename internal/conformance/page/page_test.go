@@ -163,6 +163,9 @@ func TestPageSaysWhatTheJSONSays(t *testing.T) {
 	require.Contains(t, value[string](t, ctx, `document.getElementById("story").textContent`), "the kubelet falls silent")
 	require.NoError(t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#story button"))))
 	require.Regexp(t, "^default/a-000-p[0-9]$", value[string](t, ctx, `document.getElementById("who").value`))
+	for _, text := range []string{"evicted from node a-000", " is replaced by default/a-000-p", "the kubelet is back"} {
+		require.Contains(t, value[string](t, ctx, `document.getElementById("story").textContent`), text)
+	}
 	// By keyboard: change the order of the table, and read the values of a chart.
 	require.Equal(t, "default/ReplicaSet/b", value[string](t, ctx, `document.querySelector("#loads tbody td").textContent`))
 	require.NoError(t, chromedp.Do(ctx, chromedp.Focus(chromedp.CSS("#loads th button")), chromedp.KeyEvent("\r")))
@@ -173,6 +176,7 @@ func TestPageSaysWhatTheJSONSays(t *testing.T) {
 	require.Regexp(t, `^At 2m.*: 60 live$`, value[string](t, ctx, `document.querySelector("#nodes .read").textContent`), "all charts are read at the same time")
 
 	everywhere(t, ctx, "embedded")
+	printed(t, ctx)
 	require.Empty(t, messages(), "the console is silent")
 }
 
@@ -234,6 +238,19 @@ func everywhere(t *testing.T, ctx context.Context, name string) {
 			}
 		}
 	}
+}
+
+// printed requires that paper shows a page in light colours, with charts as wide as the paper, and nothing to choose or to press.
+func printed(t *testing.T, ctx context.Context) {
+	t.Helper()
+	resize(t, ctx, 1280)
+	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+	require.NoError(t, err)
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(718, 900))) // as wide as A4 without its margins
+	shot(t, ctx, "printed")
+	require.Equal(t, "rgb(255, 255, 255)", value[string](t, ctx, `getComputedStyle(document.body).backgroundColor`))
+	require.Empty(t, value[[]string](t, ctx, `[...document.querySelectorAll("input, select, #story, .uplot, .u-wrap > canvas")].filter(e => e.checkVisibility()
+		&& !(e.closest(".uplot") && e.getBoundingClientRect().right <= 718)).map(e => e.outerHTML.slice(0, 200))`))
 }
 
 // problems are expressions that list what is wrong with a page as it is shown.

@@ -44,7 +44,7 @@ func verdict(o *outcome.Outcome) string {
 		return strings.Join(append(sentences, "All nodes were live all the time, and no pod was evicted."), " ")
 	}
 	sentences = append(sentences, cmp.Or(notLive(r), "No node was lost")+": "+evictedPods(r)+".")
-	sentences = append(append(sentences, withoutEndpoints(r)), drains(r)...)
+	sentences = append(append(sentences, withoutEndpoints(r), stuckPods(r)), drains(r)...)
 	sentences = append(sentences, refused(r), failed(r), belowHalf(o))
 	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }

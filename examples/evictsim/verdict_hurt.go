@@ -56,6 +56,23 @@ func withoutEndpoints(r *simulation.Report) string {
 	return text + "."
 }
 
+// stuckPods says how many pods were still stuck at the end.
+func stuckPods(r *simulation.Report) string {
+	var parts []string
+	for _, p := range []struct {
+		pods int
+		how  string
+	}{{r.PendingAtEnd, "Pending"}, {r.HeldByOrder, "held until a lower ordinal is Ready"}, {r.TerminatingAtEnd, "stuck terminating"}} {
+		if p.pods > 0 {
+			parts = append(parts, some(p.pods, "pod")+plural(p.pods, " is ", " are ")+p.how)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "At the end, " + and(parts) + "."
+}
+
 // drains says how many pods drains moved, and which drains and rolls did not come to their end.
 func drains(r *simulation.Report) (sentences []string) {
 	if r.Drains == 0 {

@@ -57,6 +57,10 @@ func TestVerdict(t *testing.T) {
 			simulation.Report{UnknownNodes: 236, Taints: 3, Endpoints: simulation.Endpoints{PodsWithoutEndpoints: 2923, RunningWithoutEndpoints: 2923, MedianWithoutEndpoints: 4 * time.Second, LongestWithoutEndpoints: 8 * time.Second}},
 			"No node was lost, but 236 times nodes were declared not Ready by mistake: no pod was evicted. 2,923 pods lost their endpoints for up to 8s (median 4s) although they ran.",
 		},
+		"pods that are stuck": {
+			simulation.Report{Pods: 9, Evicted: 3, PendingAtEnd: 1, HeldByOrder: 2, TerminatingAtEnd: 3},
+			"No node was lost: 3 of 9 pods were evicted. At the end, 1 pod is Pending, 2 pods are held until a lower ordinal is Ready and 3 pods are stuck terminating.",
+		},
 		"a node's own report": {
 			simulation.Report{Taints: 1, Endpoints: simulation.Endpoints{PodsWithoutEndpoints: 2, RunningWithoutEndpoints: 1, MedianWithoutEndpoints: time.Minute, LongestWithoutEndpoints: time.Minute}},
 			"No kubelet fell silent, but nodes were not Ready: no pod was evicted. 2 pods lost their endpoints for up to 1m (median 1m), 1 of them although they ran.",

@@ -332,7 +332,7 @@ function table(id, columns, rows, order, current) {
     const tr = make("tr");
     if (row === current) tr.setAttribute("aria-current", "true");
     for (const col of columns) {
-      const td = make("td", undefined, {className: col.best && col.best(row) ? "best" : ""});
+      const td = make("td", undefined, {className: !col.best ? "" : col.best(row) ? "best" : "rest"});
       td.dataset.title = col.title;
       td.append(col.cell(row));
       tr.append(td);

@@ -461,6 +461,9 @@ func TestPageOfAComparison(t *testing.T) {
 	}
 	path, _ := written(t, "compare", files[0], files[1])
 	ctx, messages := open(t, path)
+	for _, problem := range []string{"cells of a row are not aligned", "sticks out or is cut"} {
+		require.Empty(t, value[[]string](t, ctx, problems[problem]), "%s, although names are long", problem)
+	}
 	require.Equal(t, "fail zone a at 1m to the end", value[string](t, ctx, `document.getElementById("events").textContent`))
 	require.NoError(t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#runs tbody tr:nth-child(2) button"))))
 	require.Eventually(t, func() bool {

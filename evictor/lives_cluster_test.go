@@ -620,7 +620,7 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why taints
 	w.enter()
 	what := "eviction of " + ref.Name + " from " + ref.Node
 	p.mind.may(what, func(m *livesMind) string {
-		unasked := w.plan.May && !m.pods[ref.Name].permitted.Equal(w.now)
+		unasked := w.plan.May && !m.permitted[ref.UID].Equal(w.now)
 		return livesRules{{"evicted without being permitted", unasked}, {m.evicts(ref, why), true}}.first()
 	})
 	p.mind.evicting(ref)

@@ -49,19 +49,20 @@ func (rules livesRules) first() string {
 
 // livesNotes are what the judge keeps of a process beside what the model knows.
 type livesNotes struct {
-	ours     bool                 // the eviction that is about to be made is by our own taints, or empties the node
-	did      map[kind]int         // writes that were done and not told yet
-	turn     map[string]time.Time // when nodes had the turn whose NoExecute taint is being written
-	conflict map[string]time.Time // since when a node's writes are too old
-	released map[string]time.Time // when the closure ended after which a node was released
-	trouble  time.Time            // when something last kept this process from its work
-	troubles string
-	kicked   time.Time
-	askedBy  map[types.UID]time.Time // when the program wants to be asked again, at the latest
-	behind   time.Time               // when the store last stopped showing older versions
-	moved    bool                    // its slots, by less than a period, when its clock was set back
-	before   *livesMind              // under Run: as it was when this instant began
-	doubts   []livesDoubt            // under Run: writes that only the end of the instant may justify
+	ours      bool                 // the eviction that is about to be made is by our own taints, or empties the node
+	did       map[kind]int         // writes that were done and not told yet
+	turn      map[string]time.Time // when nodes had the turn whose NoExecute taint is being written
+	conflict  map[string]time.Time // since when a node's writes are too old
+	released  map[string]time.Time // when the closure ended after which a node was released
+	trouble   time.Time            // when something last kept this process from its work
+	troubles  string
+	kicked    time.Time
+	askedBy   map[types.UID]time.Time // when the program wants to be asked again, at the latest
+	permitted map[types.UID]time.Time // when it last said yes, unless it has said no since
+	behind    time.Time               // when the store last stopped showing older versions
+	moved     bool                    // its slots, by less than a period, when its clock was set back
+	before    *livesMind              // under Run: as it was when this instant began
+	doubts    []livesDoubt            // under Run: writes that only the end of the instant may justify
 }
 
 func newLivesMind(p *livesProcess) *livesMind {
@@ -69,7 +70,7 @@ func newLivesMind(p *livesProcess) *livesMind {
 		world: p.world, process: p, nodes: map[string]*livesNode{}, pods: map[string]livesPod{}, prior: map[string]livesMachine{},
 		partly: map[string]bool{}, slow: map[string]time.Time{}, closed: map[string][2]time.Time{},
 		unsettled: p.world.now, came: p.world.now,
-		livesNotes: livesNotes{did: map[kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
+		livesNotes: livesNotes{did: map[kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, permitted: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
 	}
 }
 

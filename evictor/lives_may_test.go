@@ -128,13 +128,13 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
 		{"tainted without taints", harms && !m.world.plan.Taints},
 		{"healthy node tainted: " + m.failed(known), harms && m.failed(known) != ""},
 		{"held node tainted", harms && m.held(known)},
-		{"wrong taint (decision 3: from the next pass or answer on)", harms && ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && known.verdict != v1.ConditionUnknown && !known.fell},
+		{"wrong taint (decision 3: from the next pass or answer on)", harms && ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && known.verdict != v1.ConditionUnknown && !known.fell && !(known.silent && !m.unconfirmed(known))},
 		{"tainted without permission", fresh && !m.mayHarm(known)},
 		{"tainted without an answer", fresh && ready == v1.ConditionUnknown && m.unconfirmed(known)},
 		{"tainted while all are down", fresh && !m.downSince.IsZero()},
 		{"row after every zone is down, nodes still failed wait one more grace", fresh && known.good.Before(known.again) && m.world.now.Sub(known.again) < m.grace()},
 		{"row an evictor that begins to watch waits for one grace before it taints", fresh && m.early(known)},
-		{"tainted in a zone that stands", fresh && m.stands(known.domain) && m.turn[node.Name].Equal(m.world.now)},
+		{"tainted in a zone that stands", fresh && m.stood(known.domain) && m.turn[node.Name].Equal(m.world.now)},
 	}.first()
 }
 
@@ -162,7 +162,7 @@ func (m *livesMind) evicts(ref evictor.PodRef, why taints.Deadline) string {
 		{"row a disruption budget delays an eviction, for longer each time", m.world.now.Before(pod.later) && pod.laterDirect == (why.Taint == nil)},
 		{"unjustified eviction", !foreign && !own && !m.timedOut(known, pod)},
 		{"unjustified eviction: " + m.stays(known), !foreign && m.stays(known) != ""},
-		{"emptied in a zone that stands", !foreign && !own && m.stands(known.domain) && !known.emptied && !known.unsure && !m.comesLate(known, pod)},
+		{"emptied in a zone that stands", !foreign && !own && m.stood(known.domain) && !known.emptied && !known.unsure && !m.comesLate(known, pod)},
 	}.first()
 }
 

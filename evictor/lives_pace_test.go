@@ -190,6 +190,11 @@ func (m *livesMind) stands(domain string) bool {
 	return m.partly[domain] || m.world.plan.Policy && m.ruling.Rate == 0
 }
 
+// stood says whether it was 0 before this instant, too: a turn may have come when it became so.
+func (m *livesMind) stood(domain string) bool {
+	return m.stands(domain) && !m.slow[domain].Equal(m.world.now)
+}
+
 // unheard is how long nobody will listen: row "a gap between two passes adds at most one period to a node's silence".
 // In exact mode it adds nothing.
 func (m *livesMind) unheard() time.Duration {

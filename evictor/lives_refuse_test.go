@@ -45,10 +45,10 @@ func (w *livesWorld) refusal(pod types.UID, wall time.Time) error {
 
 // livesRefused is what a process was told by the program about a pod.
 type livesRefused struct {
-	permitted, asked, next time.Time // when it was last permitted, and last asked; before next it need not be asked
-	times                  int       // refusals in a row
-	direct                 bool      // it was asked because the node is emptied
-	reported               string    // the reason as observers know it
+	asked, next time.Time // when it was last asked; before next it need not be asked
+	times       int       // refusals in a row
+	direct      bool      // it was asked because the node is emptied
+	reported    string    // the reason as observers know it
 }
 
 // mayEvict is the program. What is asked last may be judged like the eviction itself.
@@ -61,18 +61,21 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why taints.Deadl
 	m.evicting(ref)
 	err := w.refusal(pod.UID, p.wall())
 	w.logf("  p%d %s: %v", p.slot, what, err)
+	if m.permitted[ref.UID] = w.now; err != nil {
+		delete(m.permitted, ref.UID)
+	}
 	m.of(ref, func(known *livesPod) {
 		if known.direct != (why.Taint == nil) { // each half asks its own question
-			known.livesRefused = livesRefused{permitted: known.permitted, reported: known.reported, direct: why.Taint == nil}
+			known.livesRefused = livesRefused{reported: known.reported, direct: why.Taint == nil}
 		}
 		if w.now.Before(known.next) && m.kicked.Before(known.asked) {
 			m.wrong("asked again too soon", "%s, and not at %s", what, livesSince(known.next))
 		}
-		if known.asked, known.permitted = w.now, w.now; err == nil {
+		if known.asked = w.now; err == nil {
 			known.times, known.next = 0, time.Time{}
 			return
 		}
-		known.permitted, known.times = time.Time{}, known.times+1
+		known.times++
 		known.next = w.now.Add(min(w.config.Nodes.RetryMax, w.config.Nodes.GateInterval<<(known.times-1)))
 		var refusal *gate.Refused
 		if errors.As(err, &refusal) && !refusal.Again.IsZero() {
@@ -90,7 +93,7 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why taints.Deadl
 func (m *livesMind) forgetsRefusals(node string) {
 	for name, known := range m.pods {
 		if known.Spec.NodeName == node {
-			known.livesRefused = livesRefused{permitted: known.permitted}
+			known.livesRefused = livesRefused{}
 			m.pods[name] = known
 		}
 	}
@@ -99,7 +102,7 @@ func (m *livesMind) forgetsRefusals(node string) {
 // reports judges that a refusal is reported once, unless something else is reported of the pod's eviction.
 func (m *livesMind) reports(d decision) {
 	switch d.Kind {
-	case "NodeVerdict": // what follows from it is another question
+	case "NodeVerdict", "NodeQueued": // what follows from it is another question
 		m.forgetsRefusals(d.Node)
 	case "AllZonesDown": // and so is what follows once some zone is not
 		for name := range m.nodes {

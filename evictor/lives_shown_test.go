@@ -28,7 +28,7 @@ type livesNode struct {
 	domain         string    // where it counts: that of its object, from the next pass on
 	first, changed time.Time // when it was first shown, and as it is
 	good           time.Time // when Ready was last True, zero for never
-	spoke          time.Time // when that was last shown True or False
+	spoke          time.Time // when that was last shown other than Unknown
 	born           time.Time // when it was created, by the clock when it was first shown
 	turned         bool      // it became not Ready after it was first shown
 	reported       bool      // it was shown with a Ready condition, other than Unknown where it had none before
@@ -158,12 +158,15 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		was, _ := livesReady(known.object)
 		known.turned = known.turned || was != ready
 	}
+	if spoke || ready == "" {
+		known.spoke = now
+	}
 	known.object, known.changed, known.reported = node, now, known.reported || ready != "" && (ready != v1.ConditionUnknown || known.object == nil)
 	if m.world.plan.Half == livesTaintEviction {
 		known.domain = m.world.plan.domain(node) // it has no passes
 	}
 	if spoke {
-		known.spoke, known.peak = now, livesLater(known.peak, stamp)
+		known.peak = livesLater(known.peak, stamp)
 	}
 	if ready == v1.ConditionTrue && m.silence(known) < m.grace() {
 		known.good, known.emptied, known.due = now, false, time.Time{}

@@ -198,6 +198,9 @@ func (p *livesProcess) step() {
 	if p.reader != nil {
 		p.reader.Once(context.Background())
 	}
+	if !p.mind.slot.IsZero() {
+		p.mind.listens()
+	}
 	next, err := p.evictor.Step(context.Background())
 	if err != nil {
 		p.mind.wrong("Step failed", "%v", err)

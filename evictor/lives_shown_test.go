@@ -196,10 +196,10 @@ func (m *livesMind) knowTaints(known *livesNode, node *v1.Node) {
 		switch {
 		case known.object == nil: // a start, or a node that was not known
 			is.start = plausible
-		case !there && hid && hidden.value == taint.Value && hidden.added.Equal(is.added):
-			is.start = hidden.start
 		case there && is.added.Equal(was.added):
 			is.start, is.late = was.start, was.late
+		case hid && hidden.value == taint.Value && hidden.added.Equal(is.added):
+			is.start = hidden.start
 		case there && !is.added.IsZero() && !was.added.IsZero():
 			is.start = livesLater(was.start, plausible) // row "a taint that went and came back unseen counts anew"
 		case there: // what the new TimeAdded means is not said

@@ -119,6 +119,7 @@ type livesWorld struct {
 	about     string       // the node of the write that is
 	midst     time.Time    // when that was last
 	holds     map[string]time.Time
+	freed     map[string]time.Time       // when holds last ended
 	shutBy    map[string]map[string]bool // why a domain is closed to harm: pauses and fences
 	closed    map[string]error           // the same, an error where there is any
 	shutSince map[string]time.Time

@@ -252,6 +252,8 @@ func (w *livesWorld) permission(name string, e livesEvent) {
 func (w *livesWorld) hold(name string, held bool) {
 	if delete(w.holds, name); held {
 		w.holds[name] = w.now
+	} else {
+		w.freed[name] = w.now
 	}
 	for _, p := range w.processes {
 		if held {

@@ -31,7 +31,7 @@ func (m *livesMind) zones() {
 		if known == nil {
 			return
 		}
-		if m.world.plan.excluded(known.object) {
+		if m.world.plan.excluded(known.object) || m.process.blind != nil && known.verdict == "" {
 			continue
 		}
 		total[known.domain]++
@@ -118,7 +118,8 @@ func (m *livesMind) evicting(ref evictor.PodRef) {
 	for _, key := range []string{livesAll, known.domain, "lead"} {
 		closed := m.closed[key]
 		from := livesLater(livesLater(closed[0], m.unsettled.Add(2*m.grace())), livesLater(pod.changed, known.changed)).Add(time.Second)
-		if m.world.plan.Taints && end.After(from) && end.Before(closed[1].Add(-time.Second)) && m.released[ref.Node].Before(closed[1]) {
+		if m.world.plan.Taints && end.After(from) && end.Before(closed[1].Add(-time.Second)) && m.released[ref.Node].Before(closed[1]) &&
+			m.world.freed[ref.Node].Before(closed[1]) { // what was held became overdue only then
 			m.released[ref.Node] = m.world.now
 			m.pacedSince(closed[1], ref.Node, known.domain, false) // its turn may have come then, and a renewal have delayed the eviction
 		}
@@ -198,8 +199,9 @@ func (m *livesMind) stood(domain string) bool {
 // unheard is how long nobody will listen: row "a gap between two passes adds at most one period to a node's silence".
 // In exact mode it adds nothing.
 func (m *livesMind) unheard() time.Duration {
+	gap := m.process.frozen.Sub(m.world.now)
 	if !m.world.plan.Exact {
-		return 0
+		gap -= m.world.config.Nodes.NodeMonitorPeriod
 	}
-	return max(0, m.process.frozen.Sub(m.world.now))
+	return max(0, gap)
 }

@@ -62,7 +62,7 @@ func livesSince(at time.Time) string {
 func newLivesWorld(plan livesPlan, logf func(string, ...any)) *livesWorld {
 	w := &livesWorld{
 		plan: plan, config: plan.config(), slack: time.Second, now: livesBegin, machines: map[string]*livesMachine{}, budgets: map[string]time.Time{},
-		gone: map[string]time.Time{}, touched: map[string]time.Time{}, holds: map[string]time.Time{}, shutBy: map[string]map[string]bool{},
+		gone: map[string]time.Time{}, touched: map[string]time.Time{}, holds: map[string]time.Time{}, freed: map[string]time.Time{}, shutBy: map[string]map[string]bool{},
 		closed: map[string]error{}, shutSince: map[string]time.Time{}, ruling: zone.Ruling{Rate: 1},
 	}
 	w.logf = func(format string, args ...any) {
@@ -383,7 +383,7 @@ func (w *livesWorld) heal() {
 	}
 	for _, name := range livesKeys(w.nodes.now) {
 		if node := w.nodes.now[name].DeepCopy(); node.Annotations[livesHold] != "" {
-			node.Annotations = nil
+			node.Annotations, w.freed[name] = nil, w.now
 			w.setNode(name, node)
 		}
 	}

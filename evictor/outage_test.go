@@ -369,3 +369,28 @@ func TestNodeThatBecomesUnknownWhileItIsEmptiedKeepsTheRest(t *testing.T) {
 	c.Advance(cfg.Nodes.PodEvictionTimeout + 20*time.Second)
 	require.Len(t, c.Evicted(), 1)
 }
+
+// A tainted node that fell silent unread keeps its taint as it is while its lease cannot be read, also when the observer
+// sees again.
+func TestTaintOfANodeThatIsUnreadIsNotSwapped(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	clients := c.Clients()
+	clients.Source = nil
+	s := stepped(t, c, config(), clients)
+	require.NoError(t, c.Clients().Source.Feed(struct{ evictor.Target }{s.e})) // which reads no leases
+	s.e.Silent()
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	s.run(2 * time.Minute)
+	before := c.Taints("a-0")
+	require.NotEmpty(t, before)
+	c.Fail("a-0")
+	s.run(2 * time.Minute)
+	s.e.SetObserverHealth(errors.New("blind"))
+	s.run(10 * time.Second)
+	s.e.SetObserverHealth(nil)
+	s.run(10 * time.Second)
+	require.Equal(t, before, c.Taints("a-0"))
+	s.e.LeaseRead("a-0", time.Time{}, "", nil)
+	s.run(time.Minute)
+	require.Contains(t, c.Taints("a-0"), v1.TaintNodeUnreachable+":NoExecute")
+}

@@ -100,7 +100,7 @@ const (
 	lost          // it may have been done: the node waits to try again
 )
 
-// standing says whether a node may be harmed and, if not, why. If several reasons apply, it is the first of them.
+// standing says whether a node may be harmed and, if not, why.
 type standing uint8
 
 const (
@@ -134,12 +134,12 @@ func (e *engine) standing(n *node) standing {
 		return heldBack
 	case n.verdict.Ready == "":
 		return noCondition
+	case n.unread != nil:
+		return unanswered
 	case n.early:
 		return settling
 	case n.reported():
 		return reported
-	case n.unread != nil:
-		return unanswered
 	case e.carries(n) && n.turn == nil:
 		return served
 	case !e.settled(n), !e.cfg.TaintBasedEviction && e.mu.Now.Before(e.emptyAt(n)):

@@ -129,7 +129,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	}
 	if known == nil || known.object.UID != node.UID {
 		before := known
-		known = &livesNode{first: now, born: m.elapsed(node.CreationTimestamp.Time), domain: m.world.plan.domain(node), stamp: stamp, peak: stamp, newest: livesVersion(node)}
+		known = &livesNode{first: now, born: now.Add(min(0, m.elapsed(node.CreationTimestamp.Time).Sub(now))), domain: m.world.plan.domain(node), stamp: stamp, peak: stamp, newest: livesVersion(node)}
 		if before != nil { // a lease goes by its node's name: the same one again is no sign of life of another node
 			known.lease, known.leaseVersion = before.lease, before.leaseVersion
 			for of, pod := range m.pods { // an eviction of a pod on it is another one
@@ -222,7 +222,7 @@ func (m *livesMind) shownPod(name string, pod *v1.Pod) {
 	now, known, remembered := m.world.now, m.pods[name], false
 	if known.Pod != nil && m.world.plan.Half != livesLifecycle {
 		on := m.nodes[known.Spec.NodeName]
-		remembered = on != nil && len(on.taints) > 0 && !known.seen.Before(on.tainted)
+		remembered = on != nil && len(on.taints) > 0 && !known.seen.Before(on.tainted) && on.first.Before(now)
 	}
 	if known.Pod == nil || known.UID != pod.UID && !(remembered && livesVersion(pod) < livesVersion(known)) {
 		known = livesPod{soonest: now, latest: now}

@@ -394,3 +394,21 @@ func TestTaintOfANodeThatIsUnreadIsNotSwapped(t *testing.T) {
 	s.run(time.Minute)
 	require.Contains(t, c.Taints("a-0"), v1.TaintNodeUnreachable+":NoExecute")
 }
+
+// Without taints, an emptied node that reports Ready has begun anew, even if the next pass finds it not ready again: what
+// comes to it stays for PodEvictionTimeout.
+func TestEmptiedNodeThatWasReadyBetweenTwoPassesBeginsAnew(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	s := stepped(t, c, withoutTaints(config(), 5*time.Minute), c.Clients())
+	c.Fail("a-0")
+	s.run(6*time.Minute + time.Second)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+	c.Recover("a-0")
+	s.run(time.Second)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.AddPod("late", "a-0")
+	s.run(4 * time.Minute)
+	require.Len(t, c.Evicted(), 1)
+	s.run(2 * time.Minute)
+	require.Len(t, c.Evicted(), 2)
+}

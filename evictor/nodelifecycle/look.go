@@ -67,6 +67,7 @@ func (e *engine) note(n *node, object *v1.Node, heartbeat bool) {
 	n.heard = n.heard || heartbeat && n.verdict.Ready == v1.ConditionUnknown
 	n.unwritten = n.unwritten && !n.heard
 	n.says = readyOf(object).Status
+	n.emptied = n.emptied && !n.reported() // that ends an outage, even if the next pass finds it not ready again
 	if n.tainted = slices.ContainsFunc(object.Spec.Taints, e.own); n.tainted {
 		n.unseen = time.Time{}
 	}

@@ -63,36 +63,41 @@ func (f *file) insert(at token.Pos, text string) {
 // drop removes declarations: functions, methods as Type.Method, types, constants and variables.
 func (f *file) drop(names ...string) {
 	f.t.Helper()
-	for _, name := range names {
-		if !slices.ContainsFunc(f.tree.Decls, func(d ast.Decl) bool { return f.dropIn(d, name) }) {
-			f.fails(name)
+	left := slices.Clone(names)
+	for _, declaration := range f.tree.Decls {
+		switch d := declaration.(type) {
+		case *ast.FuncDecl:
+			if at := slices.Index(left, called(d)); at >= 0 {
+				left = slices.Delete(left, at, at+1)
+				f.replace(d, d.Doc, "")
+			}
+		case *ast.GenDecl:
+			left = f.dropIn(d, left)
 		}
+	}
+	if len(left) > 0 {
+		f.fails(strings.Join(left, " and no "))
 	}
 }
 
-// dropIn removes a declaration if it has that name.
-func (f *file) dropIn(declaration ast.Decl, name string) bool {
-	switch d := declaration.(type) {
-	case *ast.FuncDecl:
-		if called(d) == name {
-			f.replace(d, d.Doc, "")
-			return true
-		}
-	case *ast.GenDecl:
-		for _, spec := range d.Specs {
-			above, is := documented(spec, name)
-			switch {
-			case is && len(d.Specs) == 1:
-				f.replace(d, d.Doc, "")
-			case is:
+// dropIn removes specifications of a declaration, all of it if nothing else is in it, and returns the names that are left.
+func (f *file) dropIn(d *ast.GenDecl, names []string) []string {
+	gone, from := 0, len(f.cuts)
+	for _, spec := range d.Specs {
+		for at, name := range names {
+			if above, is := documented(spec, name); is {
+				names = slices.Delete(names, at, at+1)
 				f.replace(spec, above, "")
-			}
-			if is {
-				return true
+				gone++
+				break
 			}
 		}
 	}
-	return false
+	if gone > 0 && gone == len(d.Specs) {
+		f.cuts = f.cuts[:from]
+		f.replace(d, d.Doc, "")
+	}
+	return names
 }
 
 // documented reports whether a specification declares the name, and returns its comment.
@@ -207,6 +212,22 @@ func (f *file) key(function, key, text string) {
 	})
 	if !found {
 		f.fails("element " + key + " in " + function)
+	}
+}
+
+// selector replaces selections of a name within a function.
+func (f *file) selector(function, name, text string) {
+	f.t.Helper()
+	found := false
+	ast.Inspect(f.function(function), func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == name {
+			f.replace(s, nil, text)
+			found = true
+		}
+		return true
+	})
+	if !found {
+		f.fails("." + name + " in " + function)
 	}
 }
 
@@ -335,6 +356,12 @@ const (
 	two = 2
 )
 
+type (
+	this int
+	// that goes, too.
+	that int
+)
+
 func G() any {
 	defer fmt.Println()
 
@@ -347,11 +374,12 @@ func G() any {
 
 func H() string { return strings.ToLower("H") }
 `))
-	f.drop("A.F", "two")
+	f.drop("A.F", "two", "that", "this")
 	f.field("A", "gone", "")
 	f.key("G", "gone", "")
 	f.after("G", "Println", "println()")
 	f.statement("G", "ToUpper", "println(a)")
+	f.selector("G", "Println", "fmt.Print")
 	f.body("H", `return taints.None`)
 	f.use("", "example.org/taints")
 	f.rename("fmt", "example.org/fmt")
@@ -373,7 +401,7 @@ const (
 )
 
 func G() any {
-	defer fmt.Println()
+	defer fmt.Print()
 	println()
 
 	a := []A[int]{{keep: 1}}

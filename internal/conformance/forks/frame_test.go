@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -120,9 +121,27 @@ func (c *checkout) file(name string, edit func(f *file)) {
 	c.files[name] = f.done()
 }
 
+// shown adds the file that MIGRATING.md shows under a name.
+func (c *checkout) shown(name, as string) {
+	c.t.Helper()
+	page, err := os.ReadFile(filepath.Join(root(c.t), "MIGRATING.md"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	_, text, found := strings.Cut(string(page), "\n<!-- "+name+" -->\n```go\n")
+	if !found {
+		c.t.Fatalf("MIGRATING.md does not show %s", name)
+	}
+	text, _, _ = strings.Cut(text, "```")
+	c.files[as] = []byte(text)
+}
+
 // remove removes files.
 func (c *checkout) remove(names ...string) {
 	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(c.dir, name)); err != nil {
+			c.t.Fatal(err)
+		}
 		c.files[name] = nil
 	}
 }
@@ -223,11 +242,18 @@ func (p played) has(name string) bool {
 // play runs their tests. Some of theirs read the real clock, so what failed on a busy machine gets two more chances.
 func (c *checkout) play(name string) (all played) {
 	all.passed = map[string]bool{}
-	args := append([]string{"test", "-mod=mod", "-modfile=" + c.modfile(name), "-overlay=" + c.overlay(name), "-vet=off",
-		"-count=1", "-timeout=20m", "-json"}, c.packages...)
+	dir, args := c.dir, []string{"test", "-vet=off", "-count=1", "-timeout=20m", "-json"}
+	if c.vendors() {
+		dir = c.farm(name)
+		args = append(args, "-mod=vendor", "-trimpath") // trimpath: or the folder's name keeps Go's cache from working
+	} else {
+		args = append(args, "-mod=mod", "-modfile="+filepath.Join(c.work, name, "go.mod"))
+	}
+	c.modfile(name)
+	args = append(append(args, "-overlay="+c.overlay(name, dir)), c.packages...)
 	for range 3 {
 		command := exec.Command("go", args...)
-		command.Dir, command.Env = c.dir, append(os.Environ(), "GOWORK=off")
+		command.Dir, command.Env = dir, append(os.Environ(), "GOWORK=off", "PWD="+dir)
 		text, err := command.CombinedOutput()
 		all.measured, all.figures, all.failed = nil, map[string]string{}, ""
 		all.read(c.t, text)
@@ -283,7 +309,8 @@ func (p *played) measure(printed string) {
 }
 
 // modfile writes the go.mod with which their tests run. After the swap it requires ours.
-func (c *checkout) modfile(name string) string {
+func (c *checkout) modfile(name string) {
+	c.t.Helper()
 	for _, of := range []string{"go.mod", "go.sum"} {
 		text, err := os.ReadFile(filepath.Join(c.dir, of))
 		if err != nil {
@@ -291,33 +318,126 @@ func (c *checkout) modfile(name string) string {
 		}
 		c.write(filepath.Join(name, of), text)
 	}
-	to := filepath.Join(c.work, name, "go.mod")
 	if name == "after" {
 		edit := []string{"mod", "edit"}
 		for _, use := range c.uses {
 			of, from := module+use, root(c.t)+use
 			edit = append(edit, "-require="+of+"@v0.0.0", "-replace="+of+"="+from)
 		}
-		c.command(c.dir, "go", append(edit, to)...)
+		c.command(c.dir, "go", append(edit, filepath.Join(c.work, name, "go.mod"))...)
 	}
+}
+
+// vendors reports whether the checkout brings its dependencies along.
+func (c *checkout) vendors() bool {
+	_, err := os.Stat(filepath.Join(c.dir, vendored))
+	return err == nil
+}
+
+const vendored = "vendor/modules.txt"
+
+// farm makes a folder of links to what the checkout has, because Go does not read an overlay of what is vendored.
+func (c *checkout) farm(name string) string {
+	c.t.Helper()
+	to := filepath.Join(c.work, name)
+	for _, folder := range []string{"", "vendor", "vendor/github.com"} { // those that get something of ours
+		c.link(folder, filepath.Join(to, folder), "vendor", "github.com", "modules.txt", "go.mod", "go.sum", ".git")
+	}
+	list, err := os.ReadFile(filepath.Join(c.dir, vendored))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if name == "after" {
+		list = append(list, c.vendor(filepath.Join(name, "vendor"))...)
+	}
+	c.write(filepath.Join(name, vendored), list)
 	return to
 }
 
+// link links the entries of a folder of the checkout.
+func (c *checkout) link(folder, to string, except ...string) {
+	c.t.Helper()
+	entries, err := os.ReadDir(filepath.Join(c.dir, folder))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if !slices.Contains(except, entry.Name()) {
+			if err := os.Symlink(filepath.Join(c.dir, folder, entry.Name()), filepath.Join(to, entry.Name())); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// vendor copies our packages that the swap imports, and returns their part of the list of what is vendored. What those need
+// beyond our own packages has to be vendored already.
+func (c *checkout) vendor(to string) (list []byte) {
+	c.t.Helper()
+	imports := map[string]bool{}
+	for _, text := range c.files {
+		for _, found := range regexp.MustCompile(`"(`+module+`/[^"]+)"`).FindAllSubmatch(text, -1) {
+			imports[string(found[1])] = true
+		}
+	}
+	known := map[string]string{} // the modules of our packages
+	for _, use := range slices.Backward(c.uses) {
+		args := []string{"list", "-deps", "-f", "{{with .Module}}{{.Path}} {{$.ImportPath}} {{$.Dir}}{{range $.GoFiles}} {{.}}{{end}}{{end}}"}
+		for name := range imports {
+			if strings.HasPrefix(name, module+use+"/") {
+				args = append(args, name)
+				delete(imports, name)
+			}
+		}
+		for line := range strings.Lines(c.command(root(c.t)+use, "go", args...)) {
+			if words := strings.Fields(line); len(words) > 3 && strings.HasPrefix(words[0], module) {
+				known[words[1]] = words[0]
+				c.copy(filepath.Join(to, words[1]), words[2], words[3:])
+			}
+		}
+	}
+	for _, use := range c.uses {
+		list = fmt.Appendf(list, "# %s v0.0.0 => %s\n## explicit; go 1.23.0\n", module+use, root(c.t)+use)
+		for _, name := range slices.Sorted(maps.Keys(known)) {
+			if known[name] == module+use {
+				list = fmt.Appendln(list, name)
+			}
+		}
+	}
+	return list
+}
+
+// copy copies files from a folder to one below the working folder.
+func (c *checkout) copy(to, from string, names []string) {
+	c.t.Helper()
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.write(filepath.Join(to, name), text)
+	}
+}
+
 // overlay writes the table of the files that Go reads in place of theirs.
-func (c *checkout) overlay(name string) string {
+func (c *checkout) overlay(name, dir string) string {
+	c.t.Helper()
 	replace := map[string]string{}
 	for file, text := range c.files {
 		to := ""
 		if text != nil {
-			to = c.write(filepath.Join(name, file), text)
+			to = c.write(filepath.Join("overlay", name, file), text)
 		}
-		replace[filepath.Join(c.dir, file)] = to
+		replace[filepath.Join(dir, file)] = to
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return c.write(filepath.Join(name, "overlay.json"), text)
+	return c.write(filepath.Join("overlay", name, "overlay.json"), text)
 }
 
 // command runs a command and returns what it prints.

@@ -6,12 +6,11 @@ import "testing"
 // DynamicRateLimiter stays, for the delay of failed items. It cannot be a Limiter: its tests expect that When asks even
 // the first item to wait, as a workqueue does; a token bucket is full at first.
 func TestKarmada(t *testing.T) {
-	const workers, tolerations = "pkg/controllers/cluster/eviction_worker.go", "pkg/util/helper/taint.go"
 	swap{
 		variable: "EVICTKIT_KARMADA", module: "github.com/karmada-io/karmada", commit: "f8fdd02df376", testdata: "karmada",
 		packages: []string{"./pkg/controllers/cluster/", "./pkg/util/helper/"}, uses: []string{"", "/evictor/compat"},
 	}.run(t, func(c *checkout) {
-		c.file(workers, func(f *file) {
+		c.file("pkg/controllers/cluster/eviction_worker.go", func(f *file) {
 			f.field("evictionWorker", "pacer", "limit *limiter.Limiter // nil: no limit")
 			f.field("evictionWorker", "pacerKey", "")
 			f.key("NewEvictionWorker", "pacer", "limit: newEvictionLimit(opts.EvictionQueueOptions)")
@@ -22,7 +21,7 @@ func TestKarmada(t *testing.T) {
 			f.statement("evictionWorker.processNextWorkItem", "pacer", "")
 			f.use("", module+"/evictor/compat/limiter")
 		})
-		c.file(tolerations, func(f *file) {
+		c.file("pkg/util/helper/taint.go", func(f *file) {
 			f.body("GetMinTolerationTimeWithCurrentTime", `var begun []evictkit.Begun
 	for _, taint := range noExecuteTaints {
 		if taint.TimeAdded != nil {

@@ -322,7 +322,7 @@ func (c *checkout) modfile(name string) {
 		edit := []string{"mod", "edit"}
 		for _, use := range c.uses {
 			of, from := module+use, root(c.t)+use
-			edit = append(edit, "-require="+of+"@v0.0.0", "-replace="+of+"="+from)
+			edit = append(edit, "-require="+of+"@v0.0.0", "-replace="+of+"@v0.0.0="+from)
 		}
 		c.command(c.dir, "go", append(edit, filepath.Join(c.work, name, "go.mod"))...)
 	}

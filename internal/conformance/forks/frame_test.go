@@ -48,6 +48,9 @@ func (s swap) run(t *testing.T, edit func(c *checkout)) {
 	if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err != nil || !strings.Contains(string(text), "module "+s.module+"\n") {
 		t.Fatalf("%s: %s is no checkout of %s: %v", s.variable, dir, s.module, err)
 	}
+	if !filepath.IsAbs(dir) {
+		t.Fatalf("%s: %s has to be an absolute path", s.variable, dir)
+	}
 	c.add(true)
 	before := c.play("before")
 	edit(c)
@@ -81,8 +84,11 @@ func (c *checkout) compare(before, after played) {
 		_, name, _ := strings.Cut(test, " ")
 		top, _, _ := strings.Cut(name, "/")
 		if out := slices.Contains(c.out, top); !out && !after.passed[test] {
-			c.t.Errorf("%s passed before and does not afterwards\n%s", test, after.failed)
+			c.t.Errorf("%s passed before and does not afterwards", test)
 		}
+	}
+	if c.t.Failed() {
+		c.t.Log(after.failed)
 	}
 	for _, name := range c.out {
 		if !before.has(name) {

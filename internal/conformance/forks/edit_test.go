@@ -148,46 +148,86 @@ func (f *file) body(name, text string) {
 	f.replace(f.function(name).Body, nil, "{\n"+text+"\n}")
 }
 
-// statement replaces the first statement of a function that mentions a name, and comments of its own above it.
-func (f *file) statement(function, mentions, text string) {
+// statement replaces a statement of a function, and comments of its own above it. The path leads to it: the first statement
+// that mentions the first name, in its block the first that mentions the second, and so on.
+func (f *file) statement(function, text string, path ...string) {
 	f.t.Helper()
-	list := f.function(function).Body.List
-	at := f.mentioning(function, mentions)
-	from := f.function(function).Body.Lbrace
+	block, at := f.find(function, path)
+	from := block.Lbrace
 	if at > 0 {
-		from = list[at-1].End()
+		from = block.List[at-1].End()
 	}
-	var above *ast.CommentGroup
+	f.replace(block.List[at], f.above(block.List[at], from), text)
+}
+
+// above returns the comments on lines of their own between a position and a statement.
+func (f *file) above(s ast.Stmt, from token.Pos) *ast.CommentGroup {
 	for _, group := range f.tree.Comments {
-		if group.Pos() > from && group.End() < list[at].Pos() && f.set.Position(group.Pos()).Line > f.set.Position(from).Line {
-			above = group
-			break
+		if group.Pos() > from && group.End() < s.Pos() && f.set.Position(group.Pos()).Line > f.set.Position(from).Line {
+			return group
 		}
 	}
-	f.replace(list[at], above, text)
+	return nil
 }
 
 // after adds text after the first statement of a function that mentions a name.
 func (f *file) after(function, mentions, text string) {
 	f.t.Helper()
-	f.insert(f.function(function).Body.List[f.mentioning(function, mentions)].End(), "\n"+text)
+	block, at := f.find(function, []string{mentions})
+	f.insert(block.List[at].End(), "\n"+text)
 }
 
-// mentioning returns the index of the first statement of a function that mentions a name.
-func (f *file) mentioning(function, name string) int {
+// condition replaces that of the first if of a function that mentions a name.
+func (f *file) condition(function, mentions, text string) {
 	f.t.Helper()
-	at := slices.IndexFunc(f.function(function).Body.List, func(s ast.Stmt) (found bool) {
-		ast.Inspect(s, func(n ast.Node) bool {
-			id, ok := n.(*ast.Ident)
-			found = found || ok && id.Name == name
-			return !found
-		})
-		return found
-	})
-	if at < 0 {
-		f.fails(name + " in " + function)
+	block, at := f.find(function, []string{mentions})
+	if is, ok := block.List[at].(*ast.IfStmt); ok {
+		f.replace(is.Cond, nil, text)
+	} else {
+		f.fails("if with " + mentions + " in " + function)
 	}
-	return at
+}
+
+// find returns the statement that a path leads to: its block, and its index there.
+func (f *file) find(function string, path []string) (block *ast.BlockStmt, at int) {
+	f.t.Helper()
+	block = f.function(function).Body
+	for i, name := range path {
+		if at = slices.IndexFunc(block.List, func(s ast.Stmt) bool { return mentions(s, name) }); at < 0 {
+			f.fails(strings.Join(path, ", ") + " in " + function)
+		}
+		if is, ok := block.List[at].(*ast.IfStmt); ok && i < len(path)-1 {
+			block = is.Body
+		}
+	}
+	return block, at
+}
+
+func mentions(s ast.Stmt, name string) (found bool) {
+	ast.Inspect(s, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && id.Name == name
+		return !found
+	})
+	return found
+}
+
+// call replaces the first call of a method within a function.
+func (f *file) call(function, method, text string) {
+	f.t.Helper()
+	found := false
+	ast.Inspect(f.function(function), func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok && !found {
+			if s, ok := c.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == method {
+				f.replace(c, nil, text)
+				found = true
+			}
+		}
+		return !found
+	})
+	if !found {
+		f.fails("call of " + method + " in " + function)
+	}
 }
 
 // key replaces an element of a composite literal within a function by its key. An empty text removes it.
@@ -369,6 +409,11 @@ func G() any {
 
 	// This goes, too.
 	strings.ToUpper("a")
+	if len(a) > 1 {
+		println("stays")
+		a = nil
+	}
+	println(strings.Index("a", "b"))
 	return a
 }
 
@@ -378,7 +423,10 @@ func H() string { return strings.ToLower("H") }
 	f.field("A", "gone", "")
 	f.key("G", "gone", "")
 	f.after("G", "Println", "println()")
-	f.statement("G", "ToUpper", "println(a)")
+	f.statement("G", "println(a)", "ToUpper")
+	f.statement("G", "", "len", "a")
+	f.condition("G", "len", "len(os.Args) > 0")
+	f.call("G", "Index", "7")
 	f.selector("G", "Println", "fmt.Print")
 	f.body("H", `return taints.None`)
 	f.use("", "example.org/taints")
@@ -407,6 +455,11 @@ func G() any {
 	a := []A[int]{{keep: 1}}
 
 	println(a)
+	if len(os.Args) > 0 {
+		println("stays")
+
+	}
+	println(7)
 	return a
 }
 

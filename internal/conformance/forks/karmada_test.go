@@ -2,9 +2,10 @@ package forks
 
 import "testing"
 
-// Karmada: the sleeps of each worker become one rate for all workers of a queue, and its tolerations become ours. Its
-// DynamicRateLimiter stays, for the delay of failed items. It cannot be a Limiter: its tests expect that When asks even
-// the first item to wait, as a workqueue does; a token bucket is full at first.
+// Karmada: its map of silent clusters becomes a health.Deadlines, the sleeps of each worker become one rate for all
+// workers of a queue, and its tolerations become ours. Its DynamicRateLimiter stays, for the delay of failed items. It
+// cannot be a Limiter: its tests expect that When asks even the first item to wait, as a workqueue does; a token bucket is
+// full at first.
 func TestKarmada(t *testing.T) {
 	swap{
 		variable: "EVICTKIT_KARMADA", module: "github.com/karmada-io/karmada", commit: "f8fdd02df376", testdata: "karmada",
@@ -18,9 +19,10 @@ func TestKarmada(t *testing.T) {
 			f.after("evictionWorker.processNextWorkItem", "Done", `if w.limit != nil && w.limit.Wait(ctx) != nil {
 	return false // the context has ended
 }`)
-			f.statement("evictionWorker.processNextWorkItem", "pacer", "")
+			f.statement("evictionWorker.processNextWorkItem", "", "pacer")
 			f.use("", module+"/evictor/compat/limiter")
 		})
+		c.file("pkg/controllers/cluster/cluster_controller.go", silence)
 		c.file("pkg/util/helper/taint.go", func(f *file) {
 			f.body("GetMinTolerationTimeWithCurrentTime", `var begun []evictkit.Begun
 	for _, taint := range noExecuteTaints {
@@ -46,4 +48,24 @@ func TestKarmada(t *testing.T) {
 			f.use("evictkit", module+"/taints")
 		})
 	})
+}
+
+// silence has a health.Deadlines know which clusters have fallen silent.
+func silence(f *file) {
+	const update = "Controller.tryUpdateClusterHealth"
+	f.drop("clusterHealthMap", "newClusterHealthMap", "clusterHealthMap.getDeepCopy", "clusterHealthMap.set",
+		"clusterHealthMap.delete", "clusterHealthData", "clusterHealthData.deepCopy")
+	for _, path := range [][]string{
+		{"getDeepCopy"}, {"set"}, {"ClusterStartupGracePeriod", "clusterHealth"}, // what was known
+		{"savedCondition"}, {"savedLease"}, {"lease"}, {"DeepEqual"}, // a condition that changes
+	} {
+		f.statement(update, "", path...)
+	}
+	f.statement(update, `if err != nil {
+	observedLease = nil
+}
+silence, late := c.clusterHealthMap.observe(cluster, observedLease, gracePeriod)`, "RenewTime")
+	f.condition(update, "clusterConditionTypes", "late")
+	f.call(update, "Sub", "silence")
+	f.statement(update, "c.clusterHealthMap.wrote(cluster)", "clusterConditionTypes", "DeepEqual", "clusterHealthData")
 }

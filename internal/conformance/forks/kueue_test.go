@@ -11,7 +11,7 @@ func TestKueue(t *testing.T) {
 	}.run(t, func(c *checkout) {
 		c.file("pkg/controller/tas/node_controller.go", func(f *file) {
 			f.drop("taintToleration", "toleratedTemporarily", "toleratedPermanently", "untoleratedTaint", "checkTaintTolerations")
-			f.statement("classifyTaints", "checkTaintTolerations", `for i := range taints {
+			f.statement("classifyTaints", `for i := range taints {
 	one, leaves := taints[i:i+1], false
 	keepsOff := slices.ContainsFunc(podSets, func(ps kueue.PodSet) bool {
 		tolerations := ps.Template.Spec.Tolerations
@@ -25,7 +25,7 @@ func TestKueue(t *testing.T) {
 	case leaves:
 		temporarilyTolerated = append(temporarilyTolerated, taints[i])
 	}
-}`)
+}`, "checkTaintTolerations")
 			f.use("evictkit", module+"/taints")
 		})
 	})

@@ -1,0 +1,3 @@
+module github.com/evictkit/evictkit/internal/conformance/forks
+
+go 1.26.0

@@ -26,9 +26,8 @@ type Series struct {
 	Pending     []int
 	Held        []int // pods that are not created, as in Report.HeldByOrder
 	Terminating []int
-	Evicted     []int     // since the start
-	Tainted     []int     // how often a node was tainted, since the start
-	Allowed     []float64 // nodes a second, of all zones together
+	Evicted     []int // since the start
+	Tainted     []int // how often a node was tainted, since the start
 	// Workloads are in the order of the report's. Each has the live pods in percent of those desired, at every
 	// WorkloadEvery-th step.
 	Workloads [][]byte
@@ -83,11 +82,6 @@ func (s *sampler) sample(p *player) {
 	to.Terminating = append(to.Terminating, c.stats.terminating)
 	to.Evicted = append(to.Evicted, p.report.Evicted)
 	to.Tainted = append(to.Tainted, p.report.Taints)
-	allowed := 0.0
-	for _, z := range c.zones {
-		allowed += z.limit.Rate
-	}
-	to.Allowed = append(to.Allowed, allowed)
 	if points%WorkloadEvery != 0 {
 		return
 	}

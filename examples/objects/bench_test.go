@@ -157,7 +157,7 @@ func BenchmarkStreamYAML(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				count, err := objects.StreamCount(bytes.NewReader(text), "generated", func(runtime.Object) error { return nil })
+				count, err := objects.Stream(bytes.NewReader(text), "generated", func(runtime.Object) error { return nil })
 				require.NoError(b, err)
 				require.Equal(b, map[string]int{"Pod": pods}, count.Read)
 			}

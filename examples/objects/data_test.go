@@ -24,7 +24,7 @@ func BenchmarkStreamRealCluster(b *testing.B) {
 		for _, file := range []string{"openb-nodes.json", "openb-pods.json"} {
 			f, err := os.Open(filepath.Join(data, "openb", file))
 			require.NoError(b, err)
-			count, err := objects.StreamCount(f, file, func(runtime.Object) error { return nil })
+			count, err := objects.Stream(f, file, func(runtime.Object) error { return nil })
 			require.NoError(b, err)
 			require.NoError(b, f.Close())
 			for kind, n := range count.Read {

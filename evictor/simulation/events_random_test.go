@@ -23,7 +23,13 @@ func randomEvents(seed int64) Scenario {
 	r := rand.New(rand.NewSource(seed))
 	s := Scenario{Until: 30 * time.Minute, ReplaceAfter: time.Duration(r.Intn(20)) * time.Second}
 	s.AskBudgets = r.Intn(2) == 0
-	s.Config = configured(func(c *evictor.Config) { c.Nodes.NodeEvictionRate = []float64{0.1, 1, 10}[r.Intn(3)] })
+	s.Config = configured(func(c *evictor.Config) {
+		c.Nodes.NodeEvictionRate = []float64{0.1, 1, 10}[r.Intn(3)]
+		c.Nodes.TaintBasedEviction = r.Intn(5) > 0
+		if r.Intn(5) == 0 {
+			c.Nodes.NodeMonitorPeriod = 0
+		}
+	})
 	for i, name := range []string{"a", "b"} {
 		z := Zone{Name: name, Nodes: 2 + r.Intn(5), PodsPerNode: r.Intn(4), DaemonSetPodsPerNode: r.Intn(2), TolerationSeconds: ptr(TolerationSeconds(r.Intn(120)))}
 		z.Labels = map[string]string{"pool": []string{"x", "y"}[r.Intn(2)]}

@@ -193,11 +193,11 @@ func (r *relisted) goBack(e *tested, back bool) {
 	}
 }
 
-func newRelisted(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, options ...evictor.Options) (*relisted, byHand) {
+func newRelisted(t *testing.T, c *evictortest.Cluster, cfg evictor.Config) (*relisted, byHand) {
 	clients := c.Clients()
 	r := &relisted{NodeStore: clients.Nodes, PodStore: clients.Pods, nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}}
 	clients.Nodes, clients.Pods = r, r
-	return r, stepped(t, c, cfg, clients, options...)
+	return r, stepped(t, c, cfg, clients)
 }
 
 // A taint that was seen removed evicts no pod if the store shows it once more, whatever makes the evictor look.

@@ -68,11 +68,10 @@ func (b *bare) Evict(_ context.Context, p evictor.PodRef, _ taints.Deadline) err
 func (b *bare) MarkNotReady(context.Context, evictor.PodRef) error { return nil }
 
 // starts starts an evictor of them, on a clock that the test moves.
-func (b *bare) starts(t *testing.T, options evictor.Options) (*tested, *testingclock.FakePassiveClock) {
+func (b *bare) starts(t *testing.T) (*tested, *testingclock.FakePassiveClock) {
 	t.Helper()
 	clk := testingclock.NewFakePassiveClock(evictortest.Epoch)
-	options.Clock = clk
-	e, err := newTested(config(), evictor.Clients{Nodes: b, Pods: b, NodeWriter: b, PodWriter: b}, options)
+	e, err := newTested(config(), evictor.Clients{Nodes: b, Pods: b, NodeWriter: b, PodWriter: b}, evictor.Options{Clock: clk})
 	require.NoError(t, err)
 	return e, clk
 }
@@ -81,7 +80,7 @@ func (b *bare) starts(t *testing.T, options evictor.Options) (*tested, *testingc
 func TestNodeWithNothingButAName(t *testing.T) {
 	b := &bare{nodes: map[string]*v1.Node{"n": {}}}
 	b.nodes["n"].Name = "n"
-	e, clk := b.starts(t, evictor.Options{})
+	e, clk := b.starts(t)
 	e.NodeChanged("n")
 	for range 13 {
 		_, err := e.Step(context.Background())
@@ -130,7 +129,7 @@ func TestPodOnANodeThatDoesNotExist(t *testing.T) {
 	pod.Namespace, pod.Name, pod.UID, pod.Spec.NodeName = "default", "p", "1", "n"
 	key := evictor.PodKey{Namespace: "default", Name: "p"}
 	b.pods[key] = pod
-	e, clk := b.starts(t, evictor.Options{})
+	e, clk := b.starts(t)
 	step := func() {
 		_, err := e.Step(context.Background())
 		require.NoError(t, err)
@@ -183,7 +182,7 @@ func (b *brought) evictor(options evictor.Options) (*tested, error) {
 // An evictor that is not fed evicts nothing: it would mistake missing events for silence.
 func TestAnEvictorThatIsNotFedHarmsNobody(t *testing.T) {
 	b := &bare{nodes: map[string]*v1.Node{"n": liveNode("n")}}
-	e, clk := b.starts(t, evictor.Options{})
+	e, clk := b.starts(t)
 	for range 100 {
 		next, err := e.Step(context.Background())
 		require.NoError(t, err)

@@ -44,7 +44,6 @@ type life struct {
 	leader   bool
 	refused  string // the domain without permission
 	lenient  bool   // the policy is the evictor's own
-	most     int    // failed nodes that were tainted at once
 	log      []string
 
 	stops atomic.Bool // what the policy, if it is ours, says of domains with bad nodes: it is asked with the evictor locked
@@ -58,9 +57,6 @@ func newLife(t *testing.T, seed int64) *life {
 	l.cfg.Nodes.TaintBasedEviction, l.cfg.Nodes.PodEvictionTimeout = !maybe(3), time.Minute
 	if maybe(4) {
 		l.cfg.Nodes.NodeMonitorPeriod = 0
-	}
-	if maybe(3) { // so that seeds mean what they meant
-		l.r.Intn(4)
 	}
 	if maybe(4) {
 		l.cfg.Nodes.MaxNodesPerSecond = 0.2
@@ -86,7 +82,7 @@ func (l *life) options() evictor.Options {
 	if !l.lenient {
 		policy = zone.PolicyFunc(l.decide)
 	}
-	return evictor.Options{Clock: l.c.Clock(), Observer: observe(l.observe), Policy: policy, Gate: gate.All(mayWrite(func() error {
+	return evictor.Options{Clock: l.c.Clock(), Policy: policy, Gate: gate.All(mayWrite(func() error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if !l.leader {
@@ -138,21 +134,6 @@ func (l *life) write(_, object string) error {
 	default:
 		return errors.New("unavailable")
 	}
-}
-
-func (l *life) observe(d decision) {
-	if d.Kind != "TaintsWritten" {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	tainted := 0
-	for name := range l.machines {
-		if l.c.HasNoExecute(name) {
-			tainted++
-		}
-	}
-	l.most = max(l.most, tainted)
 }
 
 func (l *life) any() (string, *machine) {

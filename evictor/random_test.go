@@ -1,20 +1,17 @@
 package evictor_test
 
 import (
-	"context"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/zone"
 )
 
 // play makes many things happen, with time in between. Then it ends all faults and checks that the cluster comes to
-// rest. advance lets time pass for the cluster and the evictor; restart starts another evictor.
-func (l *life) play(advance func(time.Duration), restart func()) {
+// rest. advance lets time pass for the cluster and the evictor.
+func (l *life) play(advance func(time.Duration)) {
 	defer func() {
 		for _, s := range l.log {
 			if l.t.Failed() {
@@ -31,15 +28,11 @@ func (l *life) play(advance func(time.Duration), restart func()) {
 		locked(func() { l.faulty, l.lively = l.r.Intn(8), l.r.Intn(3)*10 })
 		for range 5 + l.r.Intn(20) {
 			var wait time.Duration
-			again := false
 			locked(func() {
 				l.happen()
-				wait, again = time.Duration(l.r.Intn(60000))*time.Millisecond, l.r.Intn(12) == 0
+				wait = time.Duration(l.r.Intn(60000)) * time.Millisecond
 			})
 			advance(wait)
-			if again && restart != nil {
-				restart()
-			}
 		}
 		locked(func() { l.faulty, l.lively, l.leader, l.refused = 0, 0, true, "" })
 		l.stops.Store(false)
@@ -140,96 +133,4 @@ func (l *life) emptied(node string) bool {
 		return true
 	})
 	return empty
-}
-
-func steppedLife(t *testing.T, seed int64) (timeline []string) {
-	l := newLife(t, seed)
-	t.Log("seed", seed, l.cfg)
-	if l.r.Intn(3) == 0 {
-		l.c.SetLatency(time.Duration(l.r.Intn(3000)) * time.Millisecond)
-	}
-	l.e = start(l.c, l.cfg, l.options())
-	l.play(func(d time.Duration) {
-		if l.faulty == 0 {
-			l.c.SetLatency(0)
-		}
-		l.c.Advance(d)
-	}, func() {
-		l.e.Evictor = l.c.Restart()
-		l.each("", func(name string, m *machine) {
-			if m.held {
-				l.e.Nodes().Hold(name, "repair")
-			}
-		})
-	})
-	return l.c.Timeline()
-}
-
-// Whatever happens to a cluster, in the end it is as the rules demand; and the same seed gives the same result.
-func TestWhateverHappensComesToRest(t *testing.T) {
-	for seed := range int64(60) {
-		require.Equal(t, steppedLife(t, seed), steppedLife(t, seed), seed)
-	}
-}
-
-// informer is a store that shows nodes as they were some time ago.
-type informer struct {
-	evictor.NodeStore
-	names []string
-	shown map[string]*v1.Node
-}
-
-// refresh shows the current version of one node, and says whether that changed anything.
-func (s *informer) refresh(name string) bool {
-	old, was := s.shown[name]
-	node, ok := s.NodeStore.Node(name)
-	if ok {
-		s.shown[name] = node
-	} else {
-		delete(s.shown, name)
-	}
-	return was != ok || ok && (old.UID != node.UID || old.ResourceVersion != node.ResourceVersion)
-}
-
-func (s *informer) Node(name string) (*v1.Node, bool) {
-	node, ok := s.shown[name]
-	return node, ok
-}
-
-func (s *informer) Nodes(visit func(*v1.Node) bool) {
-	for _, name := range s.names {
-		if node, ok := s.shown[name]; ok && !visit(node) {
-			return
-		}
-	}
-}
-
-// The same if every node is seen with a different delay.
-func TestWhateverIsSeenLateComesToRest(t *testing.T) {
-	for seed := range int64(30) {
-		l := newLife(t, seed)
-		t.Log("seed", seed, l.cfg)
-		clients := l.c.Clients()
-		store := &informer{NodeStore: clients.Nodes, names: l.names, shown: map[string]*v1.Node{}}
-		clients.Nodes = store
-		for _, name := range l.names {
-			store.refresh(name)
-		}
-		e, err := newTested(l.cfg, clients, l.options())
-		require.NoError(t, err)
-		l.e = e
-		l.c.Feed(e)
-		late := 1 + l.r.Intn(8)
-		l.play(func(d time.Duration) {
-			for until := l.c.Clock().Now().Add(d); l.c.Clock().Now().Before(until); l.c.Advance(500 * time.Millisecond) {
-				for _, name := range l.names {
-					if l.r.Intn(late) == 0 && store.refresh(name) {
-						e.NodeChanged(name)
-					}
-				}
-				_, err := e.Step(context.Background())
-				require.NoError(t, err)
-			}
-		}, nil)
-	}
 }

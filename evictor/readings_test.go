@@ -173,40 +173,6 @@ func TestPermissionsThatChangeReadNoNodeThatWaitsForNone(t *testing.T) {
 	}
 }
 
-func BenchmarkPermissions(b *testing.B) {
-	e, _ := large(b, 100_000)
-	step := func() {
-		if _, err := e.Step(context.Background()); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.Run("Kick", func(b *testing.B) {
-		for range b.N {
-			e.Kick()
-		}
-	})
-	b.Run("Kick+Step", func(b *testing.B) {
-		for range b.N {
-			e.Kick()
-			step()
-		}
-	})
-	b.Run("Pause+Resume", func(b *testing.B) {
-		for range b.N {
-			e.Pause("upgrade")
-			e.Resume("upgrade")
-		}
-	})
-	b.Run("Pause+Step+Resume+Step", func(b *testing.B) {
-		for range b.N {
-			e.Pause("upgrade")
-			step()
-			e.Resume("upgrade")
-			step()
-		}
-	})
-}
-
 // setBack is a clock without monotonic readings that shows less than another one.
 type setBack struct {
 	clock.PassiveClock
@@ -311,13 +277,4 @@ func TestScrapesAreShort(t *testing.T) {
 		require.Len(t, zones, 3)
 	}
 	require.Less(t, shortest, 100*time.Microsecond)
-}
-
-func BenchmarkScrape(b *testing.B) {
-	e := manyArmed(b)
-	b.ReportAllocs()
-	b.ResetTimer()
-	for range b.N {
-		e.Nodes().Zones()
-	}
 }

@@ -235,7 +235,7 @@ func TestWhateverHappensBesideRunComesToRest(t *testing.T) {
 					pass(1)
 					require.False(t, e.Late(), "Run sleeps although something is due")
 				}
-			}, nil)
+			})
 		})
 	}
 }

@@ -246,7 +246,7 @@ func TestANodeThatNeverReportedIsWatchedBeforeItIsEmptied(t *testing.T) {
 // all the same.
 func TestVersionsOfARestoredClusterCondemnNobody(t *testing.T) {
 	b := &bare{nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}}
-	e, clk := b.starts(t, evictor.Options{})
+	e, clk := b.starts(t)
 	version := 1000000
 	report := func(name string) {
 		node := &v1.Node{}

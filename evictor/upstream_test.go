@@ -241,16 +241,14 @@ func upstreamsConfig() evictor.Config {
 	return cfg
 }
 
-func newUpstreams(t *testing.T, cfg evictor.Config, options ...evictor.Options) *upstreams {
+func newUpstreams(t *testing.T, cfg evictor.Config) *upstreams {
 	u := &upstreams{
 		bare: bare{nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}},
 		t:    t, clk: testingclock.NewFakePassiveClock(evictortest.Epoch),
 		reporting: map[string]bool{}, fail: func(string) error { return nil },
 	}
-	options = append(options, evictor.Options{})
-	options[0].Clock = u.clk
 	var err error
-	u.e, err = newTested(cfg, evictor.Clients{Nodes: u, Pods: u, NodeWriter: u, PodWriter: u}, options[0])
+	u.e, err = newTested(cfg, evictor.Clients{Nodes: u, Pods: u, NodeWriter: u, PodWriter: u}, evictor.Options{Clock: u.clk})
 	require.NoError(t, err)
 	return u
 }

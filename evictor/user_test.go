@@ -15,25 +15,22 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
-	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
-// world is a cluster of maps. Its writes change the maps.
+// world is a cluster whose writes change the maps.
 type world struct {
-	nodes  map[string]*v1.Node
-	pods   map[evictor.PodKey]*v1.Pod
-	fail   func(node string) error // of a write of taints, after it was done
-	to     *evictor.Evictor
-	clock  *testingclock.FakePassiveClock
-	writes []string
+	bare
+	fail  func(node string) error // of a write of taints, after it was done
+	to    *evictor.Evictor
+	clock *testingclock.FakePassiveClock
 }
 
 var begin = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newWorld(nodes int) *world {
-	w := &world{nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}, clock: testingclock.NewFakePassiveClock(begin)}
+	w := &world{bare: bare{nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}}, clock: testingclock.NewFakePassiveClock(begin)}
 	for i := range nodes {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), UID: "u", CreationTimestamp: metav1.NewTime(begin.Add(-time.Hour))}}
 		n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
@@ -42,24 +39,6 @@ func newWorld(nodes int) *world {
 		w.pods[evictor.PodKey{Namespace: "default", Name: p.Name}] = p
 	}
 	return w
-}
-
-func (w *world) Synced() bool                           { return true }
-func (w *world) Node(name string) (*v1.Node, bool)      { n, ok := w.nodes[name]; return n, ok }
-func (w *world) Pod(key evictor.PodKey) (*v1.Pod, bool) { p, ok := w.pods[key]; return p, ok }
-func (w *world) Nodes(visit func(*v1.Node) bool) {
-	for _, n := range w.nodes {
-		if !visit(n) {
-			return
-		}
-	}
-}
-func (w *world) PodsOnNode(node string, visit func(*v1.Pod) bool) {
-	for _, p := range w.pods {
-		if p.Spec.NodeName == node && !visit(p) {
-			return
-		}
-	}
 }
 
 func (w *world) change(node *v1.Node, change func(*v1.Node)) error {
@@ -81,14 +60,8 @@ func (w *world) UpdateTaints(_ context.Context, node *v1.Node, change taints.Cha
 	}
 	return err
 }
-func (w *world) UpdateLabels(context.Context, *v1.Node, map[string]string) error { return nil }
-func (w *world) MarkNotReady(context.Context, evictor.PodRef) error              { return nil }
-func (w *world) Evict(_ context.Context, pod evictor.PodRef, _ taints.Deadline) error {
-	return w.evicted(pod)
-}
 
-func (w *world) evicted(pod evictor.PodRef) error {
-	w.writes = append(w.writes, pod.Name)
+func (w *world) Evict(_ context.Context, pod evictor.PodRef, _ taints.Deadline) error {
 	delete(w.pods, pod.PodKey)
 	w.to.PodChanged(pod.PodKey)
 	return nil
@@ -133,24 +106,6 @@ func (w *world) tainted() (nodes []string) {
 	return nodes
 }
 
-// observer hands both halves' decisions to functions.
-type observer struct {
-	node func(nodelifecycle.Decision)
-	pod  func(tainteviction.Decision)
-}
-
-func (o observer) ObserveNode(d nodelifecycle.Decision) {
-	if o.node != nil {
-		o.node(d)
-	}
-}
-
-func (o observer) ObservePod(d tainteviction.Decision) {
-	if o.pod != nil {
-		o.pod(d)
-	}
-}
-
 // A function of Options that panics, or that calls the evictor from where it holds a lock, has failed: the program is told,
 // nothing is harmed that it was asked about, and the evictor goes on.
 func TestFunctionsThatFail(t *testing.T) {
@@ -187,7 +142,7 @@ func TestFunctionsThatFail(t *testing.T) {
 			return evictor.Options{Gate: gate.Func(func(context.Context, gate.Act) error { fail(w, call); return nil })}
 		}, false, false},
 		{"Observer", func(w *world, call bool) evictor.Options {
-			return evictor.Options{Observer: observer{node: func(nodelifecycle.Decision) { fail(w, call) }}}
+			return evictor.Options{Observer: evictor.Observe(func(evictor.NodeDecision) { fail(w, call) }, nil)}
 		}, true, false},
 	} {
 		for _, call := range []bool{false, true} {
@@ -234,7 +189,7 @@ func TestALostAnswerKeepsTheTurn(t *testing.T) {
 	for _, lost := range []error{context.DeadlineExceeded, errors.New("connection reset by peer")} {
 		w := newWorld(8)
 		one := &counting{acting: map[string]bool{}}
-		w.evictor(t, evictor.Options{Gate: one, Observer: observer{node: one.ended}})
+		w.evictor(t, evictor.Options{Gate: one, Observer: evictor.Observe(one.ended, nil)})
 		w.fail = func(string) error { return lost }
 		for range 400 {
 			w.play(t, 1, "n0", "n1", "n2")

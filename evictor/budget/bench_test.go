@@ -5,8 +5,6 @@ import (
 	"math/rand"
 	"testing"
 	"time"
-
-	clocktesting "k8s.io/utils/clock/testing"
 )
 
 // large is 100,000 members in 10,000 racks, ten pools and three zones, under five bounds.
@@ -71,71 +69,6 @@ func BenchmarkReserve(b *testing.B) {
 			b.Fatal(err)
 		}
 		r.GiveBack()
-	}
-}
-
-// BenchmarkOpen: a reservation ends in each way, while that many others are open in the same group.
-func BenchmarkOpen(b *testing.B) {
-	for name, end := range map[string]func(*Budget[string, thing], Reservation[string]){
-		"GiveBack": func(_ *Budget[string, thing], r Reservation[string]) { r.GiveBack() },
-		"Commit":   func(_ *Budget[string, thing], r Reservation[string]) { r.Commit() },
-		"Remove": func(budget *Budget[string, thing], _ Reservation[string]) {
-			budget.Remove("last")
-		},
-	} {
-		for _, open := range []int{1, 100_000} {
-			b.Run(fmt.Sprint(name, "/", open), func(b *testing.B) {
-				config, clock := things(Bound{Name: "recent", Of: Recent, Within: time.Second, Max: Count(1 << 40)}), clocktesting.NewFakeClock(clockBegin)
-				config.Clock = clock
-				budget, err := New(config)
-				if err != nil {
-					b.Fatal(err)
-				}
-				reserve := func(key string) Reservation[string] {
-					clock.Step(time.Microsecond)
-					budget.Set(key, thing{weight: 1, ok: true})
-					r, err := budget.Reserve(key)
-					if err != nil {
-						b.Fatal(err)
-					}
-					return r
-				}
-				for i := range open {
-					reserve(fmt.Sprint(i))
-				}
-				b.ResetTimer()
-				for range b.N {
-					b.StopTimer()
-					budget.End("last")
-					r := reserve("last")
-					b.StartTimer()
-					end(budget, r)
-				}
-			})
-		}
-	}
-}
-
-// BenchmarkJudge: an action begins and is judged, while that many others are unproven.
-func BenchmarkJudge(b *testing.B) {
-	for _, open := range []int{1, 100_000} {
-		b.Run(fmt.Sprint(open), func(b *testing.B) {
-			budget, err := New(things(Bound{Name: "trial", Of: Unproven, Max: Count(1 << 40), Within: 1 << 60, Unjudged: Proved, Quiet: 1}))
-			if err != nil {
-				b.Fatal(err)
-			}
-			for i := range open {
-				budget.Set(fmt.Sprint(i), thing{})
-				budget.Adopt(fmt.Sprint(i), clockBegin)
-			}
-			budget.Set("last", thing{})
-			b.ResetTimer()
-			for range b.N {
-				budget.Adopt("last", clockBegin)
-				budget.Judge("last", Proved)
-				budget.End("last")
-			}
-		})
 	}
 }
 

@@ -26,13 +26,11 @@ func TestRulesOfOthers(t *testing.T) {
 	karpenter := Bound{Name: "karpenter", Per: "pool", Of: Bad, Max: Percent(20).Up()}
 	clusterAPI := Bound{Name: "maxUnhealthy", Of: Bad, Max: Percent(40)}
 	inRange := Bound{Name: "unhealthyRange", Of: Bad, Min: Count(1), Max: Count(3)}
-	medik8s := Bound{Name: "minHealthy", Of: Healthy, Min: Percent(51).Up()}
 	for name, row := range map[string]struct {
 		bound      Bound
 		total, bad int
 		may        bool
 	}{
-		"Karpenter: a fifth, rounded up":        {karpenter, 11, 3, true},
 		"Karpenter: more":                       {karpenter, 11, 4, false},
 		"Karpenter: the only one":               {karpenter, 1, 1, true},
 		"Cluster API: rounded down":             {clusterAPI, 4, 1, true},
@@ -40,8 +38,6 @@ func TestRulesOfOthers(t *testing.T) {
 		"Cluster API: nobody may, of two":       {clusterAPI, 2, 1, false},
 		"Cluster API: [1-3]":                    {inRange, 100, 3, true},
 		"Cluster API: above the range":          {inRange, 100, 4, false},
-		"medik8s: enough are healthy":           {medik8s, 10, 4, true},
-		"medik8s: too few are":                  {medik8s, 10, 5, false},
 		"at most one unavailable, it is":        {Bound{Name: "u", Of: Unavailable, Max: Count(1)}, 3, 1, true},
 		"at most one unavailable, two are":      {Bound{Name: "u", Of: Unavailable, Max: Count(1)}, 3, 2, false},
 		"at most none at a time":                {Bound{Name: "a", Of: Acting, Max: Count(0)}, 3, 1, false},

@@ -10,16 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// empty has a bound of each kind that a snapshot tells of, and no members.
+func empty(t *testing.T) *Budget[string, thing] {
+	t.Helper()
+	return fleet(t, 0, 0,
+		Bound{Name: "one", Per: "zone", Of: Acting, Max: Count(1)}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
+		Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
+		Bound{Name: "trial", Per: "zone", Of: Unproven, Max: Count(9), Within: time.Minute, Quiet: time.Minute, Unjudged: Proved},
+	)
+}
+
 func TestWhatCannotBeRestored(t *testing.T) {
-	empty := func() *Budget[string, thing] {
-		b, err := New(things(
-			Bound{Name: "one", Per: "zone", Of: Acting, Max: Count(1)}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
-			Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
-			Bound{Name: "trial", Per: "zone", Of: Unproven, Max: Count(9), Within: time.Minute, Quiet: time.Minute, Unjudged: Proved},
-		))
-		require.NoError(t, err)
-		return b
-	}
 	second, back := time.Second, -time.Second
 	recent := func(r ...recentSnapshot[string]) groupSnapshot[string] {
 		return groupSnapshot[string]{Bound: "recent", Recent: r}
@@ -49,11 +50,11 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		`budget: snapshot: bound "recent", group "": the oldest does not come first`:                          {Version: 1, Groups: []groupSnapshot[string]{recent(recentSnapshot[string]{Key: "x"}, recentSnapshot[string]{Key: "y", Ago: 1})}},
 		`budget: snapshot: bound "recent", group "": x appears twice`:                                         {Version: 1, Groups: []groupSnapshot[string]{recent(recentSnapshot[string]{Key: "x"}, recentSnapshot[string]{Key: "x"})}},
 	} {
-		b := empty()
+		b := empty(t)
 		require.EqualError(t, b.Restore(s), strings.TrimSpace(want))
 		require.NoError(t, b.Restore(Snapshot[string]{Version: SnapshotVersion}), "nothing was taken over")
 	}
-	b := empty()
+	b := empty(t)
 	b.Set("x", thing{})
 	require.ErrorIs(t, b.Restore(Snapshot[string]{Version: 1}), ErrNotEmpty)
 }
@@ -91,12 +92,7 @@ func FuzzRestore(f *testing.F) {
 		if json.Unmarshal(text, &s) != nil {
 			return
 		}
-		b, err := New(things(
-			Bound{Name: "one", Per: "zone", Of: Acting, Max: Count(1)}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
-			Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
-			Bound{Name: "trial", Per: "zone", Of: Unproven, Max: Count(9), Within: time.Minute, Quiet: time.Minute, Unjudged: Proved},
-		))
-		require.NoError(t, err)
+		b := empty(t)
 		if b.Restore(s) != nil {
 			require.NoError(t, b.Restore(Snapshot[string]{Version: SnapshotVersion}))
 			return

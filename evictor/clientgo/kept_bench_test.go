@@ -107,28 +107,3 @@ func BenchmarkKept(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkSlimPod makes a pod small, as for each event, and shows it again, in a new object and in one that is reused.
-func BenchmarkSlimPod(b *testing.B) {
-	whole, opts := labelledPod(1), &Options{}
-	b.Run("slim", func(b *testing.B) {
-		b.ReportAllocs()
-		for range b.N {
-			slimPod(opts, whole)
-		}
-	})
-	kept := slimPod(opts, whole)
-	b.Run("show", func(b *testing.B) {
-		b.ReportAllocs()
-		for range b.N {
-			kept.show(new(v1.Pod))
-		}
-	})
-	b.Run("show again", func(b *testing.B) {
-		b.ReportAllocs()
-		var o v1.Pod
-		for range b.N {
-			kept.show(&o)
-		}
-	})
-}

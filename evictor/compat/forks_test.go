@@ -24,12 +24,11 @@ type fork struct {
 	version, program string            // of Kubernetes; a folder of testdata
 	language         string            // of go.mod
 	copies           map[string]string // upstream's files, by their place in the fork
-	libraries        string            // the version of k8s.io's libraries
+	libraries        string            // the version of k8s.io's libraries, before and after
 	pinned           bool              // by replace directives
-	after            string            // the version that the migrated fork is built with
 }
 
-func forks(t *testing.T) map[string]fork {
+func forks() map[string]fork {
 	v126 := map[string]string{
 		"scheduler/rate_limited_queue.go": controllers + "nodelifecycle/scheduler/rate_limited_queue.go",
 		"scheduler/timed_workers.go":      controllers + "nodelifecycle/scheduler/timed_workers.go",
@@ -39,14 +38,10 @@ func forks(t *testing.T) map[string]fork {
 		"tainteviction/timed_workers.go":    controllers + "tainteviction/timed_workers.go",
 		"tainteviction/namespacedobject.go": controllers + "tainteviction/namespacedobject.go",
 	}
-	mod, err := os.ReadFile("go.mod")
-	require.NoError(t, err)
-	floor := regexp.MustCompile(`k8s.io/client-go (v\S+)`).FindSubmatch(mod)
-	require.NotNil(t, floor)
 	return map[string]fork{
-		"v1.26, libraries pinned":   {"v1.26.15", "v126", "1.19", v126, "v0.26.15", true, "v0.26.15"},
-		"v1.26, libraries required": {"v1.26.15", "v126", "1.19", v126, "v0.26.15", false, string(floor[1])},
-		"v1.36":                     {"v1.36.3", "v136", "1.26.0", v136, "v0.36.3", false, "v0.36.3"},
+		"v1.26, libraries pinned":   {"v1.26.15", "v126", "1.19", v126, "v0.26.15", true},
+		"v1.26, libraries required": {"v1.26.15", "v126", "1.19", v126, "v0.26.15", false},
+		"v1.36":                     {"v1.36.3", "v136", "1.26.0", v136, "v0.36.3", false},
 	}
 }
 
@@ -61,7 +56,7 @@ func TestForksMigrateByTheSteps(t *testing.T) {
 	_, page, found := strings.Cut(string(text), "\n## From a fork\n")
 	require.True(t, found)
 	page, _, _ = strings.Cut(page, "\n## ")
-	for name, f := range forks(t) {
+	for name, f := range forks() {
 		t.Run(name, func(t *testing.T) { f.migrates(t, page) })
 	}
 }
@@ -92,7 +87,7 @@ func (f fork) migrates(t *testing.T, page string) {
 	require.Equal(t, queues, run(t, dir, "queues"))
 	require.Equal(t, workers, run(t, dir, "workers"))
 	command(t, dir, "go", "test", "-vet=off", "./...")
-	require.Equal(t, f.after, built(t, dir))
+	require.Equal(t, f.libraries, built(t, dir))
 	if f.program == "v126" {
 		require.Equal(t, "1.23.0", strings.TrimSpace(command(t, dir, "go", "list", "-m", "-f", "{{.GoVersion}}")), "what compat needs")
 	}
@@ -101,7 +96,7 @@ func (f fork) migrates(t *testing.T, page string) {
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "scheduler")))
 	f.imports(t, page, filepath.Join(dir, "queues", "main.go"))
 	require.Equal(t, queues, run(t, dir, "queues"))
-	t.Logf("built with client-go %s:\n%s%s", f.after, queues, workers)
+	t.Logf("built with client-go %s:\n%s%s", f.libraries, queues, workers)
 }
 
 // before makes the fork as it is before it migrates.

@@ -3,7 +3,6 @@ package nodepressure_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -72,40 +71,6 @@ func BenchmarkObserve250PodsNothingMet(b *testing.B) {
 	}
 }
 
-// The same without limits of local storage.
-func BenchmarkObserve250PodsNothingMetWithoutLimits(b *testing.B) {
-	machine, stats := benchMachine(b, 1<<40)
-	for i := range stats.Pods {
-		for j := range stats.Pods[i].Spec.Containers {
-			delete(stats.Pods[i].Spec.Containers[j].Resources.Limits, v1.ResourceEphemeralStorage)
-		}
-	}
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := 0; i < b.N; i++ {
-		if d := machine.Observe(stats); d.Action != Nothing {
-			b.Fatal(d)
-		}
-	}
-}
-
-// Memory is short, but nothing was measured since the last time.
-func BenchmarkObserve250PodsMetAndStale(b *testing.B) {
-	machine, stats := benchMachine(b, 1<<20)
-	for signal, sample := range stats.Signals {
-		sample.Time = epoch.Add(time.Second)
-		stats.Signals[signal] = sample
-	}
-	machine.Observe(stats)
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := 0; i < b.N; i++ {
-		if d := machine.Observe(stats); d.Action != Nothing || len(d.Met) != 1 {
-			b.Fatal(d)
-		}
-	}
-}
-
 func BenchmarkRank250PodsByMemory(b *testing.B) { benchmarkRank(b, MemoryAvailable, ByUsage) }
 func BenchmarkRank250PodsByDisk(b *testing.B)   { benchmarkRank(b, NodeFsAvailable, ByUsage) }
 func BenchmarkRank250PodsByQOS(b *testing.B)    { benchmarkRank(b, MemoryAvailable, ByQOS) }
@@ -117,18 +82,6 @@ func benchmarkRank(b *testing.B, signal Signal, ranking Ranking) {
 	for i := 0; i < b.N; i++ {
 		if ranked := Rank(pods, signal, SingleFs, ranking); len(ranked) != len(pods) {
 			b.Fatal(len(ranked))
-		}
-	}
-}
-
-// Memory is short: the pods are ranked and the first one's eviction is written.
-func BenchmarkObserve250PodsEvict(b *testing.B) {
-	machine, stats := benchMachine(b, 1<<20)
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := 0; i < b.N; i++ {
-		if d := machine.Observe(stats); d.Action != EvictPods {
-			b.Fatal(d)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -59,19 +58,4 @@ func BenchmarkLarge(b *testing.B) {
 		Until:        time.Hour,
 		ReplaceAfter: -1,
 	})
-}
-
-// BenchmarkSmall is what tests play most.
-func BenchmarkSmall(b *testing.B) {
-	for _, nodes := range []int{30, 300} {
-		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
-			zone := "a"
-			benchmarkPlay(b, Scenario{
-				Zones:        zones(nodes),
-				Events:       []Event{{At: 2 * time.Minute, Fail: &Nodes{Zone: zone}}},
-				Until:        20 * time.Minute,
-				ReplaceAfter: -1,
-			})
-		})
-	}
 }

@@ -69,7 +69,7 @@ func (c *cluster) podNames(yield func(string) bool) {
 func (p *player) checkPod(f faults, pod string, added *additions) {
 	namespace, name := splitPodName(pod)
 	exists := func(name string) bool {
-		if _, held := p.cluster.holds(namespace, name); held || namespace != v1.NamespaceDefault {
+		if held := p.cluster.holds(namespace, name); held || namespace != v1.NamespaceDefault {
 			return held
 		}
 		dash := strings.LastIndexByte(name, '-')

@@ -23,7 +23,13 @@ func randomEvents(seed int64) Scenario {
 	r := rand.New(rand.NewSource(seed))
 	s := Scenario{Until: 30 * time.Minute, ReplaceAfter: time.Duration(r.Intn(20)) * time.Second}
 	s.AskBudgets = r.Intn(2) == 0
-	s.Config = configured(func(c *evictor.Config) { c.Nodes.NodeEvictionRate = []float64{0.1, 1, 10}[r.Intn(3)] })
+	s.Config = configured(func(c *evictor.Config) {
+		c.Nodes.NodeEvictionRate = []float64{0.1, 1, 10}[r.Intn(3)]
+		c.Nodes.TaintBasedEviction = r.Intn(5) > 0
+		if r.Intn(5) == 0 {
+			c.Nodes.NodeMonitorPeriod = 0
+		}
+	})
 	for i, name := range []string{"a", "b"} {
 		z := Zone{Name: name, Nodes: 2 + r.Intn(5), PodsPerNode: r.Intn(4), DaemonSetPodsPerNode: r.Intn(2), TolerationSeconds: ptr(TolerationSeconds(r.Intn(120)))}
 		z.Labels = map[string]string{"pool": []string{"x", "y"}[r.Intn(2)]}
@@ -38,8 +44,12 @@ func randomEvents(seed int64) Scenario {
 		}
 		s.Zones = append(s.Zones, z)
 	}
+	if r.Intn(3) == 0 {
+		s.Zones = append(s.Zones, Zone{Name: "c", Nodes: 4})
+		s.Traces = []Trace{{Zone: "c", Gap: time.Minute, Alive: []int{4, 1, 3, 0, 2, 4, 1}, Scale: r.Intn(2)}}
+	}
 	for range 4 + r.Intn(14) {
-		s.Events = append(s.Events, randomEvent(r, time.Duration(r.Intn(1200))*time.Second))
+		s.Events = append(s.Events, randomEvent(r, time.Duration(r.Intn(40))*30*time.Second)) // often several at one instant
 	}
 	if r.Intn(2) == 0 {
 		again := &Repeat{Every: time.Duration(100+r.Intn(400)) * time.Second}
@@ -83,7 +93,7 @@ func randomChoice(r *rand.Rand) Nodes {
 func randomEvent(r *rand.Rand, when time.Duration) Event {
 	e := Event{At: when}
 	s := randomChoice(r)
-	switch r.Intn(14) {
+	switch r.Intn(19) {
 	case 0, 1:
 		e.Fail = &s
 	case 2, 3:
@@ -112,6 +122,16 @@ func randomEvent(r *rand.Rand, when time.Duration) Event {
 		e.ForceDelete = &Pod{Name: fmt.Sprintf("%c-%03d-p0", 'a'+r.Intn(2), r.Intn(3))}
 	case 13:
 		e.Restart = &Restart{}
+	case 14:
+		e.Condition = &Condition{Nodes: s, Type: "Ready", Status: "True"}
+	case 15:
+		e.DeleteNode = &s
+	case 16:
+		e.AddNode = &AddNode{Name: fmt.Sprintf("a-%03d", r.Intn(4)), Zone: "a"} // perhaps one that was deleted
+	case 17:
+		e.AddPod = &AddPod{Name: "x", Node: fmt.Sprintf("b-%03d", r.Intn(4))}
+	case 18:
+		e.DeletePod = &Pod{Name: []string{"x", "a-000-p0"}[r.Intn(2)]}
 	}
 	return e
 }
@@ -208,8 +228,8 @@ func recount(t *testing.T, c *cluster) {
 	}
 }
 
-// Whatever happens, the incremental counts are right, an eviction through the API never violates a budget, and the same
-// scenario gives the same timeline.
+// Whatever happens, scenarios without faults can be played, the incremental counts are right, an eviction through the API
+// never violates a budget, and the same scenario gives the same timeline.
 func TestRandomEvents(t *testing.T) {
 	evictions, refused := 0, 0
 	for seed := range int64(100) {

@@ -317,6 +317,7 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 			m := newNaive(s)
 			events := slices.Clone(s.Events)
 			lines, _, r := told(t, newCluster(clockOf(nil)), s)
+			require.True(t, slices.IsSortedFunc(lines, timeline.Compare))
 			for i := range lines {
 				for len(events) > 0 && events[0].At <= lines[i].T {
 					m.event(&events[0])

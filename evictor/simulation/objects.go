@@ -198,7 +198,7 @@ func (f *filler) complete(w *workloadObject) error {
 	owner := workloadKey{inDefault(w.meta.Namespace), w.kind, w.meta.Name}
 	for i := 0; f.owned[owner] < wanted; i++ {
 		pod := w.pod(i)
-		if _, taken := f.cluster.holds(pod.Namespace, pod.Name); taken {
+		if f.cluster.holds(pod.Namespace, pod.Name) {
 			continue
 		}
 		if err := f.pod(pod); err != nil {

@@ -57,7 +57,7 @@ func (u *Unplaced) String() string {
 }
 
 // unplaced says why a pod that found no node found none.
-func (c *cluster) unplaced(s *podSpec, namespace string) Unplaced {
+func (c *cluster) unplaced(s *podSpec) Unplaced {
 	u := Unplaced{Because: make(map[string]int)}
 	c.recount()
 	names := make(map[int]string) // of resources
@@ -135,7 +135,7 @@ func (c *cluster) reportUnplaced() (all []Unplaced) {
 	slices.SortStableFunc(queues, func(a, b *queue) int { return cmp.Compare(len(b.pods), len(a.pods)) })
 	for _, q := range queues[:min(len(queues), MostUnplaced)] {
 		first := &q.pods[0]
-		u := c.unplaced(first.spec, first.key.Namespace)
+		u := c.unplaced(first.spec)
 		u.Pods, u.First = len(q.pods), first.key.String()
 		all = append(all, u)
 	}

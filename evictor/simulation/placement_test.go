@@ -479,7 +479,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 					some++
 				} else {
 					none++
-					sameChecks(t, m.checks(p), c.unplaced(s, p.Namespace))
+					sameChecks(t, m.checks(p), c.unplaced(s))
 				}
 				require.Equal(t, m.best(p), got, step)
 			}

@@ -1,19 +1,13 @@
 package simulation
 
 import (
-	"context"
 	"fmt"
 	"math/rand"
-	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/nodelifecycle"
-	"github.com/evictkit/evictkit/evictor/simulation/timeline"
-	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // randomScenario makes a scenario from a seed: a few zones, half an hour, and everything that can happen.
@@ -89,85 +83,4 @@ func randomScenario(seed int64) Scenario {
 		s.Events = append(s.Events, e)
 	}
 	return s
-}
-
-// checkPlay plays a scenario and checks what must hold whatever happens in it.
-func checkPlay(t testing.TB, s Scenario) []string {
-	c := newCluster(clockOf(nil))
-	var lines []string
-	var last timeline.Line
-	evicted := map[string]time.Duration{}
-	tainted := map[string]int{} // by zone
-	steps := 0
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	s.Timeline = func(l timeline.Line) error {
-		if len(lines) > 0 {
-			require.LessOrEqual(t, timeline.Compare(last, l), 0, "lines are sorted")
-		}
-		last = l
-		lines = append(lines, string(l.AppendJSON(nil)))
-		return nil
-	}
-	step := func() {
-		if steps++; steps > 200000 {
-			stop() // it does not end
-		}
-	}
-	evict := func(pod evictor.PodRef, at time.Time) {
-		id := string(pod.UID)
-		require.NotContains(t, evicted, id, "a pod is evicted once")
-		evicted[id] = at.Sub(Epoch)
-		n := c.nodes[c.nodeByID[pod.Node]]
-		noExecute := false
-		for _, taint := range n.taints {
-			noExecute = noExecute || taint.Effect == v1.TaintEffectNoExecute
-		}
-		require.True(t, noExecute || n.failed || n.kubeletStatus(v1.NodeReady) != v1.ConditionTrue, "%s of %s justifies no eviction", pod.PodKey, pod.Node)
-	}
-	_, err := s.playOn(ctx, c, observing(func(d evictor.NodeDecision) {
-		step()
-		switch d.Kind {
-		case nodelifecycle.PodEvicted:
-			evict(d.Pod, d.Time)
-		case nodelifecycle.TaintsWritten:
-			for _, taint := range d.Added {
-				swap := len(d.Removed) > 0
-				if taint.Effect == v1.TaintEffectNoExecute && !swap {
-					tainted[c.nodes[c.nodeByID[d.Node]].zone.String()]++
-				}
-			}
-		}
-	}, func(d evictor.PodDecision) {
-		if step(); d.Kind == tainteviction.PodEvicted {
-			evict(d.Pod, d.Time)
-		}
-	}))
-	require.NoError(t, err)
-	restarts := 1
-	for _, e := range s.Events {
-		if e.Restart != nil {
-			restarts++
-		}
-	}
-	for zone, n := range tainted {
-		require.LessOrEqual(t, float64(n), s.Config.Nodes.NodeEvictionRate*s.Until.Seconds()+float64(restarts), zone)
-	}
-	return lines
-}
-
-func TestRandomScenarios(t *testing.T) {
-	played := 0
-	for seed := range int64(200) {
-		s := randomScenario(seed)
-		if checked(s) != nil {
-			continue // the generator may make some invalid events
-		}
-		played++
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			first := checkPlay(t, s)
-			require.Equal(t, first, checkPlay(t, s), "the same bytes again")
-		})
-	}
-	require.Greater(t, played, 100)
 }

@@ -23,7 +23,7 @@ type Refusal struct {
 
 // refusedBy is why a pod that found no node found none.
 func (c *cluster) refusedBy(at time.Duration, b *comeback) *Refusal {
-	r := &Refusal{At: at, Pod: b.key, Why: c.unplaced(b.spec, b.key.Namespace), Alone: make(map[string]int)}
+	r := &Refusal{At: at, Pod: b.key, Why: c.unplaced(b.spec), Alone: make(map[string]int)}
 	r.Why.Pods, r.Why.First = 1, b.key.String()
 	minds := c.minds(b.spec, b.key.Namespace) // else no other pod keeps it from any node
 	for i := range c.nodes {

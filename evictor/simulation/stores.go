@@ -168,14 +168,11 @@ func (c *cluster) SortedPods(name string) (keys []evictor.PodKey) {
 	return keys
 }
 
-// holds says whether there is a pod, and on which node; "" means that it has none.
-func (c *cluster) holds(namespace, name string) (node string, ok bool) {
+// holds says whether there is a pod, with or without a node.
+func (c *cluster) holds(namespace, name string) bool {
 	key := evictor.PodKey{Namespace: namespace, Name: name}
-	i, ok := c.findPod(key)
-	if !ok {
-		return "", c.unboundKeys[key]
-	}
-	return c.nodes[c.pods[i].node].name, true
+	_, bound := c.findPod(key)
+	return bound || c.unboundKeys[key]
 }
 
 var (

@@ -23,7 +23,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(kubectlYAML))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var visited []string
-		count, err := objects.StreamCount(bytes.NewReader(text), "f", func(o runtime.Object) error {
+		count, err := objects.Stream(bytes.NewReader(text), "f", func(o runtime.Object) error {
 			switch o := o.(type) {
 			case *v1.Node:
 				visited = append(visited, "Node/"+o.Name)

@@ -125,7 +125,7 @@ func TestStreamMemory(t *testing.T) {
 			heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 			metrics.Read(heap)
 			before, peak, seen := heap[0].Value.Uint64(), uint64(0), 0
-			count, err := objects.StreamCount(&test.file, "generated", func(o runtime.Object) error {
+			count, err := objects.Stream(&test.file, "generated", func(o runtime.Object) error {
 				if pod, ok := o.(*v1.Pod); !ok || pod.Name != "pod-"+strconv.Itoa(seen) {
 					return fmt.Errorf("not the pod %d", seen)
 				}

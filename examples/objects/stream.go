@@ -16,24 +16,18 @@ const MaxObject = 16 << 20
 // Count is how many objects of each kind a stream had, of the kinds that are visited and of others.
 type Count struct{ Read, Skipped map[string]int }
 
-// Stream is StreamCount for callers who do not need the count.
-func Stream(r io.Reader, name string, visit func(runtime.Object) error) error {
-	_, err := StreamCount(r, name, visit)
-	return err
-}
-
-// StreamCount calls visit for every node, pod, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim, Job and
+// Stream calls visit for every node, pod, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim, Job and
 // StatefulSet (without its status) in r, in order, and counts the rest. Those without a namespace are in default.
 // PodDisruptionBudgets of any version come as policy/v1beta1, which every version of k8s.io/api has. visit may keep its
-// objects. If the first character is a brace, the text is JSON, otherwise YAML, in which StreamCount refuses anchors and
+// objects. If the first character is a brace, the text is JSON, otherwise YAML, in which Stream refuses anchors and
 // aliases.
 //
 // These are errors: text that is neither JSON nor YAML, an object larger than MaxObject, an object of these kinds that
 // does not decode or has no name, an object without a kind, a list without a kind (kubectl prints it last, so the file
-// was cut off), a stream without any document, and an error of visit, which StreamCount wraps. An error names the
+// was cut off), a stream without any document, and an error of visit, which Stream wraps. An error names the
 // place: name, the line (YAML) or byte (JSON), the number of the object from 1 and, if known, its name. The count
 // covers all objects up to there.
-func StreamCount(r io.Reader, name string, visit func(runtime.Object) error) (Count, error) {
+func Stream(r io.Reader, name string, visit func(runtime.Object) error) (Count, error) {
 	s := &stream{visit: visit, count: Count{make(map[string]int), make(map[string]int)}}
 	in := bufio.NewReaderSize(r, 64<<10)
 	if bom, _ := in.Peek(3); bytes.Equal(bom, []byte("\ufeff")) {

@@ -20,7 +20,7 @@ import (
 // read returns the names of the objects in a stream: Node/name and namespace/name.
 func read(text string) ([]string, objects.Count, error) {
 	var names []string
-	count, err := objects.StreamCount(strings.NewReader(text), "f", func(o runtime.Object) error {
+	count, err := objects.Stream(strings.NewReader(text), "f", func(o runtime.Object) error {
 		switch o := o.(type) {
 		case *v1.Node:
 			names = append(names, "Node/"+o.Name)
@@ -86,7 +86,7 @@ metadata:
 func TestStreamDecodes(t *testing.T) {
 	var node *v1.Node
 	var pod *v1.Pod
-	err := objects.Stream(strings.NewReader(kubectlYAML), "f", func(o runtime.Object) error {
+	_, err := objects.Stream(strings.NewReader(kubectlYAML), "f", func(o runtime.Object) error {
 		switch o := o.(type) {
 		case *v1.Node:
 			node = o
@@ -219,7 +219,7 @@ func TestStreamStopsAtTheVisitorsError(t *testing.T) {
 		"items:\n- {kind: Node, metadata: {name: n1}}\n- {kind: Node, metadata: {name: n2}}\n- {kind: Node}\n",
 		`{"items":[{"kind":"Node","metadata":{"name":"n1"}},{"kind":"Node","metadata":{"name":"n2"}},{"kind":"Node"}]}`,
 	} {
-		count, err := objects.StreamCount(strings.NewReader(text), "f", func(o runtime.Object) error {
+		count, err := objects.Stream(strings.NewReader(text), "f", func(o runtime.Object) error {
 			if n, ok := o.(*v1.Node); ok && n.Name == "n2" {
 				return stop
 			}
@@ -234,14 +234,14 @@ func TestStreamStopsAtTheVisitorsError(t *testing.T) {
 func TestStreamReaderErrors(t *testing.T) {
 	broken := errors.New("disk on fire")
 	for _, text := range []string{"", "kind: Node\n", `{"kind":"List","items":[`} {
-		err := objects.Stream(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), "f", nil)
+		_, err := objects.Stream(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), "f", nil)
 		require.ErrorIs(t, err, broken)
 	}
 }
 
 func TestStreamReadsPiecemeal(t *testing.T) {
 	for text, other := range map[string]string{kubectlYAML: "Deployment", `{"items":[{"kind":"Node","metadata":{"name":"n1"}},{"kind":"Pod","metadata":{"name":"p1"}}],"kind":"List"}` + "\n---\n{\"kind\":\"Service\"}\n": "Service"} {
-		count, err := objects.StreamCount(iotest.OneByteReader(strings.NewReader(text)), "f", func(runtime.Object) error { return nil })
+		count, err := objects.Stream(iotest.OneByteReader(strings.NewReader(text)), "f", func(runtime.Object) error { return nil })
 		require.NoError(t, err)
 		require.Equal(t, objects.Count{Read: map[string]int{"Node": 1, "Pod": 1}, Skipped: map[string]int{other: 1}}, count)
 	}

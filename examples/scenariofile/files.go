@@ -63,7 +63,7 @@ func (l *Left) read(ctx context.Context, files []string, read func(bytes int), a
 		if err != nil {
 			return fmt.Errorf("cluster.files: %w", err)
 		}
-		count, err := objects.StreamCount(&source{ctx, f, read}, file, func(object runtime.Object) error {
+		count, err := objects.Stream(&source{ctx, f, read}, file, func(object runtime.Object) error {
 			switch o := object.(type) {
 			case *v1.Pod:
 				if o.Spec.NodeName == "" {

@@ -1,8 +1,6 @@
 package scenariofile_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,21 +26,4 @@ func TestWholeNumbersThatAreTooLarge(t *testing.T) {
 	s, err := scenariofile.Parse("f", []byte("cluster: {zones: [{name: a, tolerationSeconds: 9e18}]}\nuntil: 1m"))
 	require.NoError(t, err)
 	require.EqualValues(t, 9e18, *s.Cluster.Zones[0].TolerationSeconds)
-}
-
-// BenchmarkManyKeys would take hours if decoding compared every two keys of a mapping, as the YAML library does.
-func BenchmarkManyKeys(b *testing.B) {
-	keys := func(format string) (text string) {
-		all := new(strings.Builder)
-		for i := range 60_000 {
-			fmt.Fprintf(all, format, i)
-		}
-		return all.String()
-	}
-	for b.Loop() {
-		for _, text := range []string{keys("k%d: 1\n"), keys("until: %dm\n"), "until: {" + keys("k%d: 1,") + "}"} {
-			_, err := scenariofile.Parse("f", []byte(text))
-			require.Error(b, err)
-		}
-	}
 }

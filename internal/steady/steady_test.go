@@ -71,15 +71,6 @@ func TestSums(t *testing.T) {
 	require.Equal(t, int64(-1), Sub(1, 2))
 }
 
-func BenchmarkRead(b *testing.B) {
-	var s Time
-	now := time.Now()
-	for range b.N {
-		now = now.Add(1)
-		s.Read(now)
-	}
-}
-
 func TestTheWallIsSetWhileNoTimePasses(t *testing.T) {
 	for _, one := range clockcases.Cases() {
 		var s Time

@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"slices"
-	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -143,98 +141,4 @@ type TimedValue struct {
 	UID       any
 	AddedAt   time.Time
 	ProcessAt time.Time
-}
-
-// UniqueQueue holds values in the order of their ProcessAt, each once until it is removed. Its callers
-// [UniqueQueue.Add] values, look at the first with [UniqueQueue.Head], take it with [UniqueQueue.Get], and forget it
-// with [UniqueQueue.Remove]. The zero UniqueQueue is empty and ready to use. All methods are safe for concurrent use.
-type UniqueQueue struct {
-	mu    sync.Mutex
-	queue []TimedValue    // sorted
-	known map[string]bool // the values in queue, and those that RemoveFromQueue took out
-}
-
-// Add adds a value. It returns false, and changes nothing, if the value is known.
-func (q *UniqueQueue) Add(value TimedValue) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.known[value.Value] {
-		return false
-	}
-	if q.known == nil {
-		q.known = map[string]bool{}
-	}
-	q.known[value.Value] = true
-	q.put(value)
-	return true
-}
-
-// Replace replaces a value in the queue. It returns false if the value is not in the queue.
-func (q *UniqueQueue) Replace(value TimedValue) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	there := q.take(value.Value)
-	if there {
-		q.put(value)
-	}
-	return there
-}
-
-// RemoveFromQueue takes a value out of the queue and still knows it, so that it cannot be added again. It returns false if
-// the value was not in the queue.
-func (q *UniqueQueue) RemoveFromQueue(value string) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.take(value)
-}
-
-// Remove forgets a value. It returns false if the value was not known.
-func (q *UniqueQueue) Remove(value string) (known bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	known = q.known[value]
-	delete(q.known, value)
-	q.take(value)
-	return known
-}
-
-// Get takes the first value out of the queue and forgets it. It returns false if the queue is empty.
-func (q *UniqueQueue) Get() (first TimedValue, some bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.queue) == 0 {
-		return first, false
-	}
-	first = q.queue[0]
-	q.queue = slices.Delete(q.queue, 0, 1)
-	delete(q.known, first.Value)
-	return first, true
-}
-
-// Head returns the first value, or false if the queue is empty.
-func (q *UniqueQueue) Head() (first TimedValue, some bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.queue) == 0 {
-		return first, false
-	}
-	return q.queue[0], true
-}
-
-// Clear forgets all values.
-func (q *UniqueQueue) Clear() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.queue, q.known = nil, nil
-}
-
-func (q *UniqueQueue) put(value TimedValue) {
-	i := sort.Search(len(q.queue), func(i int) bool { return q.queue[i].ProcessAt.After(value.ProcessAt) })
-	q.queue = slices.Insert(q.queue, i, value)
-}
-
-func (q *UniqueQueue) take(value string) bool {
-	was := len(q.queue)
-	q.queue = slices.DeleteFunc(q.queue, func(v TimedValue) bool { return v.Value == value })
-	return len(q.queue) < was
 }

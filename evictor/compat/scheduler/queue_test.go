@@ -78,24 +78,15 @@ func TestSwapLimiterWithinTry(t *testing.T) {
 	require.Equal(t, []any{"b 1"}, tried(q, yes))
 }
 
-// TestEqualTimesFirstComeFirstServed, in both queues.
 func TestEqualTimesFirstComeFirstServed(t *testing.T) {
 	defer func() { now = time.Now }()
 	now = func() time.Time { return time.Unix(1, 0) }
-	q, unique, want := always(), UniqueQueue{}, []any{}
+	q, want := always(), []any{}
 	for i := range 20 {
 		q.Add(fmt.Sprint(i), i)
-		require.True(t, unique.Add(TimedValue{Value: fmt.Sprint(i)}))
 		want = append(want, fmt.Sprint(i, " ", i))
 	}
 	require.Equal(t, want, tried(q, yes))
-	for i := range 20 {
-		v, ok := unique.Get()
-		require.True(t, ok)
-		require.Equal(t, fmt.Sprint(i), v.Value)
-	}
-	_, ok := unique.Get()
-	require.False(t, ok)
 	q.Clear()
 	require.True(t, q.Add("0", 0))
 }
@@ -128,18 +119,4 @@ func TestPanicWithinTry(t *testing.T) {
 	q.Add("a", 1)
 	require.Panics(t, func() { tried(q, func(TimedValue) (bool, time.Duration) { panic("a") }) })
 	require.Equal(t, []any{"a 1"}, tried(q, yes))
-}
-
-// Each value is in the queue once, until it is removed.
-func ExampleUniqueQueue() {
-	var q UniqueQueue
-	at := time.Unix(0, 0)
-	fmt.Println(q.Add(TimedValue{Value: "late", ProcessAt: at.Add(time.Minute)}), q.Add(TimedValue{Value: "early", ProcessAt: at}))
-	fmt.Println(q.Replace(TimedValue{Value: "late", ProcessAt: at.Add(-time.Minute)}))
-	first, _ := q.Head()
-	fmt.Println(first.Value, q.RemoveFromQueue("late"), q.Add(first), q.Remove("late"), q.Add(first))
-	// Output:
-	// true true
-	// true
-	// late true false true true
 }

@@ -143,25 +143,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func BenchmarkLineAppendJSON(b *testing.B) {
-	line := samples[1].line
-	buffer := make([]byte, 0, 256)
-	b.ReportAllocs()
-	for i := 0; i < b.N; i++ {
-		buffer = line.AppendJSON(buffer[:0])
-	}
-}
-
-func BenchmarkLineCompareSameInstant(b *testing.B) {
-	x, y := samples[1].line, samples[1].line
-	y.Op = OpRemove
-	for i := 0; i < b.N; i++ {
-		if Compare(x, y) >= 0 {
-			b.Fatal("order")
-		}
-	}
-}
-
 // Unknown fields and kinds are kept.
 func TestParseKeepsWhatItDoesNotKnow(t *testing.T) {
 	for text, printed := range map[string]string{

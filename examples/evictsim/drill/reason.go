@@ -36,7 +36,7 @@ func (c *Cluster) reason(w *simulation.WorkloadReport, r Result, outOfService *R
 	case wait.placing > max(wait.deleted, wait.evicting()) && wait.refusal != nil:
 		return refusedBy(wait.refusal)
 	case wait.deleted > max(wait.placing, wait.evicting()):
-		return stuck(w, r, outOfService)
+		return stuck(w, outOfService)
 	case w.Desired == 1 && w.Kind != "Job":
 		return reason{text: "it has one pod", remedy: "a second replica on another node"}
 	case w.Kind != "Job" && 2*wait.pods >= w.Desired && wait.pods > c.atBest(w.Desired, r.Label):
@@ -58,7 +58,7 @@ func (c *Cluster) atBest(pods int, label string) int {
 }
 
 // stuck is the reason for pods that wait until their silent nodes let go of them.
-func stuck(w *simulation.WorkloadReport, r Result, outOfService *Result) reason {
+func stuck(w *simulation.WorkloadReport, outOfService *Result) reason {
 	if outOfService != nil && !outOfService.halves(w) {
 		const wouldNotHelp = "its pods are stuck, and tainting their nodes out of service would not help: "
 		switch freed := outOfService.waits[w.String()]; {

@@ -161,7 +161,7 @@ type budgetSpec struct {
 func sameObjects(t *testing.T, all []runtime.Object, text io.Reader) {
 	pods, nodes, budgets := map[string]*v1.Pod{}, map[string]*v1.Node{}, map[string]budgetSpec{}
 	sets := map[string]appsv1.StatefulSetSpec{}
-	require.NoError(t, objects.Stream(text, "f", func(o runtime.Object) error {
+	_, err := objects.Stream(text, "f", func(o runtime.Object) error {
 		switch o := o.(type) {
 		case *v1.Pod:
 			pods[o.Name] = o
@@ -173,7 +173,8 @@ func sameObjects(t *testing.T, all []runtime.Object, text io.Reader) {
 			budgets[o.Name] = budgetSpec{o.Spec.MinAvailable, o.Spec.MaxUnavailable, o.Spec.Selector, fmt.Sprint(ptr.Deref(o.Spec.UnhealthyPodEvictionPolicy, ""))}
 		}
 		return nil
-	}))
+	})
+	require.NoError(t, err)
 	equal := func(want, got any, name string) {
 		require.True(t, equality.Semantic.DeepEqual(want, got), "%s: %v is not %v", name, got, want)
 	}

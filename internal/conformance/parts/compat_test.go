@@ -9,7 +9,6 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,67 +86,6 @@ func TestCompatQueue(t *testing.T) {
 			time.Sleep(time.Microsecond) // among equal times upstream's choice is random
 		}
 	})
-}
-
-// TestCompatUniqueQueue compares with the rules, because upstream's type cannot be made outside its package.
-func TestCompatUniqueQueue(t *testing.T) {
-	for seed := range compatSequences() {
-		s := seeded(seed, 120)
-		var ours ourscheduler.UniqueQueue
-		waiting, known := map[string]int{}, map[string]bool{}
-		at := func(n int) ourscheduler.TimedValue {
-			return ourscheduler.TimedValue{Value: key(s.below(6)), ProcessAt: time.Unix(int64(n), 0)}
-		}
-		first := func() (name string, n int) {
-			n = math.MaxInt
-			for value, when := range waiting {
-				if when < n {
-					name, n = value, when
-				}
-			}
-			return name, n
-		}
-		for n := 1; !s.over(); n++ {
-			v := at(n * 7919 % 1000)
-			v.ProcessAt = v.ProcessAt.Add(time.Duration(n)) // no two times are equal
-			when := int(v.ProcessAt.UnixNano())
-			_, waits := waiting[v.Value]
-			switch s.below(7) {
-			case 0, 1:
-				require.Equal(t, !known[v.Value], ours.Add(v))
-				if !known[v.Value] {
-					waiting[v.Value], known[v.Value] = when, true
-				}
-			case 2:
-				require.Equal(t, waits, ours.Replace(v))
-				if waits {
-					waiting[v.Value] = when
-				}
-			case 3:
-				require.Equal(t, waits, ours.RemoveFromQueue(v.Value))
-				delete(waiting, v.Value)
-			case 4:
-				require.Equal(t, known[v.Value], ours.Remove(v.Value))
-				delete(waiting, v.Value)
-				delete(known, v.Value)
-			case 5:
-				head, some := ours.Head()
-				got, also := ours.Get()
-				require.Equal(t, head, got)
-				name, _ := first()
-				require.Equal(t, name, got.Value)
-				require.True(t, some == also && some == (name != ""))
-				delete(waiting, name)
-				delete(known, name)
-			default:
-				if s.oneIn(5) {
-					ours.Clear()
-					clear(waiting)
-					clear(known)
-				}
-			}
-		}
-	}
 }
 
 // done is a piece of work that ran.

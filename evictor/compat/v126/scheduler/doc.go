@@ -4,7 +4,7 @@
 // Package evictor replaces the taint manager, which upstream has in the same folder.
 //
 //	of upstream                              here, beyond what those packages say
-//	RateLimitedTimedQueue, UniqueQueue       the same; Try takes only a function
+//	RateLimitedTimedQueue                    the same; Try takes only a function
 //	NewRateLimitedTimedQueue, TimedValue     the same
 //	CreateWorkerQueue, TimedWorkerQueue      the same: a key whose work succeeded is known until CancelWork
 //	(nothing)                                TimedWorkerQueue.CancelAndWait ends the goroutines

@@ -20,8 +20,6 @@ const (
 type (
 	// TimedValue is a value to be processed at ProcessAt.
 	TimedValue = scheduler.TimedValue
-	// UniqueQueue holds values in the order of their ProcessAt, each once until it is removed.
-	UniqueQueue = scheduler.UniqueQueue
 	// ActionFunc processes a value. If it returns false, the value is processed again, after at least that duration.
 	ActionFunc = scheduler.ActionFunc
 )

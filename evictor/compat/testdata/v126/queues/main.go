@@ -38,8 +38,4 @@ func main() {
 	pass()
 	queue.Clear()
 	pass()
-
-	var unique scheduler.UniqueQueue
-	_, some := unique.Get()
-	fmt.Println(unique.Remove("none"), some)
 }

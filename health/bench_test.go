@@ -74,6 +74,20 @@ func BenchmarkRenewalPlain(b *testing.B) {
 	}
 }
 
+func BenchmarkBeatFakeClock(b *testing.B) {
+	names := shuffled()
+	d, _ := NewDeadlines[string](DeadlinesConfig{Grace: time.Minute, Clock: testingclock.NewFakePassiveClock(epoch)})
+	for _, name := range names {
+		d.Beat(name)
+	}
+	rand.New(rand.NewSource(2)).Shuffle(many, func(i, j int) { names[i], names[j] = names[j], names[i] })
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		d.Beat(names[i%many])
+	}
+}
+
 // A pass over 100,000 nodes, none of which has changed or expired.
 func BenchmarkPassNothingDue(b *testing.B) {
 	m := monitorOfMany(b, testingclock.NewFakePassiveClock(epoch), shuffled())
@@ -84,6 +98,25 @@ func BenchmarkPassNothingDue(b *testing.B) {
 			b.Fatal("somebody has something to say")
 		}
 	}
+}
+
+// The slowest pass of the grid while half of 100,000 nodes renew between two passes and none expires.
+func BenchmarkWorstPass(b *testing.B) {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	names := shuffled()
+	m := monitorOfMany(b, clk, names)
+	worst := time.Duration(0)
+	for i := 0; i < b.N; i++ {
+		for k := 0; k < many/2; k++ {
+			m.ObserveLease(names[(i%2)*many/2+k], clk.Now(), "")
+		}
+		next, _ := m.Next()
+		clk.SetTime(next)
+		began := time.Now()
+		m.Pass()
+		worst = max(worst, time.Since(began))
+	}
+	b.ReportMetric(float64(worst.Nanoseconds()), "worst-ns/pass")
 }
 
 func BenchmarkMemory(b *testing.B) {
@@ -97,5 +130,33 @@ func BenchmarkMemory(b *testing.B) {
 		runtime.ReadMemStats(&after)
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/many, "B/node")
 		runtime.KeepAlive(m)
+	}
+}
+
+// Restart of 100,000 keys, each with its own grace, then one beat.
+func BenchmarkRestartDeadlines(b *testing.B) {
+	d, _ := NewDeadlines[int](DeadlinesConfig{Grace: time.Hour, Clock: testingclock.NewFakePassiveClock(epoch)})
+	for i := range many {
+		d.Beat(i)
+		d.SetGrace(i, time.Hour+time.Duration(i*7919%many))
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		d.Restart()
+		d.Next()
+		d.Beat(i % many)
+	}
+}
+
+// The same for a monitor of 100,000 nodes, one of which renews.
+func BenchmarkRestart(b *testing.B) {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	names := shuffled()
+	m := monitorOfMany(b, clk, names)
+	b.ResetTimer()
+	for i := range b.N {
+		m.Restart()
+		m.Next()
+		m.ObserveLease(names[i%many], epoch.Add(time.Duration(i)), "")
 	}
 }

@@ -117,6 +117,40 @@ func BenchmarkRemoveAddPlain100000FakeClock(b *testing.B) {
 	}
 }
 
+func BenchmarkRemoveAdd100000RealClock(b *testing.B) { benchmarkRemoveAdd(b, clock.RealClock{}) }
+
+// The same in a group, whose items are in ten domains.
+func BenchmarkGroupRemoveAdd100000FakeClock(b *testing.B) {
+	names := shuffled(100000)
+	g, _ := NewGroup[int, string, int](GroupConfig[int, string]{Config: Config{Rate: 0.1, Clock: testingclock.NewFakePassiveClock(epoch)}})
+	for i, name := range names {
+		g.Add(i%10, name, i)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		name := names[i%len(names)]
+		g.Remove(name)
+		g.Add(i%10, name, i)
+	}
+}
+
+// One Take after 10,000 domains have emptied.
+func BenchmarkGroupForgets10000(b *testing.B) {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	for range b.N {
+		b.StopTimer()
+		g, _ := NewGroup[int, int, int](GroupConfig[int, int]{Config: Config{Rate: Unlimited, Clock: clk}})
+		for i := range 10_000 {
+			g.Add(i, i, i)
+		}
+		g.Clear()
+		clk.SetTime(clk.Now().Add(time.Second))
+		b.StartTimer()
+		g.Take()
+	}
+}
+
 // What is left of 1,000,000 items of 64 bytes that came and went.
 func BenchmarkAfterAPeakOf1000000(b *testing.B) {
 	names := shuffled(1000000)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,6 +60,38 @@ func BenchmarkMemory1000000(b *testing.B) {
 		runtime.KeepAlive(set)
 	}
 }
+
+func benchmarkDue(b *testing.B, spread time.Duration) {
+	const works = 1000000
+	for i := 0; i < b.N; i++ {
+		b.StopTimer()
+		var ran atomic.Int64
+		done := make(chan struct{})
+		set, _ := New(func(context.Context, Work[int, struct{}]) Result {
+			if ran.Add(1) == works {
+				close(done)
+			}
+			return Forget()
+		}, Config{Workers: 2})
+		at := time.Now().Add(-time.Hour)
+		order := rand.New(rand.NewSource(1)).Perm(works)
+		for _, k := range order {
+			set.Schedule(k, struct{}{}, at.Add(spread*time.Duration(k)))
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		b.StartTimer()
+		go set.Run(ctx)
+		<-done
+		b.StopTimer()
+		stop()
+		b.ReportMetric(works*float64(i+1)/b.Elapsed().Seconds(), "works/s")
+	}
+}
+
+// Real clock, 2 workers, empty work.
+func BenchmarkDueAtOneInstant1000000(b *testing.B) { benchmarkDue(b, 0) }
+
+func BenchmarkDueSpread1000000(b *testing.B) { benchmarkDue(b, time.Microsecond) }
 
 // How much is kept after 1,000,000 keys came and went, in percent of the peak, and how much the first filling
 // allocates.

@@ -90,3 +90,17 @@ func BenchmarkEvaluateIdle100k(b *testing.B) {
 		}
 	}
 }
+
+// Set repeats what is already known, with shuffled string keys. Most node events are like this.
+func BenchmarkSetUnchangedShuffled100k(b *testing.B) {
+	t, names, of := benchTracker(b, DefaultPolicy())
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		n := i % benchNodes
+		t.Set(names[n], of[n], Member{Ready: true, Identity: benchUID})
+	}
+	if t.Evaluate(epoch) != nil {
+		b.Fatal("changed")
+	}
+}

@@ -74,7 +74,7 @@ func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	end := m.deadline(known, m.pods[name], flows, true)
 	since := livesLater(livesLater(livesLater(end, known.changed), w.touched[name]), livesLater(livesLater(m.trouble, m.askedBy[pod.UID]), opened))
 	late := w.plan.Half != livesLifecycle && !end.IsZero() && w.now.Sub(since) > wait
-	turn := !m.stands(known.domain) || known.emptied && m.pods[name].latest.After(released) && !m.pods[name].failed
+	turn := !m.stands(known.domain) || known.emptied && m.pods[name].latest.After(released) && !m.pods[name].failed && w.freed[known.object.Name].IsZero() // a hold ends a turn
 	if late || own && !w.plan.Taints && turn && !livesDaemon(pod) {
 		m.wrong("eviction late", "%s on %s should have left at %s (last trouble: %s)", name, pod.Spec.NodeName, livesSince(end), m.troubles)
 	}

@@ -20,6 +20,7 @@ type livesTaint struct {
 	value       string
 	added       time.Time // as the object says, zero when it says nothing
 	start, late time.Time // since when it counts: the earliest that the rules allow, and the latest
+	old, moved  time.Time // start before it last changed, and when that was
 }
 
 // livesNode is what a process was shown of a node.
@@ -202,8 +203,13 @@ func (m *livesMind) knowTaints(known *livesNode, node *v1.Node) {
 			is.start = hidden.start
 		case there && !is.added.IsZero() && !was.added.IsZero():
 			is.start = livesLater(was.start, plausible) // row "a taint that went and came back unseen counts anew"
+		case there && was.moved.Equal(now): // not each half has seen what was before
+			is.start = was.old
 		case there: // what the new TimeAdded means is not said
 			is.start = was.start
+		}
+		if is.old, is.moved = was.old, was.moved; there && !is.start.Equal(was.start) {
+			is.old, is.moved = was.start, now
 		}
 		fresh[taint.Key] = is
 	}

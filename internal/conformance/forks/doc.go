@@ -16,8 +16,8 @@
 //
 // Each project has one test. It names the declarations that go; our code that comes is in the test and in testdata. No
 // text of theirs is here. So a swap works on every commit that has these names; the test says which name is missing. A
-// test of theirs that passed before must pass afterwards, unless our test leaves it out and says why. On the commit
-// above the figures must be those in MIGRATING.md. With -v the test prints the swap as a diff.
+// test of theirs that passed before must pass afterwards, unless our test leaves it out and says why. In a clone at the
+// commit above the figures must be those in MIGRATING.md. With -v the test prints the swap as a diff.
 //
 // Files of testdata whose names end with _test.go are ours. They run before and after, and what they log as "MEASURED
 // what: figure" is in MIGRATING.md, too.

@@ -191,7 +191,7 @@ func (m *livesMind) stands(domain string) bool {
 	return m.partly[domain] || m.world.plan.Policy && m.ruling.Rate == 0
 }
 
-// stood says whether it was 0 before this instant, too: a turn may have come when it became so.
+// stood says whether the rate was 0 before this instant, too: at the instant when it became 0, a turn may have come.
 func (m *livesMind) stood(domain string) bool {
 	return m.stands(domain) && !m.slow[domain].Equal(m.world.now)
 }

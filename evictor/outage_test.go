@@ -370,8 +370,8 @@ func TestNodeThatBecomesUnknownWhileItIsEmptiedKeepsTheRest(t *testing.T) {
 	require.Len(t, c.Evicted(), 1)
 }
 
-// A tainted node that fell silent unread keeps its taint as it is while its lease cannot be read, also when the observer
-// sees again.
+// A tainted node falls silent, and nobody reads its lease: until somebody does, its taint stays as it is, even when a
+// blind observer sees again.
 func TestTaintOfANodeThatIsUnreadIsNotSwapped(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3))
 	clients := c.Clients()
@@ -395,8 +395,8 @@ func TestTaintOfANodeThatIsUnreadIsNotSwapped(t *testing.T) {
 	require.Contains(t, c.Taints("a-0"), v1.TaintNodeUnreachable+":NoExecute")
 }
 
-// Without taints, an emptied node that reports Ready has begun anew, even if the next pass finds it not ready again: what
-// comes to it stays for PodEvictionTimeout.
+// Without taints, an emptied node that reports Ready begins anew, even if the next pass finds it not ready again. A pod
+// that comes to it then stays for PodEvictionTimeout.
 func TestEmptiedNodeThatWasReadyBetweenTwoPassesBeginsAnew(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	s := stepped(t, c, withoutTaints(config(), 5*time.Minute), c.Clients())

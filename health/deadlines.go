@@ -88,7 +88,7 @@ func (d *Deadlines[K]) track(key K, grace int64) *entry[K] {
 }
 
 // Track tracks an unknown key, with a first beat in the past: when its object was created, or when somebody else last
-// saw it. All time since then counts as silence. A zero time, or one that is not in the past, is now. Track does nothing for
+// saw it. All time since then counts as silence. A zero time, or one not in the past, counts as now. Track does nothing for
 // a tracked key.
 func (d *Deadlines[K]) Track(key K, since time.Time) {
 	d.lock()

@@ -1,6 +1,6 @@
 // Package nodelifecycle decides which nodes have failed, and taints them NoExecute, node by node, at the rates of
 // their zones. It lifts the taints when the nodes are well again. It is kube-controller-manager's node lifecycle
-// controller as a library; it evicts no pod because of a taint, see package tainteviction.
+// controller as a library. What evicts pods because of taints is package tainteviction.
 //
 //	nodes, err := nodelifecycle.New(nodelifecycle.DefaultConfig(), clients, nodelifecycle.Options{
 //		Gate: gate.Leader(leads), // asked before each write
@@ -12,9 +12,9 @@
 //	return nodes.Run(ctx) // or Step, which says when to call it again
 //
 // A node that was silent for its grace period becomes Unknown: its conditions say so, its pods are marked not Ready,
-// and it waits in its zone. When its turn comes it is tainted, or emptied if TaintBasedEviction is off. No node is
-// harmed before it was watched for one whole grace period, whoever wrote what its object says, and none that renews
-// its lease. A write whose outcome is unknown keeps the node's turn, and is sent again.
+// and it waits in its zone. When its turn comes it is tainted, or emptied if TaintBasedEviction is off. Each node
+// is first watched for one whole grace period, even if its object already says that it failed. A node that renews its
+// lease is not harmed. A write whose outcome is unknown is sent again, and the node keeps its turn until then.
 //
 // # From silence to taint
 //

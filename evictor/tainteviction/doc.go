@@ -9,8 +9,8 @@
 //	}
 //	return pods.Run(ctx) // or Step, which says when to call it again
 //
-// Taints are orders. The one exception are not-ready and unreachable (NoExecute): whoever sets these may say by
-// Verdicts whether evictions because of them are still wanted. Without Verdicts they count like any other taint.
+// Taints are orders, except not-ready and unreachable (NoExecute): whoever sets these two may say by Verdicts whether
+// evictions because of them are still wanted. Without Verdicts these two are orders as well.
 //
 // # Where an eviction stands
 //

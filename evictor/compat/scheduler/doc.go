@@ -9,6 +9,6 @@
 //     any later rate; upstream's stays stopped at a rate of 1.
 //   - Values with equal times are processed first come, first served.
 //
-// Calls of RateLimitedTimedQueue cost O(log n). The package has neither of the queues inside upstream's: TimedQueue, a
-// heap, and UniqueQueue, which outside of upstream's package panics on Add.
+// Calls of RateLimitedTimedQueue cost O(log n). Two of upstream's names are not here: TimedQueue, a heap, and
+// UniqueQueue, whose Add panics outside of upstream's package.
 package scheduler

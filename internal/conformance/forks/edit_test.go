@@ -46,7 +46,7 @@ func (f *file) fails(what string) {
 	f.t.Fatalf("%s has no %s: the swap does not know this version", f.name, what)
 }
 
-// replace replaces a node, with the comment group above it if there is one.
+// replace replaces a node of the syntax tree, with the comment group above it if there is one.
 func (f *file) replace(node ast.Node, above *ast.CommentGroup, text string) {
 	from := node.Pos()
 	if above != nil {
@@ -80,7 +80,7 @@ func (f *file) drop(names ...string) {
 	}
 }
 
-// dropIn removes specifications of a declaration, all of it if nothing else is in it, and returns the names that are left.
+// dropIn removes names from a declaration, or all of it if nothing else is in it. It returns the names that it did not find.
 func (f *file) dropIn(d *ast.GenDecl, names []string) []string {
 	gone, from := 0, len(f.cuts)
 	for _, spec := range d.Specs {
@@ -177,7 +177,7 @@ func (f *file) after(function, mentions, text string) {
 	f.insert(block.List[at].End(), "\n"+text)
 }
 
-// condition replaces that of the first if of a function that mentions a name.
+// condition replaces the condition of an if statement: the first in a function that mentions a name.
 func (f *file) condition(function, mentions, text string) {
 	f.t.Helper()
 	block, at := f.find(function, []string{mentions})

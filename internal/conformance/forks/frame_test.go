@@ -75,7 +75,7 @@ type change struct{ removed, added int }
 
 func (c change) String() string { return fmt.Sprintf("%d lines removed, %d added", c.removed, c.added) }
 
-// compare fails for each test of theirs that passed before, does not afterwards, and is not left out.
+// compare fails for each test of theirs that passes only before the swap, unless it is left out.
 func (c *checkout) compare(before, after played) {
 	if len(before.passed) == 0 {
 		c.t.Fatalf("no test passes before the swap:\n%s", before.failed)
@@ -97,7 +97,7 @@ func (c *checkout) compare(before, after played) {
 	}
 }
 
-// pinned looks for the rows in MIGRATING.md, if its figures are of this commit.
+// pinned looks for the rows in MIGRATING.md, if the checkout is at the commit of that page's figures.
 func (c *checkout) pinned(rows []string) {
 	head, err := exec.Command("git", "-C", c.dir, "rev-parse", "HEAD").Output()
 	if err != nil || !strings.HasPrefix(string(head), c.commit) {
@@ -152,7 +152,7 @@ func (c *checkout) remove(names ...string) {
 	}
 }
 
-// add adds our files: tests, which measure, or the others.
+// add adds either our tests, which measure, or our other files.
 func (c *checkout) add(tests bool) {
 	from := os.DirFS(filepath.Join("testdata", c.testdata))
 	err := fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -379,8 +379,8 @@ func (c *checkout) link(folder, to string, except ...string) {
 	}
 }
 
-// vendor copies our packages that the swap imports, and returns their part of the list of what is vendored. What those need
-// beyond our own packages has to be vendored already.
+// vendor copies our packages that the swap imports, and returns their part of the list of what is vendored. What our
+// packages need of others has to be vendored already.
 func (c *checkout) vendor(to string) (list []byte) {
 	c.t.Helper()
 	imports := map[string]bool{}

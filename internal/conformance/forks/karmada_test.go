@@ -3,9 +3,9 @@ package forks
 import "testing"
 
 // Karmada: its map of silent clusters becomes a health.Deadlines, the sleeps of each worker become one rate for all
-// workers of a queue, and its tolerations become ours. Its DynamicRateLimiter stays, for the delay of failed items. It
-// cannot be a Limiter: its tests expect that When asks even the first item to wait, as a workqueue does; a token bucket is
-// full at first.
+// workers of a queue, and its tolerations become ours. Its DynamicRateLimiter stays, for the delay of failed items. That
+// type cannot be a Limiter: Karmada's tests expect that When asks even the first item to wait, as workqueues need it, but
+// a Limiter's bucket is full at first.
 func TestKarmada(t *testing.T) {
 	swap{
 		variable: "EVICTKIT_KARMADA", module: "github.com/karmada-io/karmada", commit: "f8fdd02df376", testdata: "karmada",

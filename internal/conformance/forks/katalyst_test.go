@@ -3,7 +3,7 @@ package forks
 import "testing"
 
 // Katalyst: the queues of its agent-healthz controller come from evictor/compat instead of k8s.io/kubernetes, and
-// zone.DisruptionPolicy decides when they stop. Other packages still import k8s.io/kubernetes.
+// zone.DisruptionPolicy decides when they stop. Other packages of Katalyst still import k8s.io/kubernetes.
 func TestKatalyst(t *testing.T) {
 	const folder = "pkg/controller/lifecycle/agent-healthz/"
 	swap{
@@ -21,8 +21,8 @@ func TestKatalyst(t *testing.T) {
 	})
 }
 
-// states has zone.DisruptionPolicy decide. The function's caller passes the number of all nodes first, not of those that
-// are left.
+// states has zone.DisruptionPolicy decide. The function's caller first passes the number of all nodes, not of the ready
+// ones.
 func states(f *file) {
 	f.body("HealthzController.computeClusterState", `	policy := zone.DisruptionPolicy{UnhealthyThreshold: float64(threshold)}
 	counts := zone.Counts{Total: readyNodes, Bad: notReadyNodes} // the caller passes the number of all nodes first

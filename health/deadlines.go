@@ -87,9 +87,8 @@ func (d *Deadlines[K]) track(key K, grace int64) *entry[K] {
 	return e
 }
 
-// Track tracks an unknown key, with a first beat in the past: when its object was created, or when somebody else last
-// saw it. All time since then counts as silence. A zero time, or one not in the past, counts as now. Track does nothing for
-// a tracked key.
+// Track tracks an unknown key, with a first beat in the past, such as the creation of its object. Time since then counts
+// as silence. Zero, or a time not in the past, is now. Track does nothing for a tracked key.
 func (d *Deadlines[K]) Track(key K, since time.Time) {
 	d.lock()
 	defer d.guard.Unlock()

@@ -334,14 +334,21 @@ func TestNodeThatAnswersWhileItIsEmptiedKeepsTheRest(t *testing.T) {
 	require.Len(t, c.Evicted(), 3)
 }
 
-// Whoever reads leases may be late: a node that falls silent meanwhile waits to be read.
-func TestNodeThatFallsSilentUnreadWaits(t *testing.T) {
+// unread is a zone of three nodes and a stepped evictor for them, and nobody has read their leases since.
+func unread(t *testing.T) (*evictortest.Cluster, byHand) {
+	t.Helper()
 	c := evictortest.New(t, evictortest.Zone("a", 3))
 	clients := c.Clients()
 	clients.Source = nil
 	s := stepped(t, c, config(), clients)
-	require.NoError(t, c.Clients().Source.Feed(struct{ evictor.Target }{s.e})) // which reads no leases
+	require.NoError(t, c.Clients().Source.Feed(struct{ evictor.Target }{s.e}))
 	s.e.Silent()
+	return c, s
+}
+
+// Whoever reads leases may be late: a node that falls silent meanwhile waits to be read.
+func TestNodeThatFallsSilentUnreadWaits(t *testing.T) {
+	c, s := unread(t)
 	c.Fail("a-0")
 	s.run(2 * time.Minute)
 	require.Empty(t, c.Taints("a-0"))
@@ -373,12 +380,7 @@ func TestNodeThatBecomesUnknownWhileItIsEmptiedKeepsTheRest(t *testing.T) {
 // A tainted node falls silent, and nobody reads its lease: until somebody does, its taint stays as it is, even when a
 // blind observer sees again.
 func TestTaintOfANodeThatIsUnreadIsNotSwapped(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3))
-	clients := c.Clients()
-	clients.Source = nil
-	s := stepped(t, c, config(), clients)
-	require.NoError(t, c.Clients().Source.Feed(struct{ evictor.Target }{s.e})) // which reads no leases
-	s.e.Silent()
+	c, s := unread(t)
 	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
 	s.run(2 * time.Minute)
 	before := c.Taints("a-0")

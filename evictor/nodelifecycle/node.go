@@ -148,8 +148,8 @@ func (e *engine) standing(n *node) standing {
 	return harmable
 }
 
-// settled says whether the node was watched for one whole grace period, as its verdict needs it, whoever wrote what its
-// object says. A node that renews its lease is not settled.
+// settled says whether the node has been watched in silence for one whole grace period, even if somebody else wrote its
+// conditions.
 func (e *engine) settled(n *node) bool {
 	v, _ := e.monitor.Verdict(n.name)
 	return !v.Settles.IsZero() && !e.mu.Now.Before(v.Settles)

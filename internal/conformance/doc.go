@@ -16,6 +16,6 @@
 // controller's alerts and dashboard in Prometheus' engine, and page opens the simulator's page in a browser.
 //
 // The nested module peers compares the decisions of Karpenter, Cluster API and descheduler with package budget, and has
-// a port of Karpenter's. Those three are made for Kubernetes 1.36. The nested module forks swaps code of other projects for
-// ours in checkouts of theirs, and runs their own tests.
+// a port of Karpenter's. Those three are made for Kubernetes 1.36. The nested module forks swaps code of other projects
+// for ours in checkouts of theirs, and runs their own tests.
 package conformance

@@ -16,7 +16,7 @@ type Request struct {
 	Resource string // with its subresource, such as pods/status
 	Name     string
 	Code     int
-	At       time.Time // when it was answered
+	At       time.Time // when it arrived
 	Body     string    // only for patches of nodes
 }
 
@@ -35,10 +35,10 @@ func (p *Plane) Requests(user string) ([]Request, error) {
 			Verb string
 			User struct{ Username string }
 
-			ObjectRef      struct{ Resource, Subresource, Name string }
-			ResponseStatus struct{ Code int }
-			StageTimestamp metav1.MicroTime
-			RequestObject  json.RawMessage
+			ObjectRef                struct{ Resource, Subresource, Name string }
+			ResponseStatus           struct{ Code int }
+			RequestReceivedTimestamp metav1.MicroTime
+			RequestObject            json.RawMessage
 		}
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			continue // cut off when the API server was killed
@@ -47,7 +47,7 @@ func (p *Plane) Requests(user string) ([]Request, error) {
 			continue
 		}
 		r := Request{Verb: line.Verb, Resource: line.ObjectRef.Resource, Name: line.ObjectRef.Name, Code: line.ResponseStatus.Code,
-			At: line.StageTimestamp.Time, Body: string(line.RequestObject)}
+			At: line.RequestReceivedTimestamp.Time, Body: string(line.RequestObject)}
 		if line.ObjectRef.Subresource != "" {
 			r.Resource += "/" + line.ObjectRef.Subresource
 		}

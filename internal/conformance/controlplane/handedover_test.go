@@ -72,6 +72,9 @@ func (h *handOver) judge(t *testing.T, lost, led time.Time) (result handedOver) 
 					continue
 				}
 				result.doubled += len(at) - 1
+				if tainted[node].IsZero() {
+					tainted[node] = added // the API server went while it answered
+				}
 				if at[0].Sub(added) < h.fleet.Config.Toleration {
 					result.early = append(result.early, fmt.Sprintf("%s after %s", pod, at[0].Sub(added)))
 				}

@@ -169,6 +169,9 @@ func (c *cluster) handOver(t *testing.T, p, w, m int) handedOver {
 	require.NoError(t, ways[w].back(h.replicas[0]))
 	pods := h.pods(h.failing)
 	missing := c.view.Wait(c.ctx, grace+failing*time.Second+config.Toleration+2*soon, func(now *Now) string { return remain(now, pods) })
+	if missing != nil {
+		require.Empty(t, h.calm(nil), "this machine is too busy: %v", missing)
+	}
 	c.hold(t, 5*time.Second, func(*Now) string { return "" }) // whatever else happens
 	result := h.judge(t, lost, led)
 	result.program, result.way, result.moment = p, w, m
@@ -267,10 +270,11 @@ func (h *handOver) setDown(down bool) {
 	}
 }
 
-// calm says what is wrong while a hand-over is awaited: a follower must not end.
+// calm says what is wrong while a hand-over is played: a replica that follows, or has taken over, ends only if it cannot
+// renew its lease.
 func (h *handOver) calm(*Now) string {
 	if h.replicas[1].Ended() {
-		return "the replica that was to take over has ended"
+		return "the second replica has ended"
 	}
 	return ""
 }

@@ -148,8 +148,8 @@ func (e *engine) standing(n *node) standing {
 	return harmable
 }
 
-// settled says whether the node has been watched in silence for one whole grace period, even if somebody else wrote its
-// conditions.
+// settled says whether the failure can be acted on: we, and not only whoever wrote its conditions, have watched the node
+// for one whole grace period.
 func (e *engine) settled(n *node) bool {
 	v, _ := e.monitor.Verdict(n.name)
 	return !v.Settles.IsZero() && !e.mu.Now.Before(v.Settles)

@@ -94,7 +94,8 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 	}
 }
 
-func TestADrillAsJSON(t *testing.T) {
+// Also, what the drill tells you to run plays the same loss, with the settings that it advises for pods of a dump.
+func TestADrillAsJSONAndItsCommand(t *testing.T) {
 	quiet, errs, err := simulate(t, "drill", dump(t, "a", "b"), "-o", "json", "--quiet", "--set", "config.nodeEvictionRate=0.001")
 	require.NoError(t, err)
 	require.Empty(t, errs)
@@ -109,6 +110,21 @@ func TestADrillAsJSON(t *testing.T) {
 	require.Equal(t, "zone a", a.Worst[0].Name)
 	require.Equal(t, 3, a.Losses[0].Stuck)
 	require.Len(t, a.Losses, 20)
+	var args []string
+	for _, part := range strings.Split(a.Play, " --set '")[1:] {
+		args = append(args, "--set", strings.TrimSuffix(part, "'"))
+	}
+	lost := func(more ...string) float64 {
+		text, _, err := simulate(t, append(append(append([]string{}, args...), more...), "-o", "json", "--quiet")...)
+		require.NoError(t, err)
+		var o struct{ Figures map[string]float64 }
+		require.NoError(t, json.Unmarshal([]byte(text), &o))
+		return o.Figures["podHoursLost"]
+	}
+	today := []string{"--set", "config.nodeEvictionRate=0.001", "--set", "config.unhealthyZoneThreshold=0.55", "--set", "config.nodeMonitorGracePeriod=50s", "--set", "cluster.defaultTolerationSeconds=300"}
+	require.InDelta(t, a.Losses[0].Figures["podHoursLost"], lost(today...), 1e-9)
+	require.Less(t, lost(), lost(today...))
+	require.Less(t, lost("--set", "cluster.defaultTolerationSeconds=10"), lost("--set", "cluster.defaultTolerationSeconds=1200"))
 }
 
 func TestADrillRefusesWhatItCannotPlay(t *testing.T) {
@@ -156,29 +172,6 @@ func TestTheTableOfSettings(t *testing.T) {
 	a.Today = a.Front[3]
 	table, title, _ = a.settingTable()
 	require.Equal(t, fmt.Sprintf("Settings: %d of the 47 that none of the 96 played beats", len(table.rows)), title)
-}
-
-// What the drill tells you to run plays the same loss, with the settings that it advises for pods of a dump.
-func TestTheCommandOfADrillPlaysItsLoss(t *testing.T) {
-	out, _, err := simulate(t, "drill", dump(t, "a", "b"), "-o", "json", "--quiet", "--set", "config.nodeEvictionRate=0.001")
-	require.NoError(t, err)
-	var a assessment
-	require.NoError(t, json.Unmarshal([]byte(out), &a))
-	var args []string
-	for _, part := range strings.Split(a.Play, " --set '")[1:] {
-		args = append(args, "--set", strings.TrimSuffix(part, "'"))
-	}
-	lost := func(more ...string) float64 {
-		text, _, err := simulate(t, append(append(append([]string{}, args...), more...), "-o", "json", "--quiet")...)
-		require.NoError(t, err)
-		var o struct{ Figures map[string]float64 }
-		require.NoError(t, json.Unmarshal([]byte(text), &o))
-		return o.Figures["podHoursLost"]
-	}
-	today := []string{"--set", "config.nodeEvictionRate=0.001", "--set", "config.unhealthyZoneThreshold=0.55", "--set", "config.nodeMonitorGracePeriod=50s", "--set", "cluster.defaultTolerationSeconds=300"}
-	require.InDelta(t, a.Losses[0].Figures["podHoursLost"], lost(today...), 1e-9)
-	require.Less(t, lost(), lost(today...))
-	require.Less(t, lost("--set", "cluster.defaultTolerationSeconds=10"), lost("--set", "cluster.defaultTolerationSeconds=1200"))
 }
 
 // What a simulation refuses is named by its place in the file, not by its number among the objects.

@@ -25,6 +25,9 @@ type slowClient struct {
 	takes func() time.Duration
 }
 
+// IsWatchListSemanticsUnSupported is what the fake clientset below says, which reflectors of client-go 0.35 and later ask.
+func (slowClient) IsWatchListSemanticsUnSupported() bool { return true }
+
 func (c slowClient) CoordinationV1() typedcoordinationv1.CoordinationV1Interface {
 	return slowCoordination{c.Interface.CoordinationV1(), c.takes}
 }

@@ -74,8 +74,4 @@ func (e *engine) backoff() timedworker.Backoff {
 	return timedworker.Backoff{Initial: e.cfg.RetryInitial, Max: e.cfg.RetryMax, Factor: 2, Jitter: e.opts.Jitter}
 }
 
-func (e *engine) guard(key any, call func() error) error {
-	return e.around.Guard(key, call)
-}
-
 func sortedKeys[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }

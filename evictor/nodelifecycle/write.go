@@ -48,7 +48,7 @@ func (c *Controller) write(ctx context.Context, name string, lift bool) (result 
 		result = w.wrote(err)
 		c.around.Out.Deliver()
 	}()
-	err = c.guard(name, w.carryOut)
+	err = c.around.Guard(name, w.carryOut)
 	return result
 }
 

@@ -80,11 +80,6 @@ func (e *engine) decision(p *pod, kind Kind, reason string, err error) Decision 
 	}
 }
 
-// backoff is that of failed evictions.
-func (e *engine) backoff() timedworker.Backoff {
-	return timedworker.Backoff{Initial: e.cfg.RetryInitial, Max: e.cfg.RetryMax, Factor: 2, Jitter: e.opts.Jitter}
-}
-
 // own asks about our own taints on a node. Without Verdicts they count like any.
 func (e *engine) own(n *node) cluster.Own {
 	if e.clients.Verdicts == nil {

@@ -1,6 +1,7 @@
 package tainteviction
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -52,7 +53,7 @@ func (e *engine) syncNode(name string) {
 		n = &node{name: name, uid: object.UID}
 		e.nodes[name] = n
 	}
-	if len(n.taints) == 0 && len(n.pods) == 0 && !noExecute(object) {
+	if len(n.taints) == 0 && len(n.pods) == 0 && !slices.ContainsFunc(object.Spec.Taints, noExecute) {
 		n.version = max(n.version, seen.Version(object.ResourceVersion))
 		return // a healthy node
 	}
@@ -61,14 +62,7 @@ func (e *engine) syncNode(name string) {
 	}
 }
 
-func noExecute(object *v1.Node) bool {
-	for i := range object.Spec.Taints {
-		if object.Spec.Taints[i].Effect == v1.TaintEffectNoExecute {
-			return true
-		}
-	}
-	return false
-}
+func noExecute(t v1.Taint) bool { return t.Effect == v1.TaintEffectNoExecute }
 
 // forgetNode is called when a node is gone: its pods are not ours to evict. If it was replaced, a store that lags may show
 // them on the new node.

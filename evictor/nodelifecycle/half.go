@@ -50,7 +50,7 @@ func (h half) read(nodes []string, pods []cluster.PodKey) {
 			h.monitor.ObserveLease(name, lease.RenewTime, lease.ResourceVersion)
 		}
 	}
-	exact := h.cfg.NodeMonitorPeriod == 0 && (len(h.attention) > 0 || h.left || environment.Due(h.zones.Next, h.mu.Now))
+	exact := h.cfg.NodeMonitorPeriod == 0 && (len(h.attention) > 0 || h.left || h.mu.Due(h.zones.Next(h.mu.Now)))
 	if exact || h.passDue() || !h.started {
 		h.pass()
 		h.decide(Decision{Kind: Passed, Took: max(0, h.around.Since(h.mu.Now))})

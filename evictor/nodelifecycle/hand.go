@@ -24,18 +24,13 @@ func (c *Controller) hand(ctx context.Context) {
 // take takes a turn that has come.
 func (c *Controller) take(ctx context.Context) (item turn, ok bool) {
 	c.mu.Lock()
-	ok = c.free() && c.turnDue()
+	ok = c.free() && c.mu.Due(c.turns.Next())
 	c.mu.Unlock()
 	if !ok || c.around.Permits.May(ctx, gate.Act{Do: gate.Write}) != nil {
 		return item, false
 	}
 	_, item, ok = c.turns.Take() // without the lock: Options.Prefer may look at the evictor
 	return item, ok
-}
-
-func (e *engine) turnDue() bool {
-	at, some := e.turns.Next()
-	return some && !at.After(e.mu.Now)
 }
 
 func (c *Controller) mayTurn(ctx context.Context, key turnKey) *gate.Refused {

@@ -135,7 +135,7 @@ func (l *Loop) missing() string {
 // act makes the writes that are due; evictions not while there is something to read, such as our own taints.
 func (l *Loop) act(ctx context.Context) error {
 	defer l.Around.Out.Deliver()
-	now := l.Around.Now()
+	now := l.Around.Read()
 	for _, part := range l.Around.Parts {
 		if err := l.work(ctx, now, part.Workers...); err != nil {
 			return err
@@ -152,13 +152,12 @@ func (l *Loop) act(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (l *Loop) work(ctx context.Context, now time.Time, workers ...environment.Worker) error {
+func (l *Loop) work(ctx context.Context, now environment.Reading, workers ...environment.Worker) error {
 	for _, w := range workers {
-		if due, some := w.Next(); !some || now.Before(due) {
-			continue
-		}
-		if _, err := w.Step(ctx); err != nil {
-			return err
+		if now.Due(w.Next()) {
+			if _, err := w.Step(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

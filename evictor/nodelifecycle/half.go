@@ -11,13 +11,6 @@ import (
 // half is the controller as a loop drives it.
 type half struct{ *Controller }
 
-// Bound keeps turns from being out that no worker takes: if every worker hangs, no further node gets a turn.
-func (h half) Bound(turns int) {
-	h.mu.Lock()
-	h.mostTurns = turns
-	h.mu.Unlock()
-}
-
 func (h half) Await(missing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -22,6 +22,7 @@ type Environment struct {
 	Evicted Evicted
 	Parts   []Part // the first is asked first, and reports what is missing
 	Panicked
+	MostTurns atomic.Int64 // may be out at once; 0 means no bound
 
 	asking atomic.Int32 // functions of Options that run now with a Lock held
 }

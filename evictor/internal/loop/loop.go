@@ -207,10 +207,9 @@ func (l *Loop) Run(ctx context.Context) error {
 	if !l.Around.Timers() {
 		return fmt.Errorf("evictor: Run needs timers: Options.Clock must be a clock.Clock, which %s is not", l.Around.Below())
 	}
-	for _, part := range l.Around.Parts {
-		part.Bound(l.Turns)
-		defer part.Bound(0)
-	}
+	// no turn is out that no worker takes: if every worker hangs, no further node gets one
+	l.Around.MostTurns.Store(int64(l.Turns))
+	defer l.Around.MostTurns.Store(0)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer l.runSource(ctx, stop)() // runs until the last writes have been seen and reported
 	l.plan(ctx)

@@ -13,11 +13,9 @@ import (
 
 // ask asks about harm in the domains in which a node waits, and again about what was refused, and does what follows.
 func (c *Controller) ask(ctx context.Context) {
-	if c.around.Permits.Asks() {
-		for _, st := range c.zones.Zones() {
-			if domain, _ := c.turns.Domain(st.Zone); domain.Waiting > 0 {
-				_ = c.around.Permits.May(ctx, gate.Act{Do: gate.Harm, Domain: st.Zone})
-			}
+	for _, st := range c.zones.Zones() {
+		if domain, _ := c.turns.Domain(st.Zone); domain.Waiting > 0 {
+			_ = c.around.Permits.May(ctx, gate.Act{Do: gate.Harm, Domain: st.Zone})
 		}
 	}
 	c.mu.Lock()

@@ -14,7 +14,7 @@ func (c *Controller) hand(ctx context.Context) {
 			return
 		}
 		var no *gate.Refused
-		if c.around.Permits.Asks() && !item.Key.release {
+		if !item.Key.release {
 			no = c.mayTurn(ctx, item.Key)
 		}
 		c.granted(item, no)

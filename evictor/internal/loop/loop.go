@@ -226,7 +226,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		stop(nil)
 		running.Wait()
 	}()
-	for {
+	for ctx.Err() == nil {
 		planned := l.plan(ctx)
 		wait, waits := l.Interval, true
 		if planned {
@@ -241,13 +241,12 @@ func (l *Loop) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			halt()
-			return context.Cause(ctx)
 		case <-l.Around.Inbox.Wake():
 		case <-due:
 		}
 		halt()
 	}
+	return context.Cause(ctx)
 }
 
 // runSource runs the source until the returned function is called, which waits until it has ended.

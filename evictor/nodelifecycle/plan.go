@@ -65,11 +65,8 @@ func (e *engine) planWrites(n *node, object *v1.Node) plan {
 	}
 	have := object.Spec.Taints
 	want := taints.ForConditions(conditions, object.Spec.Unschedulable)
-	if e.heldFor(n) != "" {
-		want = nil
-		if object.Spec.Unschedulable { // the operator cordoned the node, not we
-			want = those(have, func(t *v1.Taint) bool { return t.Key == v1.TaintNodeUnschedulable })
-		}
+	if e.heldFor(n) != "" { // what stays is of the operator who cordoned the node, not ours
+		want = those(have, func(t *v1.Taint) bool { return object.Spec.Unschedulable && t.Key == v1.TaintNodeUnschedulable })
 	}
 	has := slices.ContainsFunc(have, e.own)
 	switch taint, keep := e.execute(n, has); {

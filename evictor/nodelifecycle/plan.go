@@ -59,7 +59,7 @@ func (p *plan) adds(key string) bool {
 func (e *engine) planWrites(n *node, object *v1.Node) plan {
 	p := plan{labels: staleLabels(object.Labels)}
 	conditions := object.Status.Conditions
-	if n.unwritten && n.verdict.Expired && !n.heard && n.unread == nil {
+	if n.unwritten && n.unread == nil {
 		p.conditions = health.UnknownConditions(object, e.mu.Shown(e.mu.Now))
 		conditions = overlay(conditions, p.conditions)
 	}

@@ -44,7 +44,6 @@ type node struct {
 	busy      bool                // a write is in flight
 	conflicts int                 // in a row
 	pods      map[types.UID]ofPod // what is remembered of its pods in this outage
-	version   string              // of another node of its name that the store showed last
 	told      standing            // as whoever evicts was last told
 
 	emptying

@@ -2,9 +2,7 @@ package evictor
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -150,22 +148,8 @@ func faults(cfg Config, clients Clients, opts Options) error {
 	)
 }
 
-// together is some aggregates as one, with each fault once: what both halves have both check.
-func together(all ...error) error {
-	var faults []error
-	for _, err := range all {
-		var some utilerrors.Aggregate
-		if !errors.As(err, &some) {
-			continue
-		}
-		for _, fault := range some.Errors() {
-			if !slices.ContainsFunc(faults, func(known error) bool { return known.Error() == fault.Error() }) {
-				faults = append(faults, fault)
-			}
-		}
-	}
-	return utilerrors.NewAggregate(faults)
-}
+// together is some aggregates as one, whose text has each fault once: what both halves have both check.
+func together(all ...error) error { return utilerrors.Flatten(utilerrors.NewAggregate(all)) }
 
 // Step does everything that is due now, in line and in order, and returns when to call it again.
 func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) { return e.loop.Step(ctx) }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -298,6 +299,26 @@ func TestRunReadsWhatWasToldBeforeItEvicts(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		run(10)
 		require.Empty(t, c.Evicted())
+	})
+}
+
+// A pod that is found to tolerate the taint while a Gate is asked about it stays, and that is told.
+func TestToleratedWhileTheGateIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+		var told diary
+		ask := gate.Func(func(_ context.Context, act gate.Act) error {
+			if act.Do == gate.Evict {
+				c.Tolerate(act.Pod.Name, v1.Toleration{Operator: v1.TolerationOpExists})
+				time.Sleep(time.Second / 10)
+			}
+			return nil
+		})
+		_, pass := run(t, c, config(), evictor.Options{Observer: &told, Gate: ask, OnPanic: func(_, value any, _ []byte) { t.Error(value) }})
+		c.Fail("a-0")
+		pass(500)
+		require.Empty(t, c.Evicted())
+		require.Len(t, told.of("EvictionCancelled", "a-0-p0"), 1)
 	})
 }
 

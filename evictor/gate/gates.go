@@ -15,29 +15,25 @@ var ErrPaused = errors.New("paused")
 
 // Leader refuses writes while leads returns an error. As every act needs a write, nothing is done meanwhile.
 func Leader(leads func() error) Gate {
-	return Func(func(_ context.Context, act Act) error {
-		if act.Do != Write {
-			return nil
-		}
-		return refused("NotLeading", leads())
-	})
+	return refuses(Write, "NotLeading", func(zone.Key) error { return leads() })
 }
 
 // Breaker refuses harm while trips returns an error.
 func Breaker(trips func(domain zone.Key) error) Gate {
-	return Func(func(_ context.Context, act Act) error {
-		if act.Do != Harm {
-			return nil
-		}
-		return refused("Breaker", trips(act.Domain))
-	})
+	return refuses(Harm, "Breaker", trips)
 }
 
-func refused(reason string, err error) error {
-	if err == nil {
+// refuses returns a Gate that refuses one sort of act while there is a why not.
+func refuses(do Do, reason string, why func(domain zone.Key) error) Gate {
+	return Func(func(_ context.Context, act Act) error {
+		if act.Do != do {
+			return nil
+		}
+		if err := why(act.Domain); err != nil {
+			return &Refused{Reason: reason, Err: err}
+		}
 		return nil
-	}
-	return &Refused{Reason: reason, Err: err}
+	})
 }
 
 // Pause refuses harm for as long as there is a reason. The zero Pause permits. Most callers want [Pause.Pause] first, and
@@ -92,5 +88,5 @@ func (p *Pause) May(_ context.Context, act Act) error {
 	if act.Do != Harm || len(p.reasons) == 0 {
 		return nil
 	}
-	return refused("Paused", fmt.Errorf("%w: %s", ErrPaused, p.reasons[0]))
+	return &Refused{Reason: "Paused", Err: fmt.Errorf("%w: %s", ErrPaused, p.reasons[0])}
 }

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/evictkit/evictkit/zone"
 )
 
 // Config holds what an operator may tune. The names follow kube-controller-manager's flags. Start from DefaultConfig.
@@ -82,12 +80,4 @@ func (c Config) faults(under *field.Path) (errs field.ErrorList) {
 	check(c.GateInterval > 0, "gateInterval", c.GateInterval, positive)
 	check(c.RetryMax >= c.RetryInitial, "retryMax", c.RetryMax, "must not be less than retryInitial")
 	return errs
-}
-
-// policy is the zone policy that the configuration describes.
-func (c Config) policy() zone.Policy {
-	return zone.DisruptionPolicy{
-		EvictionRate: c.NodeEvictionRate, SecondaryEvictionRate: c.SecondaryNodeEvictionRate,
-		LargeZoneThreshold: c.LargeClusterSizeThreshold, UnhealthyThreshold: c.UnhealthyZoneThreshold,
-	}
 }

@@ -61,7 +61,10 @@ func (c *Controller) build() error {
 	cfg, opts := c.cfg, c.opts
 	policy := opts.Policy
 	if policy == nil {
-		policy = cfg.policy()
+		policy = zone.DisruptionPolicy{
+			EvictionRate: cfg.NodeEvictionRate, SecondaryEvictionRate: cfg.SecondaryNodeEvictionRate,
+			LargeZoneThreshold: cfg.LargeClusterSizeThreshold, UnhealthyThreshold: cfg.UnhealthyZoneThreshold,
+		}
 	}
 	policy = guarded{policy, c.around}
 	rate := policy.Decide(zone.Situation{Status: zone.Status{State: zone.Initial}, Now: c.around.Now()}).Rate

@@ -48,14 +48,15 @@ func (e *engine) emptyPod(n *node, pod *v1.Pod, turn bool) {
 		e.decide(Decision{Kind: PodSpared, Node: n.name, Pod: cluster.RefOf(pod), Reason: why})
 	case why == "":
 		if n.leaving == nil {
-			n.leaving = make(map[cluster.PodKey]parted)
+			n.leaving = make(map[cluster.PodRef]parted)
 		}
-		was, again := n.leaving[cluster.KeyOf(pod)], timedworker.KeepFirst
-		if was.uid != pod.UID || turn && was.tried >= failed {
-			was, again = parted{uid: pod.UID, why: was.why}, timedworker.Replace
+		ref, again := cluster.RefOf(pod), timedworker.KeepFirst
+		was, known := n.leaving[ref]
+		if !known || turn && was.tried >= failed {
+			was, again = parted{why: was.why}, timedworker.Replace
 		}
-		n.leaving[cluster.KeyOf(pod)] = was
-		e.deletes.ScheduleEntry(timedworker.Entry[cluster.PodRef, struct{}]{Key: cluster.RefOf(pod), Due: e.mu.Now, OnDuplicate: again})
+		n.leaving[ref] = was
+		e.deletes.ScheduleEntry(timedworker.Entry[cluster.PodRef, struct{}]{Key: ref, Due: e.mu.Now, OnDuplicate: again})
 	}
 }
 
@@ -100,8 +101,8 @@ func (r *removal) Check() (act gate.Act, wait time.Duration, due bool) {
 		return act, 0, false
 	case !n.sees(pod):
 		return act, r.cfg.GateInterval, false
-	case n.leaving[ref.PodKey].again.After(r.mu.Now):
-		return act, n.leaving[ref.PodKey].again.Sub(r.mu.Now), false
+	case n.leaving[ref].again.After(r.mu.Now):
+		return act, n.leaving[ref].again.Sub(r.mu.Now), false
 	case object == nil || s == reported || r.unclear(n) || !r.settled(n):
 		return act, r.untilPass(n), false
 	}
@@ -117,7 +118,7 @@ func (r *removal) Refused(no environment.Refusal) timedworker.Result {
 	if n == nil {
 		return timedworker.Forget()
 	}
-	how := n.leaving[ref.PodKey]
+	how := n.leaving[ref]
 	if how.why != no.Error() {
 		r.decide(Decision{Kind: PodDelayed, Node: ref.Node, Pod: ref, Reason: no.Reason, Err: no.Refused})
 	}
@@ -149,7 +150,7 @@ func (r *removal) Tried(err error) timedworker.Result {
 		return timedworker.Forget()
 	}
 	r.decide(Decision{Kind: WriteFailed, Node: ref.Node, Pod: ref, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", ref.PodKey, err)})
-	how := n.leaving[ref.PodKey]
+	how := n.leaving[ref]
 	if how.tried = failed; environment.Unknown(err) {
 		how.tried = lost
 	}
@@ -163,10 +164,10 @@ func (r *removal) Tried(err error) timedworker.Result {
 
 // noteLeft records how far the deletion of a pod is, nil for over, and ends the node's turn if it was the last.
 func (e *engine) noteLeft(n *node, ref cluster.PodRef, how *parted) {
-	if was, ok := n.leaving[ref.PodKey]; ok && was.uid == ref.UID {
-		if delete(n.leaving, ref.PodKey); how != nil {
-			n.leaving[ref.PodKey] = *how
-		}
+	if _, ok := n.leaving[ref]; ok && how != nil {
+		n.leaving[ref] = *how
+	} else {
+		delete(n.leaving, ref)
 	}
 	e.noteEmptied(n, "")
 }

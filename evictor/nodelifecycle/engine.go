@@ -46,7 +46,6 @@ type engine struct {
 	changed   []string          // nodes whose standing has changed, for whoever evicts by their taints
 	left      bool              // a node has gone since the last pass, so zones may have changed
 	turnsOut  int
-	mostTurns int // 0 means no bound
 }
 
 // turnKey is what waits for its zone's rate: a node to be tainted or emptied or, with release, to release pods that became
@@ -72,10 +71,6 @@ func (e *engine) decide(d Decision) {
 // backoff is that of failed writes.
 func (e *engine) backoff() timedworker.Backoff {
 	return timedworker.Backoff{Initial: e.cfg.RetryInitial, Max: e.cfg.RetryMax, Factor: 2, Jitter: e.opts.Jitter}
-}
-
-func (e *engine) guard(key any, call func() error) error {
-	return e.around.Guard(key, call)
 }
 
 func sortedKeys[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }

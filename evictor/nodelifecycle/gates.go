@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/ratelimitqueue"
@@ -13,11 +12,9 @@ import (
 
 // ask asks about harm in the domains in which a node waits, and again about what was refused, and does what follows.
 func (c *Controller) ask(ctx context.Context) {
-	if c.around.Permits.Asks() {
-		for _, st := range c.zones.Zones() {
-			if domain, _ := c.turns.Domain(st.Zone); domain.Waiting > 0 {
-				_ = c.around.Permits.May(ctx, gate.Act{Do: gate.Harm, Domain: st.Zone})
-			}
+	for _, st := range c.zones.Zones() {
+		if domain, _ := c.turns.Domain(st.Zone); domain.Waiting > 0 {
+			_ = c.around.Permits.May(ctx, gate.Act{Do: gate.Harm, Domain: st.Zone})
 		}
 	}
 	c.mu.Lock()
@@ -81,12 +78,11 @@ func (e *engine) askTurn(n *node) {
 
 // tryPods has the node's pods tried now that are being deleted, also, with refused, those that were refused.
 func (e *engine) tryPods(n *node, refused bool) {
-	for key, how := range n.leaving {
+	for pod, how := range n.leaving {
 		if refused {
 			how.again = time.Time{}
-			n.leaving[key] = how
+			n.leaving[pod] = how
 		}
-		pod := cluster.PodRef{PodKey: key, UID: how.uid, Node: n.name}
 		if _, scheduled := e.deletes.Get(pod); scheduled {
 			e.deletes.Schedule(pod, struct{}{}, e.mu.Now)
 		}

@@ -11,13 +11,6 @@ import (
 // half is the controller as a loop drives it.
 type half struct{ *Controller }
 
-// Bound keeps turns from being out that no worker takes: if every worker hangs, no further node gets a turn.
-func (h half) Bound(turns int) {
-	h.mu.Lock()
-	h.mostTurns = turns
-	h.mu.Unlock()
-}
-
 func (h half) Await(missing string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -50,7 +43,7 @@ func (h half) read(nodes []string, pods []cluster.PodKey) {
 			h.monitor.ObserveLease(name, lease.RenewTime, lease.ResourceVersion)
 		}
 	}
-	exact := h.cfg.NodeMonitorPeriod == 0 && (len(h.attention) > 0 || h.left || environment.Due(h.zones.Next, h.mu.Now))
+	exact := h.cfg.NodeMonitorPeriod == 0 && (len(h.attention) > 0 || h.left || h.mu.Due(h.zones.Next(h.mu.Now)))
 	if exact || h.passDue() || !h.started {
 		h.pass()
 		h.decide(Decision{Kind: Passed, Took: max(0, h.around.Since(h.mu.Now))})

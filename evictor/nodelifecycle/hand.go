@@ -14,7 +14,7 @@ func (c *Controller) hand(ctx context.Context) {
 			return
 		}
 		var no *gate.Refused
-		if c.around.Permits.Asks() && !item.Key.release {
+		if !item.Key.release {
 			no = c.mayTurn(ctx, item.Key)
 		}
 		c.granted(item, no)
@@ -24,18 +24,13 @@ func (c *Controller) hand(ctx context.Context) {
 // take takes a turn that has come.
 func (c *Controller) take(ctx context.Context) (item turn, ok bool) {
 	c.mu.Lock()
-	ok = c.free() && c.turnDue()
+	ok = c.free() && c.mu.Due(c.turns.Next())
 	c.mu.Unlock()
 	if !ok || c.around.Permits.May(ctx, gate.Act{Do: gate.Write}) != nil {
 		return item, false
 	}
 	_, item, ok = c.turns.Take() // without the lock: Options.Prefer may look at the evictor
 	return item, ok
-}
-
-func (e *engine) turnDue() bool {
-	at, some := e.turns.Next()
-	return some && !at.After(e.mu.Now)
 }
 
 func (c *Controller) mayTurn(ctx context.Context, key turnKey) *gate.Refused {
@@ -57,7 +52,7 @@ func (c *Controller) mayTurn(ctx context.Context, key turnKey) *gate.Refused {
 func (c *Controller) granted(item turn, no *gate.Refused) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n, looked := c.nodes[item.Key.node], false
+	n := c.nodes[item.Key.node]
 	if n == nil || n.uid != item.Key.uid {
 		item.Forget()
 		return
@@ -68,13 +63,17 @@ func (c *Controller) granted(item turn, no *gate.Refused) {
 		c.changed = append(c.changed, n.name)
 		return
 	}
+	ended := false
 	defer func() {
-		if !looked { // the store panicked
+		switch { // the store panicked
+		case ended:
+		case n.turn != nil:
+			c.endTurn(n, spent)
+		default:
 			item.Blocked(0)
 		}
 	}()
 	object := c.current(n)
-	looked = true
 	switch s := c.standing(n); {
 	case object == nil: // the store does not show it as it is; try again when it has caught up
 		item.Blocked(c.cfg.GateInterval)
@@ -93,15 +92,9 @@ func (c *Controller) granted(item turn, no *gate.Refused) {
 		c.turnsOut++
 		if c.cfg.TaintBasedEviction {
 			c.writes.Schedule(n.name, struct{}{}, c.mu.Now)
-			return
+		} else {
+			c.empty(n)
 		}
-		begun := false
-		defer func() {
-			if !begun { // the store panicked
-				c.endTurn(n, spent)
-			}
-		}()
-		c.empty(n)
-		begun = true
 	}
+	ended = true
 }

@@ -39,21 +39,13 @@ func (e *engine) current(n *node) *v1.Node {
 		return nil
 	}
 	object, gone := e.look(n.name)
+	if gone {
+		e.around.Inbox.Node(n.name)
+	}
 	if object == nil || object.UID != n.uid {
-		if version := versionOf(object); gone && version != n.version { // once for each version
-			n.version = version
-			e.around.Inbox.Node(n.name)
-		}
 		return nil
 	}
 	return object
-}
-
-func versionOf(object *v1.Node) string {
-	if object == nil {
-		return "none"
-	}
-	return string(object.UID) + "/" + object.ResourceVersion
 }
 
 // note records what the node's object says.

@@ -75,7 +75,7 @@ func (c *Controller) mark(ctx context.Context, w podWork) (result timedworker.Re
 		c.mu.Unlock()
 		c.around.Out.Deliver()
 	}()
-	err = c.guard(ref.PodKey, func() error { return c.clients.PodWriter.MarkNotReady(ctx, ref) })
+	err = c.around.Guard(ref.PodKey, func() error { return c.clients.PodWriter.MarkNotReady(ctx, ref) })
 	return result
 }
 

@@ -44,7 +44,6 @@ type node struct {
 	busy      bool                // a write is in flight
 	conflicts int                 // in a row
 	pods      map[types.UID]ofPod // what is remembered of its pods in this outage
-	version   string              // of another node of its name that the store showed last
 	told      standing            // as whoever evicts was last told
 
 	emptying
@@ -79,12 +78,11 @@ func (n *node) keep(pod types.UID, is ofPod) {
 type emptying struct {
 	emptied bool                      // in this outage
 	lapsed  bool                      // since then it was not wanted for a while
-	leaving map[cluster.PodKey]parted // pods that are being deleted
+	leaving map[cluster.PodRef]parted // pods that are being deleted
 }
 
 // parted is how far the deletion of a pod is.
 type parted struct {
-	uid   types.UID
 	tried trial
 	why   string    // what last held it back
 	times int       // how often it was refused

@@ -82,8 +82,7 @@ func (e *engine) judge(n *node, v health.Verdict) {
 
 // passDue says whether a pass is due now.
 func (e *engine) passDue() bool {
-	at, some := e.monitor.Next()
-	return some && !e.around.Now().Before(at)
+	return e.around.Read().Due(e.monitor.Next())
 }
 
 // evaluateZones sets the zones' rates, and enters or leaves the state in which every zone is down.

@@ -59,17 +59,14 @@ func (p *plan) adds(key string) bool {
 func (e *engine) planWrites(n *node, object *v1.Node) plan {
 	p := plan{labels: staleLabels(object.Labels)}
 	conditions := object.Status.Conditions
-	if n.unwritten && n.verdict.Expired && !n.heard && n.unread == nil {
+	if n.unwritten && n.unread == nil {
 		p.conditions = health.UnknownConditions(object, e.mu.Shown(e.mu.Now))
 		conditions = overlay(conditions, p.conditions)
 	}
 	have := object.Spec.Taints
 	want := taints.ForConditions(conditions, object.Spec.Unschedulable)
-	if e.heldFor(n) != "" {
-		want = nil
-		if object.Spec.Unschedulable { // the operator cordoned the node, not we
-			want = those(have, func(t *v1.Taint) bool { return t.Key == v1.TaintNodeUnschedulable })
-		}
+	if e.heldFor(n) != "" { // what stays is of the operator who cordoned the node, not ours
+		want = those(have, func(t *v1.Taint) bool { return object.Spec.Unschedulable && t.Key == v1.TaintNodeUnschedulable })
 	}
 	has := slices.ContainsFunc(have, e.own)
 	switch taint, keep := e.execute(n, has); {

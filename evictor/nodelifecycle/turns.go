@@ -90,4 +90,7 @@ func (e *engine) turnOver(n *node, how ending) {
 }
 
 // free says whether another turn may be out.
-func (e *engine) free() bool { return e.mostTurns == 0 || e.turnsOut < e.mostTurns }
+func (e *engine) free() bool {
+	most := e.around.MostTurns.Load()
+	return most == 0 || e.turnsOut < int(most)
+}

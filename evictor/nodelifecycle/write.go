@@ -1,6 +1,7 @@
 package nodelifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type writing struct {
 	in      *turn // the turn that it acts on, nil for none
 	tainted bool  // the node has our taint now
 	again   bool
+	failed  string // the step that did, empty for none
 }
 
 // write is the work of writes and lifts. It reads the node, compares it with the verdict once more, and writes what
@@ -48,7 +50,7 @@ func (c *Controller) write(ctx context.Context, name string, lift bool) (result 
 		result = w.wrote(err)
 		c.around.Out.Deliver()
 	}()
-	err = c.guard(name, w.carryOut)
+	err = c.around.Guard(name, w.carryOut)
 	return result
 }
 
@@ -114,7 +116,8 @@ func (w *writing) step(name string, wanted func() bool, write func() error, done
 	case apierrors.IsNotFound(err):
 		return errGone
 	case err != nil:
-		return &failure{name, fmt.Errorf("%s of node %s: %w", name, w.object.Name, err)}
+		w.failed = name
+		return fmt.Errorf("%s of node %s: %w", name, w.object.Name, err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,14 +125,6 @@ func (w *writing) step(name string, wanted func() bool, write func() error, done
 	w.decide(done)
 	return nil
 }
-
-// failure is an error of a step.
-type failure struct {
-	step string
-	error
-}
-
-func (f *failure) Unwrap() error { return f.error }
 
 // still looks at the node again, because what came before took time.
 func (c *Controller) still(n *node, wanted func() bool) error {
@@ -209,9 +204,7 @@ func (w *writing) wrote(err error) timedworker.Result {
 		n.conflicts = 0
 	}
 	if err != nil && !closed {
-		f := &failure{step: "write"}
-		errors.As(err, &f)
-		w.decide(Decision{Kind: WriteFailed, Node: n.name, Reason: f.step, Err: err})
+		w.decide(Decision{Kind: WriteFailed, Node: n.name, Reason: cmp.Or(w.failed, "write"), Err: err})
 	}
 	w.wroteInTurn(n, w.in, w.tainted, err)
 	switch {

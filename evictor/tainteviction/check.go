@@ -11,30 +11,22 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// checked is what a check found.
-type checked struct {
-	object *v1.Pod
-	domain zone.Key
-	due    bool
-	wait   time.Duration // if it is not due: until the next check, 0 for none
-}
-
-// check reads the pod and its node again and says whether the pod is to be evicted now. It is the last word.
-func (e *engine) check(p *pod) (found checked) {
+// check reads the pod and its node again and returns the pod, and where it counts, if it is to be evicted now. If not, it
+// returns nil and when to check again, 0 for never. It is the last word.
+func (e *engine) check(p *pod) (due *v1.Pod, domain zone.Key, wait time.Duration) {
 	if e.pods[p.ref.PodKey] != p {
-		return found
+		return nil, domain, 0
 	}
 	n, object := p.node, e.readPod(p.ref.PodKey)
 	own, shown := e.look(n)
 	switch {
 	case !shown || p.newer(object):
 		p.delayed, n.stale = "NotShown", true // so that the node's next event begins a round
-		found.wait = e.cfg.GateInterval
-		return found
+		return nil, domain, e.cfg.GateInterval
 	case !p.ref.Shows(object) || object.DeletionTimestamp != nil || e.around.Evicted.Was(object):
 		p.armed = false
 		e.around.Inbox.Pod(p.ref.PodKey)
-		return found
+		return nil, domain, 0
 	}
 	if n.stale = n.stale || own.Wanted != n.ours; n.stale {
 		e.around.Inbox.Node(n.name)
@@ -47,12 +39,12 @@ func (e *engine) check(p *pod) (found checked) {
 	if reason != "" {
 		p.armed = false
 		e.cancelled(p, reason)
-		return found
+		return nil, domain, 0
 	}
 	why, wait, because := e.earliest(p, object, why, own)
 	p.why = why
 	if because == "" {
-		return checked{object: object, domain: own.Domain, due: true}
+		return object, own.Domain, 0
 	}
 	if because == notSettled && p.delayed != because {
 		p.no = nil
@@ -61,7 +53,7 @@ func (e *engine) check(p *pod) (found checked) {
 	if because != "NotDue" {
 		p.delayed = because
 	}
-	return checked{wait: wait}
+	return nil, domain, wait
 }
 
 // earliest says by which taint the pod leaves first: what holds back evictions by our own does not hold back others'.

@@ -41,7 +41,7 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	var err error
 	c.armed, err = timedworker.New(c.evict, timedworker.Config{
 		Clock: around, OnPanic: opts.OnPanic, Workers: cfg.PodWorkers,
-		Backoff: c.backoff(),
+		Backoff: timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("tainteviction: %w", err)

@@ -72,7 +72,7 @@ const notSettled = "NotSettled"
 // reason returns why an eviction is no longer wanted: what became of its taint.
 func (p *pod) reason(own cluster.Own) string {
 	switch {
-	case !p.armed:
+	case p.why.Taint == nil: // it never was
 		return ""
 	case taints.OwnNoExecute(p.why.Taint) && !own.Wanted && (own.Why != notSettled || len(p.node.taints) > 0):
 		return own.Why

@@ -80,15 +80,10 @@ func (e *engine) decision(p *pod, kind Kind, reason string, err error) Decision 
 	}
 }
 
-// backoff is that of failed evictions.
-func (e *engine) backoff() timedworker.Backoff {
-	return timedworker.Backoff{Initial: e.cfg.RetryInitial, Max: e.cfg.RetryMax, Factor: 2, Jitter: e.opts.Jitter}
-}
-
-// own asks about our own taints on a node. Without Verdicts they count like any.
-func (e *engine) own(n *node) cluster.Own {
+// own asks about our own taints on a node, of which the store shows that version. Without Verdicts they count like any.
+func (e *engine) own(n *node, version string) cluster.Own {
 	if e.clients.Verdicts == nil {
-		return cluster.Own{Wanted: true, Domain: n.domain}
+		return cluster.Own{Wanted: true, Domain: n.domain, Stale: seen.Older(version, n.version)}
 	}
 	return e.clients.Verdicts.Own(n.name)
 }
@@ -124,11 +119,7 @@ func (p *pod) same(why taints.Deadline, now time.Time) bool {
 
 // newer says whether the known version of the pod is newer than the object.
 func (p *pod) newer(object *v1.Pod) bool {
-	if p == nil || object == nil {
-		return false
-	}
-	v := seen.Version(object.ResourceVersion)
-	return v != 0 && v < p.version
+	return p != nil && object != nil && seen.Older(object.ResourceVersion, p.version)
 }
 
 // boundAt estimates from its object when a pod that we did not see arrive was bound; now at the latest.

@@ -30,14 +30,14 @@ type eviction struct {
 func (e *eviction) Check() (act gate.Act, wait time.Duration, due bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	found := e.check(e.p)
-	if !found.due {
-		return act, found.wait, false
+	object, domain, wait := e.check(e.p)
+	if object == nil {
+		return act, wait, false
 	}
 	e.done = e.decision(e.p, PodEvicted, "", nil)
 	why := e.p.why
 	why.At, why.Taint = e.done.Deadline, e.done.Taint
-	return gate.Act{Do: gate.Evict, Node: e.p.ref.Node, Domain: found.domain, Pod: found.object, Why: why}, 0, true
+	return gate.Act{Do: gate.Evict, Node: e.p.ref.Node, Domain: domain, Pod: object, Why: why}, 0, true
 }
 
 // Refused has it wait until the time that the refusal names or, without one, for longer each time. It is reported once, and

@@ -10,7 +10,6 @@ import (
 // half is the controller as a loop drives it.
 type half struct{ *Controller }
 
-func (h half) Bound(int)       {}
 func (h half) Next() time.Time { return time.Time{} }
 
 func (h half) Await(missing string) {

@@ -1,6 +1,7 @@
 package tainteviction
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,16 +17,11 @@ func (e *engine) look(n *node) (own cluster.Own, shown bool) {
 	if !ok || object == nil || object.UID != n.uid {
 		return own, false
 	}
-	if own = e.own(n); own.Stale || e.clients.Verdicts == nil && n.newer(object) {
+	if own = e.own(n, object.ResourceVersion); own.Stale {
 		return own, false
 	}
 	e.note(n, object)
 	return own, true
-}
-
-func (n *node) newer(object *v1.Node) bool {
-	v := seen.Version(object.ResourceVersion)
-	return v != 0 && v < n.version
 }
 
 func (e *engine) note(n *node, object *v1.Node) {
@@ -39,7 +35,7 @@ func (e *engine) syncNode(name string) {
 	object, ok := e.clients.Nodes.Node(name)
 	n := e.nodes[name]
 	if n != nil && (!ok || object == nil || object.UID != n.uid) {
-		if ok && object != nil && (e.own(n).Stale || e.clients.Verdicts == nil && n.newer(object)) {
+		if ok && object != nil && e.own(n, object.ResourceVersion).Stale {
 			return // an old store shows the node that was replaced
 		}
 		e.forgetNode(n, ok && object != nil)
@@ -52,7 +48,7 @@ func (e *engine) syncNode(name string) {
 		n = &node{name: name, uid: object.UID}
 		e.nodes[name] = n
 	}
-	if len(n.taints) == 0 && len(n.pods) == 0 && !noExecute(object) {
+	if len(n.taints) == 0 && len(n.pods) == 0 && !slices.ContainsFunc(object.Spec.Taints, noExecute) {
 		n.version = max(n.version, seen.Version(object.ResourceVersion))
 		return // a healthy node
 	}
@@ -61,14 +57,7 @@ func (e *engine) syncNode(name string) {
 	}
 }
 
-func noExecute(object *v1.Node) bool {
-	for i := range object.Spec.Taints {
-		if object.Spec.Taints[i].Effect == v1.TaintEffectNoExecute {
-			return true
-		}
-	}
-	return false
-}
+func noExecute(t v1.Taint) bool { return t.Effect == v1.TaintEffectNoExecute }
 
 // forgetNode is called when a node is gone: its pods are not ours to evict. If it was replaced, a store that lags may show
 // them on the new node.
@@ -119,7 +108,7 @@ func (e *engine) syncPod(key cluster.PodKey) {
 	var own cluster.Own
 	if object != nil {
 		if n = e.nodes[object.Spec.NodeName]; n != nil && len(n.taints) > 0 {
-			own = e.own(n)
+			own = e.own(n, "")
 		}
 	}
 	e.shown(key, object, n, own)

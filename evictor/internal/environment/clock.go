@@ -40,6 +40,9 @@ func (r Reading) Shown(at time.Time) time.Time {
 	return at.Add(-r.Lead)
 }
 
+// Due says whether what some Next announces was due then.
+func (r Reading) Due(at time.Time, some bool) bool { return some && !r.Now.Before(at) }
+
 // Read reads the clock.
 func (s *Clock) Read() Reading {
 	s.mu.Lock()
@@ -93,10 +96,4 @@ func (s *Soonest) Or(at time.Time, some bool) {
 	if some && (s.IsZero() || at.Before(s.Time)) {
 		s.Time = at
 	}
-}
-
-// Due says whether what next announces is due now.
-func Due(next func(now time.Time) (time.Time, bool), now time.Time) bool {
-	at, some := next(now)
-	return some && !now.Before(at)
 }

@@ -22,6 +22,7 @@ type Environment struct {
 	Evicted Evicted
 	Parts   []Part // the first is asked first, and reports what is missing
 	Panicked
+	MostTurns atomic.Int64 // may be out at once; 0 means no bound
 
 	asking atomic.Int32 // functions of Options that run now with a Lock held
 }
@@ -41,6 +42,7 @@ func Of(s Settings) *Environment {
 	}
 	e := &Environment{Clock: steady(s.Clock), Inbox: inbox.New[cluster.PodKey](), Panicked: s.Panicked}
 	e.Out.panicked = e.Panicked
+	e.Evicted.pods, e.Evicted.now = make(map[cluster.PodKey]*evicted), make(map[cluster.PodKey]bool)
 	e.Permits = &Permits{gate: s.Gate, clock: e.Clock, interval: s.Interval, panicked: s.Panicked, changed: e.Inbox.Kick, refused: make(map[remembered]memory)}
 	return e
 }

@@ -49,7 +49,7 @@ func (e *Environment) Evict(ctx context.Context, pod cluster.PodRef, by Eviction
 	defer e.Out.Deliver()
 	asked := e.Permits.Asked()
 	act, wait, due := by.Check()
-	if due && e.Permits.Asks() {
+	if due {
 		if no := e.Permits.MayEvict(ctx, act); no != nil {
 			return by.Refused(e.refusal(no, act, asked, false))
 		}

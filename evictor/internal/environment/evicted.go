@@ -28,9 +28,6 @@ func (e *Evicted) Begin(pod cluster.PodKey) bool {
 	if e.now[pod] {
 		return false
 	}
-	if e.now == nil {
-		e.now = make(map[cluster.PodKey]bool)
-	}
 	e.now[pod] = true
 	return true
 }
@@ -46,9 +43,6 @@ func (e *Evicted) End(pod cluster.PodKey) {
 func (e *Evicted) Note(pod cluster.PodRef) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.pods == nil {
-		e.pods = make(map[cluster.PodKey]*evicted)
-	}
 	e.pods[pod.PodKey] = &evicted{PodRef: pod}
 }
 

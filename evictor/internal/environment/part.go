@@ -23,8 +23,6 @@ type Half interface {
 	Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) (changed []string)
 	// Next is when Plan has something to do without any change; zero for never.
 	Next() time.Time
-	// Bound bounds how many turns are out at once; 0 means no bound.
-	Bound(turns int)
 }
 
 // Worker makes writes of one sort.

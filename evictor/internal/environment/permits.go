@@ -44,13 +44,6 @@ func Why(no *gate.Refused) error {
 	return no
 }
 
-// Asks says whether there is anything to ask.
-func (p *Permits) Asks() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.gate != nil || p.blind != nil
-}
-
 // MayEvict asks about all that an eviction needs: harm, a write, the eviction itself, and the first two once more, because
 // an answer about a single pod may be slow.
 func (p *Permits) MayEvict(ctx context.Context, act gate.Act) *gate.Refused {

@@ -135,7 +135,7 @@ func (l *Loop) missing() string {
 // act makes the writes that are due; evictions not while there is something to read, such as our own taints.
 func (l *Loop) act(ctx context.Context) error {
 	defer l.Around.Out.Deliver()
-	now := l.Around.Now()
+	now := l.Around.Read()
 	for _, part := range l.Around.Parts {
 		if err := l.work(ctx, now, part.Workers...); err != nil {
 			return err
@@ -152,13 +152,12 @@ func (l *Loop) act(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (l *Loop) work(ctx context.Context, now time.Time, workers ...environment.Worker) error {
+func (l *Loop) work(ctx context.Context, now environment.Reading, workers ...environment.Worker) error {
 	for _, w := range workers {
-		if due, some := w.Next(); !some || now.Before(due) {
-			continue
-		}
-		if _, err := w.Step(ctx); err != nil {
-			return err
+		if now.Due(w.Next()) {
+			if _, err := w.Step(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -208,10 +207,9 @@ func (l *Loop) Run(ctx context.Context) error {
 	if !l.Around.Timers() {
 		return fmt.Errorf("evictor: Run needs timers: Options.Clock must be a clock.Clock, which %s is not", l.Around.Below())
 	}
-	for _, part := range l.Around.Parts {
-		part.Bound(l.Turns)
-		defer part.Bound(0)
-	}
+	// no turn is out that no worker takes: if every worker hangs, no further node gets one
+	l.Around.MostTurns.Store(int64(l.Turns))
+	defer l.Around.MostTurns.Store(0)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer l.runSource(ctx, stop)() // runs until the last writes have been seen and reported
 	l.plan(ctx)
@@ -228,7 +226,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		stop(nil)
 		running.Wait()
 	}()
-	for {
+	for ctx.Err() == nil {
 		planned := l.plan(ctx)
 		wait, waits := l.Interval, true
 		if planned {
@@ -243,13 +241,12 @@ func (l *Loop) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			halt()
-			return context.Cause(ctx)
 		case <-l.Around.Inbox.Wake():
 		case <-due:
 		}
 		halt()
 	}
+	return context.Cause(ctx)
 }
 
 // runSource runs the source until the returned function is called, which waits until it has ended.

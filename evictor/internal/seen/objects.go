@@ -15,6 +15,12 @@ func Version(s string) uint64 {
 	return v
 }
 
+// Older says whether a resourceVersion is older than a version; false if it is not a number.
+func Older(s string, than uint64) bool {
+	v := Version(s)
+	return v != 0 && v < than
+}
+
 // Spared returns why a pod is never evicted; empty if it may be.
 func Spared(pod *v1.Pod) string {
 	if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {

@@ -23,13 +23,13 @@ func (p *plan) nothing() bool {
 	return len(p.conditions) == 0 && p.change.Empty() && len(p.labels) == 0
 }
 
-// part is what a worker for lifting writes, so that nothing can delay lifting, or what the others write.
+// part is what a worker for lifting writes, so that nothing can delay lifting, or what the others write. A turn is theirs.
 func (p plan) part(lift bool) plan {
-	if lift {
-		return plan{change: p.change, lift: p.lift}
-	}
-	if p.lift {
+	if lift != p.lift {
 		p.change = taints.Change{}
+	}
+	if lift {
+		p.conditions, p.labels = nil, nil
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -266,4 +268,37 @@ func TestCapsStarveNoZone(t *testing.T) {
 	c.Advance(80 * time.Second) // 45 for the verdicts, then one every 20
 	require.True(t, c.HasNoExecute("a-0"))
 	require.True(t, c.HasNoExecute("b-0"))
+}
+
+// loses loses the answers to NoExecute taints, before the API server gets to see them.
+type loses struct {
+	evictor.NodeWriter
+	tries *int
+}
+
+func (l loses) UpdateTaints(ctx context.Context, node *v1.Node, change taints.Change) error {
+	if slices.ContainsFunc(change.Add, func(t v1.Taint) bool { return t.Effect == v1.TaintEffectNoExecute }) {
+		*l.tries++
+		return context.DeadlineExceeded
+	}
+	return l.NodeWriter.UpdateTaints(ctx, node, change)
+}
+
+// A lift that was held back for as long as nobody led is late: its node has failed meanwhile, and has its turn. The
+// lifting workers leave the taint to the turn, so that a try whose answer is lost costs it.
+func TestALateLiftTakesNobodysTurn(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	follows, tries := errors.New("not the leader"), 0
+	clients := c.Clients()
+	clients.NodeWriter = loses{clients.NodeWriter, &tries}
+	s := stepped(t, c, config(), clients, evictor.Options{Gate: mayWrite(func() error { return follows })})
+	c.Taint("a-0", v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute})
+	s.run(10 * time.Second)
+	c.Fail("a-0")
+	s.run(2 * time.Minute)
+	c.Untaint("a-0", v1.TaintNodeUnreachable, v1.TaintEffectNoExecute)
+	s.run(time.Minute)
+	follows = nil
+	s.run(9 * time.Second)
+	require.Equal(t, 1, tries, "a zone's turns are ten seconds apart")
 }

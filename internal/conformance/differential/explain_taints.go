@@ -63,6 +63,9 @@ func (e *explainer) takenBack(added Left) {
 // it: evictions of pods that do not tolerate it, and cancelled ones.
 func (e *explainer) liftedSoon(i int, l Left) {
 	until, lifted := l.T+e.late+e.lag(e.zoneOf[l.Node], l.T)+tick, -forever
+	if !e.failing(l.Node, until) { // the next pass lifts it
+		until += e.settings.NodeMonitorPeriod
+	}
 	for k, o := range e.left {
 		if o.Side != OursSide || o.Node != l.Node || o.T <= l.T || o.T > until || e.isAllDown(o.T) {
 			continue

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/controller/testutil"
 	taintutils "k8s.io/kubernetes/pkg/util/taints"
@@ -64,5 +65,41 @@ func TestOursLossOfAllZones(t *testing.T) {
 		if is := taintutils.TaintExists(node.Spec.Taints, NotReadyTaintTemplate); is != step.tainted {
 			t.Errorf("%+v: node a has %v", step, node.Spec.Taints)
 		}
+	}
+}
+
+// Nothing is kept of a node that is gone, even if it had taken the place of another one of its name between two passes.
+func TestOursSuccessorOfANodeIsForgotten(t *testing.T) {
+	ctx, now := ktesting.Init(t), metav1.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	nc, err := newNodeLifecycleControllerFromClient(
+		ctx, &testutil.FakeNodeHandler{Clientset: fake.NewSimpleClientset()}, testRateLimiterQPS, 1, 50, 0.55, testNodeMonitorGracePeriod, testNodeStartupGracePeriod, testNodeMonitorPeriod,
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc.recorder, nc.now = testutil.NewFakeRecorder(), func() metav1.Time { return now }
+	for _, uid := range []types.UID{"first", "second", ""} {
+		now = metav1.NewTime(now.Add(testNodeMonitorPeriod))
+		listed := []any{}
+		if uid != "" {
+			listed = append(listed, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: uid, CreationTimestamp: now}, Status: v1.NodeStatus{
+				Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionFalse, LastHeartbeatTime: now, LastTransitionTime: now}},
+			}})
+		}
+		if err := nc.nodeInformer.Informer().GetStore().Replace(listed, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := nc.monitorNodeHealth(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if verdict, known := nc.health.Verdict("a"); known {
+		t.Errorf("health knows %+v", verdict)
+	}
+	if zones := nc.zones.Zones(); len(zones) > 0 {
+		t.Errorf("zones are %+v", zones)
+	}
+	if waiting := nc.tainter.Waiting(); len(waiting) > 0 {
+		t.Errorf("%v wait for taints", waiting)
 	}
 }

@@ -120,11 +120,12 @@ func (p *patched) swap(effect v1.TaintEffect, managed func(*v1.Taint) bool) {
 	have := taintutils.TaintSetFilter(node.Spec.Taints, managed)
 	add, remove := taintutils.TaintSetDiff(want, have)
 	before := p.node(p.ours).Spec.Taints
-	change := taints.Diff(before, want, managed)
+	change, corrected := taints.Diff(before, want, managed), 0
 	for i := range want { // upstream ignores values
 		for j := range have {
 			if want[i].MatchTaint(&have[j]) && want[i].Value != have[j].Value {
 				p.fired[valueCorrected]++
+				corrected++ // the old one is in Remove too
 				add = append(add, want[i].DeepCopy())
 			}
 		}
@@ -133,7 +134,7 @@ func (p *patched) swap(effect v1.TaintEffect, managed func(*v1.Taint) bool) {
 	for i := range add {
 		require.True(p, taintutils.TaintExists(change.Add, add[i]))
 	}
-	require.Len(p, change.Remove, len(remove))
+	require.Len(p, change.Remove, len(remove)+corrected)
 	calls := len(p.upstream.Actions())
 	require.True(p, controllerutil.SwapNodeControllerTaint(p.Context(), p.upstream, pointers(change.Add), remove, node))
 	writes := 0

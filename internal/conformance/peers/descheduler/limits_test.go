@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -63,6 +64,9 @@ func ours(t *testing.T, l limits) *budget.Budget[types.UID, *corev1.Pod] {
 	add("", l.total)
 	add("node", l.node)
 	add("namespace", l.namespace)
+	if len(bounds) == 0 { // a budget without any is a mistake
+		bounds = append(bounds, budget.Bound{Name: "none that is met", Of: budget.Acting, Max: budget.Count(math.MaxInt64)})
+	}
 	b, err := budget.New(budget.Config[types.UID, *corev1.Pod]{
 		Dimensions: map[string]func(*corev1.Pod) (string, bool){
 			"node":      func(p *corev1.Pod) (string, bool) { return p.Spec.NodeName, p.Spec.NodeName != "" },

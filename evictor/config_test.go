@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -25,3 +26,12 @@ func TestUnsyncedStoreDecidesNothing(t *testing.T) {
 type unsynced struct{ evictor.NodeStore }
 
 func (unsynced) Synced() bool { return false }
+
+// A fault of both halves is listed once.
+func TestFaultsOfBothHalvesAreListedOnce(t *testing.T) {
+	cfg := evictor.DefaultConfig()
+	cfg.Nodes.GateInterval, cfg.Pods.GateInterval = -1, -1
+	var faults utilerrors.Aggregate
+	require.ErrorAs(t, cfg.Validate(), &faults)
+	require.Len(t, faults.Errors(), 1)
+}

@@ -148,8 +148,15 @@ func faults(cfg Config, clients Clients, opts Options) error {
 	)
 }
 
-// together is some aggregates as one, whose text has each fault once: what both halves have both check.
-func together(all ...error) error { return utilerrors.Flatten(utilerrors.NewAggregate(all)) }
+// together is some aggregates as one, with each fault once: what both halves have both check.
+func together(all ...error) error {
+	known := make(map[string]bool)
+	return utilerrors.FilterOut(utilerrors.Flatten(utilerrors.NewAggregate(all)), func(fault error) bool {
+		was := known[fault.Error()]
+		known[fault.Error()] = true
+		return was
+	})
+}
 
 // Step does everything that is due now, in line and in order, and returns when to call it again.
 func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) { return e.loop.Step(ctx) }

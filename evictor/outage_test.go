@@ -359,6 +359,26 @@ func TestNodeThatFallsSilentUnreadWaits(t *testing.T) {
 	require.True(t, c.HasNoExecute("a-0"))
 }
 
+// Whoever reads leases does so between two passes: an answer that takes a second does not make a node wait for a pass more.
+func TestReadingLeasesDelaysNoTurn(t *testing.T) {
+	c, s := unread(t)
+	s.run(20 * time.Second)
+	c.Fail("a-0")
+	var asked []string
+	var next time.Time
+	for range 60 {
+		for _, node := range asked {
+			s.e.LeaseRead(node, time.Time{}, "", nil)
+		}
+		if asked = nil; !c.Clock().Now().Before(next) {
+			asked, next = s.e.Silent() // it wakes before the evictor does
+		}
+		s.step()
+		c.Advance(time.Second)
+	}
+	require.Equal(t, []string{"65.000"}, times(says(c, `"effect":"NoExecute"`)))
+}
+
 // Without taints, a node that somebody else calls Unknown keeps what is left, until that is known better.
 func TestNodeThatBecomesUnknownWhileItIsEmptiedKeepsTheRest(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(3))

@@ -15,7 +15,8 @@ func (c *Controller) Silent() (nodes []string, next time.Time) {
 	next = c.mu.Now.Add(gap / 2)
 	if period > 0 {
 		gap = max(gap, period+period/5)
-		if next, _ = c.monitor.Next(); !next.After(c.mu.Now) {
+		pass, _ := c.monitor.Next()
+		if next = pass.Add(period / 2); !next.After(c.mu.Now) { // between two passes: at one, no answer would come in time for it
 			next = c.mu.Now.Add(period)
 		}
 	}

@@ -7,12 +7,9 @@ import (
 )
 
 func (e *explainer) singleTaint(i int, l Left) {
-	period := e.settings.NodeMonitorPeriod
 	upstream := l.Side == UpstreamSide
-	if ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable; ready && l.Effect == string(v1.TaintEffectNoSchedule) && upstream && l.Op == timeline.OpRemove {
-		if carries(e.ours, l.Node, l.T) && !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && (e.outage(l.T, l.T+period) || within(e.removed[l.Node], l.T, period) || l.T+period > e.settings.Until) {
-			e.explain(i, LiftInOneWrite)
-		}
+	if upstream {
+		e.liftedApart(i, l)
 	}
 	if e.late > 0 && !upstream && ownNoExecute(l.Line) && e.pair(i, l.T, l.T+e.late+tick, SamePass) {
 		return
@@ -34,12 +31,24 @@ func (e *explainer) singleTaint(i int, l Left) {
 		e.open(e.zoneOf[l.Node], l.T-slack, Renewing) // upstream has spent a token on it, so the nodes after it come later
 	}
 	if upstream && e.rule[i] == (Rule{}) {
-		e.undone(i, period)
+		e.undone(i, e.settings.NodeMonitorPeriod)
 	}
 	if e.compat.loseTaints && upstream && ownNoExecute(l.Line) && l.Op == timeline.OpRemove {
 		if at := e.started(l.T); at > 0 && l.T <= at+slack {
 			e.explain(i, RestartLoses)
 		}
+	}
+}
+
+// liftedApart explains that upstream lifts the NoSchedule taint of a node before its NoExecute taint.
+func (e *explainer) liftedApart(i int, l Left) {
+	period := e.settings.NodeMonitorPeriod
+	ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable
+	if !ready || l.Effect != string(v1.TaintEffectNoSchedule) || l.Op != timeline.OpRemove || !carries(e.ours, l.Node, l.T) {
+		return
+	}
+	if !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && (e.outage(l.T, l.T+period) || within(e.removed[l.Node], l.T, period) || l.T+period > e.settings.Until) {
+		e.explain(i, LiftInOneWrite)
 	}
 }
 

@@ -52,7 +52,7 @@ func (g *generator) objects() {
 			g.add(time.Duration(1+i)*time.Millisecond, simulation.Event{Fail: &simulation.Nodes{Names: []string{n.Name}}})
 		}
 		g.c.Nodes = append(g.c.Nodes, n)
-		g.addNode(n.Name, g.zone(zone.Key(zone.KeyOf(n.Labels))))
+		g.addNode(n.Name, g.zone(zone.KeyOf(n.Labels)))
 		g.nodes[n.Name].failed = mute
 		for k := range g.IntN(4) {
 			g.c.Pods = append(g.c.Pods, g.pod(fmt.Sprintf("%s-q%d", n.Name, k), n.Name))

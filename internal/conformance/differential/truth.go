@@ -187,21 +187,36 @@ func (t *truth) event(e *simulation.Event) {
 			}
 		}
 	}
-	switch {
-	case e.Condition != nil && e.Condition.Type == v1.NodeReady:
+	if e.Condition != nil && e.Condition.Type == v1.NodeReady {
 		for _, name := range t.selected(&e.Condition.Nodes) {
 			t.health[name] = append(t.health[name], moment{at: at, failing: e.Condition.Status != v1.ConditionTrue})
 		}
-	case e.Taint != nil && e.Taint.Effect == v1.TaintEffectNoExecute:
+	}
+	t.taints(e)
+	t.objects(e)
+	t.watch(e)
+}
+
+// taints notes which foreign taints come and go.
+func (t *truth) taints(e *simulation.Event) {
+	if e.Taint != nil && e.Taint.Effect == v1.TaintEffectNoExecute {
 		for _, name := range t.selected(&e.Taint.Nodes) {
-			t.taint(at, name)
+			t.taint(e.At, name)
 		}
-	case e.Untaint != nil && e.Untaint.Effect == v1.TaintEffectNoExecute:
+	}
+	if e.Untaint != nil && e.Untaint.Effect == v1.TaintEffectNoExecute {
 		for _, name := range t.selected(&e.Untaint.Nodes) { // which of several goes does not matter: spans only say that there may be more
 			if spans := t.foreign[name]; len(spans) == 1 && spans[0].to == forever {
-				spans[0].to = at
+				spans[0].to = e.At
 			}
 		}
+	}
+}
+
+// objects notes which nodes and pods come and go.
+func (t *truth) objects(e *simulation.Event) {
+	at := e.At
+	switch {
 	case e.AddNode != nil:
 		t.zoneOf[e.AddNode.Name] = zone.Key{Region: e.AddNode.Region, Zone: e.AddNode.Zone}.String()
 		t.added = append(t.added, moment{at: at, name: e.AddNode.Name})
@@ -216,6 +231,13 @@ func (t *truth) event(e *simulation.Event) {
 		t.bound[e.AddPod.Name] = at
 	case e.DeletePod != nil:
 		t.deleted[e.DeletePod.Name] = at
+	}
+}
+
+// watch notes what happens to the program and to what it hears.
+func (t *truth) watch(e *simulation.Event) {
+	at := e.At
+	switch {
 	case e.Restart != nil:
 		t.restarts = append(t.restarts, at)
 	case e.LoseLeases != nil:

@@ -27,36 +27,8 @@ func (e *explainer) openWindows() {
 	e.starts()
 	e.vanished()
 	e.missedSwap()
-	for zone, rates := range e.rates {
-		stopped := false
-		before := e.settings.NodeEvictionRate
-		for i, r := range rates {
-			if i > 0 && r.state == rates[i-1].state && r.rate != rates[i-1].rate && !e.isAllDown(r.at) {
-				e.open(zone, r.at, ZoneGrows)
-			}
-			if r.rate == 1 && stopped {
-				e.openUntil(zone, r.at, e.restarted(r.at), RateOne)
-			}
-			stopped = stopped || r.rate == 0
-			if at := e.started(r.at); r.at <= at+slack {
-				before = e.settings.NodeEvictionRate
-			}
-			if r.rate < before {
-				e.rateOfPass(zone, r.at)
-				e.savedToken(zone, r.at, before)
-			}
-			before = r.rate
-			if r.empty { // upstream forgets it at any pass, and has a new queue for it at the next
-				until := forever
-				if i+1 < len(rates) {
-					until = rates[i+1].at
-				}
-				e.openUntil(zone, r.at, max(until, e.quietAfter(zone, r.at)), EmptyZone)
-			}
-		}
-		if e.settings.NodeEvictionRate == 0 { // upstream's token stays in its bucket until a node needs it
-			e.openUntil(zone, 0, forever, RateZero)
-		}
+	for zone := range e.rates {
+		e.openByRates(zone)
 	}
 	e.idleTokens()
 	e.exactToken()
@@ -76,6 +48,40 @@ func (e *explainer) openWindows() {
 				e.openUntil(zone, down.from, e.restarted(down.to), FailedWrites)
 			}
 		}
+	}
+}
+
+// openByRates finds those that come with the rates of a zone.
+func (e *explainer) openByRates(zone string) {
+	rates := e.rates[zone]
+	stopped := false
+	before := e.settings.NodeEvictionRate
+	for i, r := range rates {
+		if i > 0 && r.state == rates[i-1].state && r.rate != rates[i-1].rate && !e.isAllDown(r.at) {
+			e.open(zone, r.at, ZoneGrows)
+		}
+		if r.rate == 1 && stopped {
+			e.openUntil(zone, r.at, e.restarted(r.at), RateOne)
+		}
+		stopped = stopped || r.rate == 0
+		if at := e.started(r.at); r.at <= at+slack {
+			before = e.settings.NodeEvictionRate
+		}
+		if r.rate < before {
+			e.rateOfPass(zone, r.at)
+			e.savedToken(zone, r.at, before)
+		}
+		before = r.rate
+		if r.empty { // upstream forgets it at any pass, and has a new queue for it at the next
+			until := forever
+			if i+1 < len(rates) {
+				until = rates[i+1].at
+			}
+			e.openUntil(zone, r.at, max(until, e.quietAfter(zone, r.at)), EmptyZone)
+		}
+	}
+	if e.settings.NodeEvictionRate == 0 { // upstream's token stays in its bucket until a node needs it
+		e.openUntil(zone, 0, forever, RateZero)
 	}
 }
 

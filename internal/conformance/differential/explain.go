@@ -276,6 +276,8 @@ func (e *explainer) singleEviction(i int, l Left) {
 				e.explain(k, PassFirst)
 			}
 		}
+	case l.Kind == timeline.KindEvict && upstream && e.onPass(l.T) && e.ours.wrote(about{kind: timeline.KindCancel, node: l.Node, pod: l.Pod}, l.T-slack, l.T+slack, anyLine):
+		e.explain(i, PassFirst) // which upstream then reports as cancelled, too
 	case l.Kind == timeline.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+e.unseen(e.zoneOf[l.Node], l.T)+tick, SamePass, func(o Left) bool { return !carries(e.theirs, o.Node, o.T) }):
 		// Upstream had another reason to evict it before it tainted the node.
 	case l.Kind == timeline.KindEvict && !upstream && (within(e.deleted[l.Pod], l.T, e.late+tick) || within(e.removed[l.Node], l.T, e.late+tick)):
@@ -285,7 +287,8 @@ func (e *explainer) singleEviction(i int, l Left) {
 			e.explain(k, BothWays)
 		}
 		e.explain(i, BothWays)
-	case l.Kind == timeline.KindEvict && upstream && e.Against == V118Direct && e.bound[l.Pod] > 0 && l.T-e.bound[l.Pod] <= tick && e.failing(l.Node, l.T) && e.pair(i, l.T, l.T+period, TimeoutAtPass):
+	case l.Kind == timeline.KindEvict && upstream && e.Against == V118Direct && e.bound[l.Pod] > 0 && l.T-e.bound[l.Pod] <= tick && e.failing(l.Node, l.T) && (e.pair(i, l.T, l.T+period, TimeoutAtPass) || l.T+period > e.settings.Until):
+		e.explain(i, TimeoutAtPass)
 	case l.Kind == timeline.KindEvict && upstream && e.cameBack(l.Node, l.T):
 		if !e.pair(i, l.T, forever, CameBack) {
 			e.explain(i, CameBack) // ours comes after the end

@@ -132,7 +132,8 @@ func (e *explainer) rateChanges(zone string, from, to time.Duration) bool {
 // new Ready status for an old one.
 func (e *explainer) sameSecond() {
 	for _, l := range e.left {
-		if l.Side != UpstreamSide || l.Kind != timeline.KindEvict || e.settings.TaintBasedEviction {
+		ends := l.T+e.settings.StatusInterval+tick >= e.settings.Until // upstream's comes after the end
+		if l.Side != UpstreamSide && !ends || l.Kind != timeline.KindEvict || e.settings.TaintBasedEviction {
 			continue
 		}
 		for _, m := range e.health[l.Node] {

@@ -346,3 +346,23 @@ func TestForeignTaintsGoOnWhileEveryZoneIsDown(t *testing.T) {
 	c.Advance(0)
 	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
 }
+
+// A domain in which harm is refused loses its last node, and gets another: nobody there is asked about, as before.
+func TestDomainThatComesBackIsStillClosed(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 1), evictortest.Zone("b", 6))
+	var told diary
+	in := &closures{}
+	in.set("a", "Storm")
+	start(c, config(), evictor.Options{Gate: mayHarmIn(in.may), Observer: &told})
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	require.Len(t, told.of("TurnRefused"), 1)
+	c.DeleteNode("a-0")
+	c.Advance(time.Minute)
+	c.AddNode("a-0", zone.Key{Zone: "a"})
+	c.Advance(time.Minute)
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	require.Len(t, told.of("NodeQueued"), 2)
+	require.Len(t, told.of("TurnRefused"), 1)
+}

@@ -90,7 +90,8 @@ func (e *engine) evaluateZones() {
 	down := e.zones.AllDown()
 	for _, c := range e.zones.Evaluate(e.mu.Now) {
 		if c.Gone {
-			e.turns.ForgetDomain(c.Zone)
+			e.turns.ForgetDomain(c.Zone) // and its pause
+			delete(e.closed, c.Zone)
 			continue
 		}
 		_ = e.turns.SetRate(c.Zone, c.Rate)

@@ -2,11 +2,13 @@ package nodelifecycle
 
 import "time"
 
-// Silent returns the nodes that the next pass may find silent for their whole grace period, however late it comes, and when
-// to ask again: those of which a quarter of the grace period is left, or 1.2 periods if that is more. Their leases have to be
-// read live, because the events about them may have got lost: each of these nodes waits until LeaseRead has answered for it,
-// is named until then, and is not harmed before. Once Silent was called, so is each node that falls silent unread, however
-// late the next call is. A leases.Reader does all of this.
+// Silent returns the nodes that the next pass may find silent for their whole grace period, however late it comes: those of
+// which a quarter of the grace period is left, or 1.2 periods if that is more. Their leases have to be read live, because the
+// events about them may have got lost: each of these nodes waits until LeaseRead has answered for it, is named until then, and
+// is not harmed before. Once Silent was called, so is each node that falls silent unread, however late the next call is.
+//
+// The next call is due halfway between two passes, because an answer that comes during a pass is too late for it. A
+// leases.Reader does all of this.
 func (c *Controller) Silent() (nodes []string, next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -16,7 +18,7 @@ func (c *Controller) Silent() (nodes []string, next time.Time) {
 	if period > 0 {
 		gap = max(gap, period+period/5)
 		pass, _ := c.monitor.Next()
-		if next = pass.Add(period / 2); !next.After(c.mu.Now) { // between two passes: at one, no answer would come in time for it
+		if next = pass.Add(period / 2); !next.After(c.mu.Now) {
 			next = c.mu.Now.Add(period)
 		}
 	}

@@ -21,8 +21,14 @@ func (c *Cluster) Feed(to evictor.Target) {
 	}
 	c.feeds = append(c.feeds, to)
 	if judge, ok := to.(leases.Judge); ok {
-		c.readers = append(c.readers, &leases.Reader{Judge: judge, Read: c.readLease, Clock: c.clock})
+		c.readers = append(c.readers, &reader{Reader: leases.Reader{Judge: judge, Read: c.readLease, Clock: c.clock}})
 	}
+}
+
+// reader reads leases for one target, when that asks for it.
+type reader struct {
+	leases.Reader
+	next time.Time
 }
 
 // source is the world's, but feeds as Feed does.

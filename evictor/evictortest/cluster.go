@@ -42,7 +42,7 @@ type Cluster struct {
 	unread  error // what reading a lease fails with
 	latency time.Duration
 	feeds   []evictor.Target
-	readers []*leases.Reader // for those of them that judge nodes
+	readers []*reader // for those of them that judge nodes
 	evictor *evictor.Evictor
 	why     *explain.Ring // its decisions
 	config  evictor.Config
@@ -148,7 +148,7 @@ func (c *Cluster) begin() *evictor.Evictor {
 	c.mu.Lock()
 	if before := c.evictor; before != nil {
 		c.feeds = slices.DeleteFunc(c.feeds, func(fed evictor.Target) bool { return fed == before })
-		c.readers = slices.DeleteFunc(c.readers, func(r *leases.Reader) bool { return r.Judge == leases.Judge(before) })
+		c.readers = slices.DeleteFunc(c.readers, func(r *reader) bool { return r.Judge == leases.Judge(before) })
 		c.driven = c.driven[1:]
 	}
 	c.why, c.evictor, c.driven = why, e, slices.Concat([]*driven{{step: e.Step}}, c.driven)
@@ -184,8 +184,10 @@ func (c *Cluster) step() {
 	c.mu.Lock()
 	all, readers := slices.Clone(c.driven), slices.Clone(c.readers)
 	c.mu.Unlock()
-	for _, reader := range readers {
-		reader.Once(context.Background())
+	for _, r := range readers {
+		if !c.clock.Now().Before(r.next) {
+			r.next = r.Once(context.Background())
+		}
 	}
 	for _, d := range all {
 		c.stepDriven(d)

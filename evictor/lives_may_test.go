@@ -96,6 +96,11 @@ func (m *livesMind) stale(known *livesNode, shown *v1.Node) bool {
 	return livesVersion(shown) < known.newest && (known.older.IsZero() || m.world.now.Sub(known.older) < m.grace())
 }
 
+// revived: an older version is believed, perhaps since just after the last pass.
+func (m *livesMind) revived(known *livesNode) bool {
+	return livesVersion(known.object) < known.newest && m.world.now.Sub(known.changed) < m.world.config.Nodes.NodeMonitorPeriod
+}
+
 func (m *livesMind) updatesConditions(node *v1.Node, conditions []v1.NodeCondition) string {
 	return livesRules{
 		{"verdict too soon", !m.nodes[node.Name].silent},
@@ -128,7 +133,7 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
 		{"tainted without taints", harms && !m.world.plan.Taints},
 		{"healthy node tainted: " + m.failed(known), harms && m.failed(known) != ""},
 		{"held node tainted", harms && m.held(known)},
-		{"wrong taint (decision 3: from the next pass or answer on)", harms && ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && known.verdict != v1.ConditionUnknown && !known.fell && !(known.silent && !m.unconfirmed(known))},
+		{"wrong taint (decision 3: from the next pass or answer on)", harms && ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && known.verdict != v1.ConditionUnknown && !known.fell && !(known.silent && !m.unconfirmed(known)) && !m.revived(known)},
 		{"tainted without permission", fresh && !m.mayHarm(known)},
 		{"tainted without an answer", fresh && ready == v1.ConditionUnknown && m.unconfirmed(known)},
 		{"tainted while all are down", fresh && !m.downSince.IsZero()},

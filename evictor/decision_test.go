@@ -155,13 +155,3 @@ func toldOf(e *tested, key string, kinds ...kind) (texts []string) {
 
 // held are the kinds that say that an eviction is held back.
 var held = []kind{"EvictionDelayed", "PodDelayed"}
-
-// armedOn is how many pods of a node have to leave.
-func armedOn(e *tested, node string) (n int) {
-	for _, p := range e.Pods().Evictions() {
-		if p.Pod.Node == node {
-			n++
-		}
-	}
-	return n
-}

@@ -243,24 +243,16 @@ func TestExplainCountsWhatRepeats(t *testing.T) {
 	}
 }
 
-func TestCompletedPodsStay(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.PodsPerNode(3))
-	start(c, config())
-	c.Phase("a-0-p0", v1.PodSucceeded)
-	c.Fail("a-0")
-	c.Advance(2 * time.Minute)
-	c.Phase("a-0-p1", v1.PodFailed)
-	c.Advance(10 * time.Minute)
-	require.Equal(t, []string{"a-0-p2"}, c.Evicted())
-	require.Len(t, says(c, `"podNotReady"`), 2)
-}
-
-func TestMirrorPodsStay(t *testing.T) {
+// Neither mirror pods nor those that have completed or terminate leave a failed node; a daemon tolerates everything.
+func TestPodsThatStay(t *testing.T) {
 	for _, taints := range []bool{true, false} {
 		c := evictortest.New(t, evictortest.Zone("a", 2))
-		for _, name := range []string{"static", "odd", "daemon", "plain"} {
+		now := metav1.NewTime(evictortest.Epoch)
+		for _, name := range []string{"static", "odd", "daemon", "terminating", "succeeded", "fails", "plain"} {
 			pod := &v1.Pod{}
 			pod.Namespace, pod.Name, pod.Spec.NodeName, pod.Status.Phase = "default", name, "a-0", v1.PodRunning
+			pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+			pod.Spec.Tolerations = []v1.Toleration{evictortest.TolerateFor(v1.TaintNodeUnreachable, 300)}
 			switch name {
 			case "static":
 				pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "hash"}
@@ -270,6 +262,10 @@ func TestMirrorPodsStay(t *testing.T) {
 				yes := true
 				pod.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "d", Controller: &yes}}
 				pod.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
+			case "terminating":
+				pod.DeletionTimestamp, pod.Finalizers = &now, []string{"x/y"}
+			case "succeeded":
+				pod.Status.Phase = v1.PodSucceeded
 			}
 			c.AddPodObject(pod)
 		}
@@ -277,8 +273,12 @@ func TestMirrorPodsStay(t *testing.T) {
 		cfg.Nodes.TaintBasedEviction = taints
 		start(c, cfg)
 		c.Fail("a-0")
+		c.Advance(2 * time.Minute)
+		c.Phase("fails", v1.PodFailed)
 		c.Advance(20 * time.Minute)
 		require.Equal(t, []string{"plain"}, c.Evicted())
+		require.Len(t, says(c, `"podNotReady"`), 5, "all but those that terminate or had completed")
+		require.Empty(t, says(c, `"terminating"`))
 	}
 }
 

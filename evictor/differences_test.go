@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
@@ -15,15 +14,6 @@ import (
 // noExecute returns when nodes got a NoExecute taint of ours.
 func noExecute(c *evictortest.Cluster) []string {
 	return times(says(c, "NoExecute", `"add"`))
-}
-
-func TestNodesAreTaintedInThePassThatFindsThem(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 4))
-	start(c, config())
-	c.Fail("a-0")
-	c.Advance(2 * time.Minute)
-	require.Equal(t, times(says(c, `"Ready"`, `"Unknown"`)), noExecute(c))
-	require.Equal(t, []string{"45.000"}, noExecute(c))
 }
 
 func TestWithoutTaintsATimeoutEndsAtAPass(t *testing.T) {
@@ -150,26 +140,6 @@ func TestAHealthyZoneThatGoesAwayLeavesTheOthersDown(t *testing.T) {
 	require.Len(t, says(c, "AllZonesDisrupted"), 1)
 	require.False(t, c.HasNoExecute("a-0"))
 	require.False(t, c.HasNoExecute("a-1"))
-}
-
-func TestTerminatingPodsAreLeftAlone(t *testing.T) {
-	for _, taintBased := range []bool{true, false} {
-		c := evictortest.New(t, evictortest.Zone("a", 3))
-		now := metav1.NewTime(evictortest.Epoch)
-		c.AddPodObject(&v1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p", DeletionTimestamp: &now, Finalizers: []string{"x/y"}},
-			Spec:       v1.PodSpec{NodeName: "a-0"},
-			Status:     v1.PodStatus{Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}},
-		})
-		cfg := config()
-		cfg.Nodes.TaintBasedEviction = taintBased
-		start(c, cfg)
-		c.Fail("a-0")
-		c.Advance(10 * time.Minute)
-		require.NotEmpty(t, says(c, `"Unknown"`))
-		require.Empty(t, says(c, `"p"`))
-		require.Empty(t, c.Evicted())
-	}
 }
 
 func TestTaintsThatAreDueTogetherAreOneWrite(t *testing.T) {

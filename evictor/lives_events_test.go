@@ -256,11 +256,18 @@ func (w *livesWorld) hold(name string, held bool) {
 		w.freed[name] = w.now
 	}
 	for _, p := range w.processes {
-		if held {
-			w.call(func() { p.evictor.hold(name) })
-		} else {
-			w.call(func() { p.evictor.release(name) })
-		}
+		w.call(func() { p.hold(name, held) })
+	}
+}
+
+// hold has a process hold a node, or release it, if its half can.
+func (p *livesProcess) hold(name string, held bool) {
+	switch nodes := p.evictor.nodes(); {
+	case nodes == nil:
+	case held:
+		nodes.Hold(name, "held")
+	default:
+		nodes.Release(name)
 	}
 }
 

@@ -17,8 +17,8 @@ type livesEvictor interface {
 	Step(ctx context.Context) (next time.Time, err error)
 	Run(ctx context.Context) error
 	Kick()
-	hold(node string)
-	release(node string)
+	nodes() *nodelifecycle.Controller // nil without that half
+	pods() *tainteviction.Controller
 }
 
 type (
@@ -27,12 +27,12 @@ type (
 	livesPods  struct{ *tainteviction.Controller }
 )
 
-func (l livesWhole) hold(node string)    { l.Nodes().Hold(node, "held") }
-func (l livesWhole) release(node string) { l.Nodes().Release(node) }
-func (l livesNodes) hold(node string)    { l.Hold(node, "held") }
-func (l livesNodes) release(node string) { l.Release(node) }
-func (livesPods) hold(string)            {}
-func (livesPods) release(string)         {}
+func (l livesWhole) nodes() *nodelifecycle.Controller { return l.Nodes() }
+func (l livesWhole) pods() *tainteviction.Controller  { return l.Pods() }
+func (l livesNodes) nodes() *nodelifecycle.Controller { return l.Controller }
+func (livesNodes) pods() *tainteviction.Controller    { return nil }
+func (livesPods) nodes() *nodelifecycle.Controller    { return nil }
+func (l livesPods) pods() *tainteviction.Controller   { return l.Controller }
 
 // livesReads answers about leases, and leaves it to the world whether a process sees.
 type livesReads struct{ leases.Judge }

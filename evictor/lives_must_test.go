@@ -6,6 +6,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/zone"
 )
 
 // What must have happened. livesLate is how late an eviction may be: RetryMax, and what a store that lags keeps back of a pod's binding.
@@ -90,6 +92,64 @@ func (m *livesMind) ended() {
 	}
 	for _, name := range livesKeys(m.world.pods.now) {
 		m.left(name, livesLate, true)
+	}
+	m.endedZones()
+	m.endedArmed()
+}
+
+// endedZones: what the evictor says of nodes and zones is what they are.
+func (m *livesMind) endedZones() {
+	w, says := m.world, m.process.evictor.nodes()
+	if says == nil {
+		return
+	}
+	counts := map[zone.Key]zone.Counts{}
+	for _, name := range livesKeys(w.nodes.now) {
+		node, bad, domain := w.nodes.now[name], w.machines[name].state != "alive", zone.Key{Zone: w.plan.domain(w.nodes.now[name])}
+		own, _ := w.noExecute(node.Spec.Taints)
+		st, known := says.Node(name)
+		m.wrong(livesRules{
+			{"not known in the end", !known},
+			{"in another domain in the end", st.Zone != domain},
+			{"held in the end", st.Held != ""},
+			{"waits in the end", !st.Queued.IsZero() && (!bad || len(own) > 0 || !m.downSince.IsZero())},
+		}.first(), "%s in %s: %+v", name, domain, st)
+		if n := counts[domain]; !w.plan.excluded(node) {
+			if n.Total++; bad {
+				n.Bad++
+			}
+			counts[domain] = n
+		}
+	}
+	for _, z := range says.Zones() {
+		if z.Counts != counts[z.Zone] {
+			m.wrong("miscounted in the end", "%+v, and not %+v", z, counts[z.Zone])
+		}
+		delete(counts, z.Zone)
+	}
+	if len(counts) > 0 {
+		m.wrong("miscounted in the end", "nothing is said of %v", counts)
+	}
+}
+
+// endedArmed: nothing is to leave but what is there, and nothing a node that is well for our sake.
+func (m *livesMind) endedArmed() {
+	w, says := m.world, m.process.evictor.pods()
+	if says == nil {
+		return
+	}
+	for _, armed := range says.Evictions() {
+		pod := w.pods.now[armed.Pod.Name]
+		gone := pod == nil || pod.UID != armed.Pod.UID
+		var foreign []string
+		if node := w.nodes.now[armed.Pod.Node]; node != nil {
+			_, foreign = w.noExecute(node.Spec.Taints)
+		}
+		machine := w.machines[armed.Pod.Node]
+		m.wrong(livesRules{
+			{"a pod that is gone is armed in the end", gone},
+			{"armed on a node that is well", machine != nil && machine.state == "alive" && len(foreign) == 0},
+		}.first(), "%+v", armed)
 	}
 }
 

@@ -30,6 +30,9 @@ func livesPlayRun(plan livesPlan, logf func(string, ...any)) *livesJudge {
 		synctest.Wait()
 		w.do(func() {
 			for _, p := range w.processes {
+				if whole, is := p.evictor.(livesWhole); is && whole.Late() {
+					p.mind.wrong("late", "Run sleeps although something is due")
+				}
 				p.mind.stepped()
 			}
 			wrong = w.judge.rule != ""

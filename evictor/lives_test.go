@@ -242,7 +242,7 @@ func (w *livesWorld) start(p *livesProcess) {
 		return
 	}
 	for _, name := range livesKeys(w.holds) {
-		p.evictor.hold(name)
+		p.hold(name, true)
 	}
 	for _, domain := range livesKeys(w.shutBy) {
 		for _, reason := range livesKeys(w.shutBy[domain]) {

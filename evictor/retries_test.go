@@ -297,24 +297,6 @@ func TestANewTurnAsksNoSooner(t *testing.T) {
 	}
 }
 
-func TestDisruptionBudgetBlocksWithoutLosing(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
-	start(c, config())
-	blocked := true
-	c.FailWrites(func(write, object string) error {
-		if write == "evict" && blocked && strings.HasSuffix(object, "-p0") {
-			return apierrors.NewTooManyRequests("budget", 10)
-		}
-		return nil
-	})
-	c.Fail("a-0")
-	c.Advance(10 * time.Minute)
-	require.Equal(t, []string{"a-0-p1"}, c.Evicted(), "the other one is not held up")
-	blocked = false
-	c.Advance(11 * time.Second)
-	require.Equal(t, []string{"a-0-p1", "a-0-p0"}, c.Evicted())
-}
-
 // Without taints, a pod whose next try falls due while another pod of its node is tried is not forgotten.
 func TestRefusedPodsOfAnEmptiedNodeAreTriedThoughWritesTakeTime(t *testing.T) {
 	for _, latency := range []time.Duration{0, 40 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second} {

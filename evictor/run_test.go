@@ -214,34 +214,6 @@ func TestRecoveryDuringTheLastEvictionIsARecovery(t *testing.T) {
 	})
 }
 
-// Whatever happens beside Run, whose writes take time in parallel, comes to rest too.
-func TestWhateverHappensBesideRunComesToRest(t *testing.T) {
-	for seed := range int64(60) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLife(t, seed)
-			t.Log("seed", seed, l.cfg)
-			l.c.FailWrites(nil)
-			l.c.FailWrites(func(write, object string) error {
-				l.mu.Lock()
-				took := time.Duration(l.r.Intn(3)*l.r.Intn(1500)) * time.Millisecond
-				l.mu.Unlock()
-				time.Sleep(took)
-				return l.write(write, object)
-			})
-			e, pass := run(t, l.c, l.cfg, l.options())
-			l.mu.Lock()
-			l.e = e
-			l.mu.Unlock()
-			l.play(func(d time.Duration) {
-				for range int(d / time.Second) {
-					pass(1)
-					require.False(t, e.Late(), "Run sleeps although something is due")
-				}
-			})
-		})
-	}
-}
-
 func TestANodeIsDeclaredUnknownWhileManyPodsOfAnotherAreBeingMarked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 9), evictortest.PodsPerNode(40))

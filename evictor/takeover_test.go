@@ -185,27 +185,6 @@ func TestWhoBeginsBlindWatchesLater(t *testing.T) {
 	require.Equal(t, bothEffects(unready), u.taints("unready"))
 }
 
-func TestRestartKeepsDeadlines(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-	start(c, config())
-	c.Fail("a-0")
-	c.Advance(200 * time.Second) // tainted at 45, due at 345
-	c.Restart()
-	c.Advance(200 * time.Second)
-	require.Equal(t, []string{"345.000"}, times(says(c, `"evict"`)))
-	require.Len(t, says(c, "NoExecute"), 1, "the taint stays through a restart")
-}
-
-func TestRestartWaitsForItsOwnGrace(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-	start(c, config())
-	c.Fail("a-0")
-	c.Advance(340 * time.Second)
-	c.Restart()
-	c.Advance(200 * time.Second)
-	require.Equal(t, []string{"385.000"}, times(says(c, `"evict"`)), "due at 345, but watched for a grace only after 380")
-}
-
 // After a start, an old node that never reported is watched for a whole start-up grace period before it is Unknown, and
 // its pods are deleted once it has been silent for the timeout since, however old it is.
 func TestANodeThatNeverReportedIsWatchedBeforeItIsEmptied(t *testing.T) {

@@ -17,13 +17,16 @@ const (
 	medik8sMax    = "https://github.com/medik8s/node-healthcheck-operator/pull/372"
 	eks           = "https://docs.aws.amazon.com/eks/latest/APIReference/API_NodeRepairConfig.html"
 	karpenterNew  = "https://github.com/kubernetes-sigs/karpenter/blob/v1.15.0/pkg/controllers/disruption/repair.go"
+	clusterAPI    = "https://cluster-api.sigs.k8s.io/tasks/automated-machine-management/healthchecking"
 	karpenterTemp = "https://github.com/kubernetes-sigs/karpenter/blob/v1.15.0/pkg/controllers/disruption/helpers.go"
 )
 
-// Asked about every bad member of a fleet, one after the other, each rule allows this many repairs at once.
+// Asked about every bad member of a fleet, one after the other, each rule allows this many repairs at once. The last ones are
+// nobody's.
 func TestPublishedRules(t *testing.T) {
 	minHealthy := func(l Limit) []Bound { return []Bound{{Name: "minHealthy", Of: Healthy, Min: l}} }
 	threshold := func(l Limit) []Bound { return []Bound{{Name: "threshold", Of: Bad, Max: l}} }
+	inRange := []Bound{{Name: "unhealthyRange", Of: Bad, Min: Count(1), Max: Count(3)}}
 	parallel := func(l Limit) []Bound { return []Bound{{Name: "parallel", Of: Acting, Max: l}} }
 	repair := []Bound{ // the zone is the pool of those that are initialized
 		{Name: "breaker", Per: "pool", Of: Bad, Max: Percent(20).Up()},
@@ -52,6 +55,13 @@ func TestPublishedRules(t *testing.T) {
 		{karpenterNew, "a fifth of the pool may be bad, and a tenth be repaired at a time", repair, 10, 2, 1},
 		{karpenterNew, "both are rounded up", repair, 11, 3, 2},
 		{karpenterNew, "above a fifth nothing is repaired", repair, 10, 3, 0},
+		{clusterAPI, "unhealthyRange", inRange, 100, 3, 3},
+		{clusterAPI, "unhealthyRange, and above it", inRange, 100, 4, 0},
+		{"", "at most one unavailable, it is", []Bound{{Name: "u", Of: Unavailable, Max: Count(1)}}, 3, 1, 1},
+		{"", "at most one unavailable, two are", []Bound{{Name: "u", Of: Unavailable, Max: Count(1)}}, 3, 2, 0},
+		{"", "none where there is a pool", []Bound{{Name: "w", Of: Acting, Max: Count(0), Without: "pool"}}, 3, 1, 1},
+		{"", "a tenth of eleven, rounded up, lately", []Bound{{Name: "r", Of: Recent, Max: Percent(10).Up(), Within: time.Hour}}, 11, 2, 2},
+		{"", "a tenth of five, lately", []Bound{{Name: "r", Of: Recent, Max: Percent(10), Within: time.Hour}}, 5, 1, 0},
 	} {
 		t.Run(row.rule, func(t *testing.T) {
 			b, may := fleet(t, row.total, row.bad, row.bounds...), 0

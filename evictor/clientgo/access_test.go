@@ -67,15 +67,16 @@ func TestWhoMayNotAskIsNotHeldUp(t *testing.T) {
 	}
 }
 
-func TestPermissionsFollowTheOptions(t *testing.T) {
-	texts := func(o clientgo.Options) (all []string) {
-		for _, p := range o.Permissions() {
-			all = append(all, p.String())
-		}
-		return all
+func permissions(o clientgo.Options) (all []string) {
+	for _, p := range o.Permissions() {
+		all = append(all, p.String())
 	}
-	least := texts(clientgo.Options{})
-	more := texts(clientgo.Options{EvictionAPI: true, DaemonSets: true, Factory: informers.NewSharedInformerFactory(clientset.NewClientset(), 0)})
+	return all
+}
+
+func TestPermissionsFollowTheOptions(t *testing.T) {
+	least := permissions(clientgo.Options{})
+	more := permissions(clientgo.Options{EvictionAPI: true, DaemonSets: true, Factory: informers.NewSharedInformerFactory(clientset.NewClientset(), 0)})
 	require.Equal(t, []string{
 		"list nodes", "watch nodes", "patch nodes", "patch nodes/status", "list pods", "watch pods", "patch pods/status", "delete pods",
 		"get leases.coordination.k8s.io in kube-node-lease", "list leases.coordination.k8s.io in kube-node-lease", "watch leases.coordination.k8s.io in kube-node-lease",

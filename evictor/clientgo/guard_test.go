@@ -223,34 +223,6 @@ func TestAQuietClusterIsWell(t *testing.T) {
 	})
 }
 
-func TestNobodyRenewsIndeed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := startGuarded(t, never)
-		g.set(func() { g.alive = nil })
-		time.Sleep(10 * time.Minute)
-		require.Empty(t, g.all(), "what is seen is the truth")
-		require.NoError(t, g.cluster.Health())
-	})
-}
-
-func TestAWatchThatStandsStill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := startGuarded(t, never)
-		time.Sleep(time.Minute)
-		g.set(func() { g.blind = true })
-		time.Sleep(35 * time.Second)
-		told := g.all()
-		require.Len(t, told, 1, "before a grace period of 50 s ends")
-		require.Contains(t, told[0], "the watch of leases has stood still")
-		require.Error(t, g.cluster.Health())
-		time.Sleep(5 * time.Minute)
-		require.Len(t, g.all(), 1, "once")
-		g.set(func() { g.blind = false })
-		time.Sleep(15 * time.Second)
-		require.Equal(t, "well", g.all()[1])
-	})
-}
-
 // TestLeasesThatAreGoneTellNothing: those renewed last may be of nodes that were removed, unseen too.
 func TestLeasesThatAreGoneTellNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

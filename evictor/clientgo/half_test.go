@@ -27,7 +27,6 @@ import (
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // runOn runs an evictor on that cluster until the test ends.
@@ -61,13 +60,6 @@ func runPods(t *testing.T, client *fake.Clientset, how clientgo.Options, options
 	require.NoError(t, err)
 	runs(t, pods.Run)
 	return cluster
-}
-
-func permissions(o clientgo.Options) (all []string) {
-	for _, p := range o.Permissions() {
-		all = append(all, p.String())
-	}
-	return all
 }
 
 func TestAHalfNeedsLess(t *testing.T) {
@@ -217,25 +209,4 @@ func TestAHalfServesNoMore(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestADomainOfTheProgramsOwn sees all labels.
-func TestADomainOfTheProgramsOwn(t *testing.T) {
-	const pool, spare = "example.com/pool", "example.com/spare"
-	synctest.Test(t, func(t *testing.T) {
-		first, second := node("a-0"), node("a-1")
-		first.Labels[pool], second.Labels[pool], second.Labels[spare] = "blue", "blue", "yes"
-		client := fake.NewClientset(first, second)
-		cluster, err := clientgo.New(client, clientgo.Options{})
-		require.NoError(t, err)
-		e := runOn(t, cluster, evictor.Options{
-			Domain:   func(n *v1.Node) zone.Key { return zone.Key{Zone: n.Labels[pool]} },
-			Excluded: func(n *v1.Node) bool { return n.Labels[spare] != "" },
-		})
-		time.Sleep(time.Minute)
-		zones := e.Nodes().Zones()
-		require.Len(t, zones, 1)
-		require.Equal(t, zone.Key{Zone: "blue"}, zones[0].Zone)
-		require.Equal(t, zone.Counts{Total: 1, Bad: 1}, zones[0].Counts, "one of them is spare")
-	})
 }

@@ -49,7 +49,8 @@ func TestWhatWasWrittenIsForgotten(t *testing.T) {
 	require.Empty(t, s.written, "there is no such node")
 }
 
-// TestAKeptNodeHasWhatIsRead by the evictor and written back, all its labels, and the annotations that are named.
+// TestAKeptNodeHasWhatIsRead by the evictor and written back, all its labels, the conditions that announce maintenance, and the
+// annotations that are named.
 func TestAKeptNodeHasWhatIsRead(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1_700_000_000, 0))
 	later := metav1.NewTime(at.Add(time.Minute))
@@ -67,6 +68,11 @@ func TestAKeptNodeHasWhatIsRead(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid", ResourceVersion: "7", CreationTimestamp: at, Labels: whole.Labels},
 		Spec:       whole.Spec,
 		Status:     v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionFalse, LastHeartbeatTime: later, LastTransitionTime: at, Reason: "KubeletNotReady"}}},
+	}
+	for _, announced := range []v1.NodeConditionType{"MaintenancePlanned", "MaintenanceInProgress", "DrainInProgress", "Drained", "GracefulNodeShutdownInProgress"} {
+		for _, n := range []*v1.Node{whole, kept} {
+			n.Status.Conditions = append(n.Status.Conditions, v1.NodeCondition{Type: announced, Status: v1.ConditionTrue})
+		}
 	}
 	require.Equal(t, kept, Keep{}.slimNode(whole))
 	kept.Annotations = map[string]string{"hold": "yes"}

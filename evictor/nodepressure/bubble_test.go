@@ -19,7 +19,6 @@ type running struct {
 	world   *world
 	machine *Machine
 	manager *Manager
-	errs    []error // guarded by the world
 	stop    context.CancelFunc
 	done    chan error
 }
@@ -34,12 +33,7 @@ func prepare(t *testing.T, config Config, change func(*world, *Clients, *Manager
 	n.machine = machine
 	clients := Clients{StatsProvider: w, Reclaimer: w, Killer: w}
 	managing := DefaultManagerConfig()
-	managing.OnError = func(err error) {
-		w.note("error: %s", err)
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		n.errs = append(n.errs, err)
-	}
+	managing.OnError = func(err error) { w.note("error: %s", err) }
 	change(w, &clients, &managing)
 	n.manager, err = NewManager(machine, clients, managing)
 	require.NoError(t, err)

@@ -112,25 +112,6 @@ func TestLateAnswerIsTaken(t *testing.T) {
 	require.Equal(t, []string{"0s kill a 1s", "10s " + undead + "10s", "15s a returns", "15s error: nodepressure: killing pod default/a: too late"}, log)
 }
 
-// TestKillErrorSaysWhich: the error has what an event about the pod needs.
-func TestKillErrorSaysWhich(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := runNode(t, hardMemory, func(w *world) {
-			w.left = 0
-			hanging(w, "a", 15*time.Second)
-		})
-		time.Sleep(12 * time.Second)
-		n.end(t)
-		n.world.mu.Lock()
-		defer n.world.mu.Unlock()
-		require.Len(t, n.errs, 1)
-		var failed *KillError
-		require.ErrorAs(t, n.errs[0], &failed)
-		require.Equal(t, "a", failed.Eviction.Pod.Name)
-		require.ErrorIs(t, failed, ErrKillTimeout)
-	})
-}
-
 var softAndHard = func() Config {
 	config := thresholds(softly(MemoryAvailable, "200", time.Second), hardly(MemoryAvailable, "100"))
 	config.MaxPodGracePeriodSeconds = 600
@@ -189,19 +170,6 @@ func TestAllThatExceedLimitsAreTried(t *testing.T) {
 	}, wait(time.Minute-time.Second))
 	require.Equal(t, []string{"0s kill a 1s", "10s " + undead + "10s", "10s kill b 1s", "29.5s a returns"}, log[:4])
 	require.Equal(t, "30s kill a 1s", log[4], "both are cleaned up")
-}
-
-// TestRunWaitsForKillsThatHang: it leaves nothing behind.
-func TestRunWaitsForKillsThatHang(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := runNode(t, hardMemory, func(w *world) {
-			w.left = 0
-			hanging(w, "a", 10*time.Minute)
-		})
-		time.Sleep(time.Minute)
-		n.end(t)
-		require.Equal(t, 10*time.Minute, time.Since(n.world.began))
-	})
 }
 
 // TestKillsThatDoNotReturnNormally count as failed and affect nothing else.

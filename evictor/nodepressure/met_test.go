@@ -97,64 +97,6 @@ func TestMinReclaim(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatWasDueStaysMet: a soft threshold that was met for less than its grace period is over as soon as its value
-// is available.
-func TestOnlyWhatWasDueStaysMet(t *testing.T) {
-	n := newNode(t, thresholds(reclaiming(softly(MemoryAvailable, "1Gi", time.Minute), "1Gi")), build("pod", mid))
-	require.Len(t, n.observe(MemoryAvailable, "500Mi").Met, 1)
-	n.after(30 * time.Second)
-	require.Empty(t, n.observe(MemoryAvailable, "1Gi").Met)
-
-	require.Len(t, n.observe(MemoryAvailable, "500Mi").Met, 1)
-	n.after(time.Minute)
-	require.Equal(t, EvictPods, n.observe(MemoryAvailable, "500Mi").Action)
-	require.True(t, n.observe(MemoryAvailable, "1Gi").Met[0].Rising)
-}
-
-// TestMissingSampleEndsAShortage: what is not measured is not short, and a later shortage starts anew.
-func TestMissingSampleEndsAShortage(t *testing.T) {
-	n := newNode(t, thresholds(reclaiming(softly(MemoryAvailable, "1Gi", time.Minute), "1Gi")), build("pod", mid))
-	n.observe(MemoryAvailable, "0")
-	n.after(time.Minute)
-	require.True(t, n.observe(MemoryAvailable, "0").Met[0].Due)
-	n.after(time.Minute)
-	require.Empty(t, n.machine.Observe(Stats{}).Met)
-	require.Empty(t, n.observe(MemoryAvailable, "1Gi").Met, "nothing stays met")
-	d := n.observe(MemoryAvailable, "0")
-	require.Equal(t, n.clock.Now(), d.Met[0].Since)
-	require.False(t, d.Met[0].Due)
-}
-
-func TestGracePeriod(t *testing.T) {
-	n := newNode(t, thresholds(hardly(MemoryAvailable, "1Gi"), softly(MemoryAvailable, "2Gi", 2*time.Minute)), build("pod", mid))
-	_, pending := n.machine.Next()
-	require.False(t, pending)
-	d := n.observe(MemoryAvailable, "1500Mi")
-	require.Equal(t, Nothing, d.Action)
-	require.Len(t, d.Met, 1)
-	require.False(t, d.Met[0].Due)
-	next, pending := n.machine.Next()
-	require.True(t, pending)
-	require.Equal(t, epoch.Add(2*time.Minute), next)
-
-	n.after(2*time.Minute - 1)
-	require.Equal(t, Nothing, n.observe(MemoryAvailable, "1500Mi").Action)
-	n.after(1)
-	d = n.observe(MemoryAvailable, "1500Mi")
-	require.Equal(t, EvictPods, d.Action)
-	require.False(t, d.Evictions[0].Hard)
-	require.Equal(t, epoch, d.Met[0].Since)
-	_, pending = n.machine.Next()
-	require.False(t, pending)
-
-	require.Empty(t, n.observe(MemoryAvailable, "2Gi").Met)
-	n.after(time.Minute)
-	d = n.observe(MemoryAvailable, "1500Mi")
-	require.Equal(t, Nothing, d.Action, "it is counted anew after a break")
-	require.Equal(t, n.clock.Now(), d.Met[0].Since)
-	require.Equal(t, EvictPods, n.observe(MemoryAvailable, "500Mi").Action, "a hard one does not wait")
-}
-
 // TestConditions: a condition is True while a threshold for it is met, even during the grace period, and for less than
 // the transition period after that.
 func TestConditions(t *testing.T) {

@@ -270,13 +270,14 @@ func (s *randomSeries) step(t *testing.T, acted map[Action]int) {
 	d := s.machine.Observe(stats)
 	acted[d.Action]++
 
+	require.Equal(t, s.clock.Wall(), d.Time.Round(0), "%s: instants are as the clock shows them now", s.where)
 	require.Equal(t, s.model.conditions(), d.Conditions, s.where)
 	require.Equal(t, d.Conditions, s.machine.Conditions(), s.where)
 	next, pending := s.machine.Next()
 	wantNext, wantPending := s.model.next()
 	require.Equal(t, wantPending, pending, s.where)
 	if pending {
-		require.Equal(t, wantNext, next.Sub(d.Time), s.where)
+		require.Equal(t, s.clock.Wall().Add(wantNext), next.Round(0), s.where)
 	}
 	s.met(t, d, stats)
 	threshold, found := s.model.acts()

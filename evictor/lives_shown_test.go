@@ -107,6 +107,10 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	if known != nil && known.before != nil && known.before.object.UID == node.UID { // not each half has seen another one meanwhile
 		known = known.before
 		m.nodes[name] = known
+		for key, taint := range known.taints { // one that has counts it anew
+			taint.late = now
+			known.taints[key] = taint
+		}
 	}
 	ready, stamp := livesReady(node)
 	spoke := ready == v1.ConditionTrue || ready == v1.ConditionFalse

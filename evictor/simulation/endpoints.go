@@ -17,10 +17,10 @@ type endpoints struct {
 // Endpoints says how many pods were marked not Ready, so that services did not send them requests, and for how long.
 // RunningWithoutEndpoints counts those that ran all the same: their nodes were only cut off, or lived.
 type Endpoints struct {
-	PodsWithoutEndpoints    int           `figure:"podsWithoutEndpoints"`
-	RunningWithoutEndpoints int           `figure:"runningWithoutEndpoints"`
-	MedianWithoutEndpoints  time.Duration `figure:"medianWithoutEndpointsSeconds"`
-	LongestWithoutEndpoints time.Duration `figure:"longestWithoutEndpointsSeconds"`
+	PodsWithoutEndpoints    int           `figure:""`
+	RunningWithoutEndpoints int           `figure:""`
+	MedianWithoutEndpoints  time.Duration `figure:""`
+	LongestWithoutEndpoints time.Duration `figure:""`
 }
 
 // mark marks a pod not Ready.

@@ -45,7 +45,7 @@ type event struct {
 // trace is the number of live nodes of a zone over time.
 type trace struct {
 	zone string
-	gap  int // between two samples, in seconds
+	gap  time.Duration // between two samples, in whole seconds
 	data []int
 }
 
@@ -110,7 +110,7 @@ func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string,
 	}
 	for i, t := range p.traces {
 		name := fmt.Sprintf("trace-%d.json", i)
-		err = errors.Join(err, write(to, name, map[string]any{"metadata": map[string]int{"gap_seconds": t.gap}, "data": t.data}))
+		err = errors.Join(err, write(to, name, map[string]any{"metadata": map[string]int{"gap_seconds": int(t.gap / time.Second)}, "data": t.data}))
 		if i == 0 {
 			text.WriteString("availability:\n")
 		}

@@ -201,6 +201,23 @@ func newCluster(clock worldClock) *cluster {
 		resources: make(map[v1.ResourceName]int),
 		needs:     make(map[string]*needs),
 		labelSets: make(map[string]*labelSet),
+
+		volumes:     make(map[string]*v1.PersistentVolume),
+		claims:      make(map[podID]claim),
+		volumeRules: make(map[string]*volumeRule),
+		withVolume:  make(map[volumeNeeds]*needs),
+		used:        make(map[podID]int),
+
+		unboundKeys:  make(map[evictor.PodKey]bool),
+		jobs:         make(map[podID]*job),
+		sequences:    sequences{known: make(map[podID]setRules), sets: make(map[podID]*sequence)},
+		levels:       levels{byKey: make(map[workloadKey]int32), memberOf: make(map[memberKey]int32)},
+		endpoints:    endpoints{since: make(map[int32]int64)},
+		refusals:     refusals{pods: make(map[uint64]refusedPod)},
+		zones:        make(map[string]*zoneRecord),
+		emptied:      make(map[int32][]int64),
+		outOfService: make(map[int32]bool),
+		lost:         make(map[uint64]bool),
 	}
 }
 

@@ -27,9 +27,6 @@ type Endpoints struct {
 func (c *cluster) mark(i int32) {
 	c.setReady(i, false)
 	p, n, e := &c.pods[i], &c.nodes[c.pods[i].node], &c.endpoints
-	if e.since == nil {
-		e.since = make(map[int32]int64)
-	}
 	e.since[i], p.marked = c.now(), true
 	n.marked++
 	e.now++

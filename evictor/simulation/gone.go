@@ -19,17 +19,10 @@ const collectorPeriod = 20 * time.Second
 // leaveService records whether a node has the out-of-service taint.
 func (c *cluster) leaveService(n *node) {
 	has := slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService })
-	if !has && len(c.outOfService) == 0 {
-		return
-	}
-	i := c.nodeByID[n.name]
-	switch {
-	case !has:
-		delete(c.outOfService, i)
-	case c.outOfService == nil:
-		c.outOfService = map[int32]bool{i: true}
-	default:
-		c.outOfService[i] = true
+	if has {
+		c.outOfService[c.nodeByID[n.name]] = true
+	} else if len(c.outOfService) > 0 {
+		delete(c.outOfService, c.nodeByID[n.name])
 	}
 }
 

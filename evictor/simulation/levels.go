@@ -207,9 +207,6 @@ func (c *cluster) member(namespace, kind, name string, set *labelSet) int32 {
 	if i, ok := l.memberOf[key]; ok {
 		return i
 	}
-	if l.memberOf == nil {
-		l.memberOf, l.byKey = make(map[memberKey]int32), make(map[workloadKey]int32)
-	}
 	g := membership{memberKey: key, workload: -1}
 	if key.kind != "" {
 		i, ok := l.byKey[key.workloadKey]

@@ -55,9 +55,6 @@ func (c *cluster) zoneOf(n *node) *zoneRecord { return c.zoneNamed(n.zone.String
 func (c *cluster) zoneNamed(name string) *zoneRecord {
 	z, ok := c.zones[name]
 	if !ok {
-		if c.zones == nil {
-			c.zones = make(map[string]*zoneRecord)
-		}
 		z = &zoneRecord{told: ZoneReport{Name: name}}
 		c.zones[name] = z
 	}

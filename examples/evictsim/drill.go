@@ -290,11 +290,7 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 }
 
 func lossOf(r *drill.Result) lossTold {
-	figures := make(map[string]float64)
-	for _, figure := range r.Figures() {
-		figures[figure.Name] = figure.Value
-	}
-	return lossTold{r.Name, len(r.Loss.Nodes), r.For.Seconds(), r.FalseAlarm, r.Stuck(), figures}
+	return lossTold{r.Name, len(r.Loss.Nodes), r.For.Seconds(), r.FalseAlarm, r.Stuck(), outcome.Values(r.Figures())}
 }
 
 // look finds out whom a loss hurts.
@@ -306,11 +302,7 @@ func (a *assessment) look(ctx context.Context, cluster *drill.Cluster, r drill.R
 	w := worstTold{Name: r.Name, Workloads: []hurtTold{}, lost: r.PodHoursLost}
 	for i := range hurts {
 		h := &hurts[i]
-		figures := make(map[string]float64)
-		for _, figure := range h.Figures() {
-			figures[figure.Name] = figure.Value
-		}
-		w.Workloads = append(w.Workloads, hurtTold{h.String(), figures, h.Because, h.Remedy, h.Refused})
+		w.Workloads = append(w.Workloads, hurtTold{h.String(), outcome.Values(h.Figures()), h.Because, h.Remedy, h.Refused})
 	}
 	for i := range r.Workloads {
 		if r.Workloads[i].Below > 0 {

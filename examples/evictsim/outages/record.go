@@ -77,12 +77,6 @@ func (r Record) Title() string {
 	return title
 }
 
-// Worst limits the record to its worst stretch of that length, in which the most nodes fail.
-func (r Record) Worst(length time.Duration) Record {
-	r.Length = length
-	return r
-}
-
 // Make reads the record from the folder data and writes its scenario and the objects of its cluster into the folder to.
 // It returns the scenario's path. Every pod tolerates an outage of its node for tolerationSeconds. Errors name the file.
 func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string, err error) {

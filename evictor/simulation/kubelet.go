@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"math/bits"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -28,13 +27,12 @@ func (f *fifo) push(t turn) {
 		return // after the end of time
 	}
 	if f.head > len(f.turns)/2 {
-		f.turns, f.head = slices.Delete(f.turns, 0, f.head), 0
+		f.turns, f.head = f.turns[:copy(f.turns, f.turns[f.head:])], 0
 	}
-	at := len(f.turns)
-	for at > f.head && f.turns[at-1].at > t.at {
-		at--
+	f.turns = append(f.turns, t)
+	for at := len(f.turns) - 1; at > f.head && f.turns[at-1].at > t.at; at-- {
+		f.turns[at-1], f.turns[at] = t, f.turns[at-1]
 	}
-	f.turns = slices.Insert(f.turns, at, t)
 }
 
 func (f *fifo) pop() turn {

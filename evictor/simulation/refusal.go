@@ -36,10 +36,14 @@ func (c *cluster) refusedBy(at time.Duration, b *comeback) *Refusal {
 		if minds && !c.among(n, b.spec, b.key.Namespace) {
 			checks = append(checks, []string{podAffinity})
 		}
+		if len(checks) == 0 { // what else there is
+			r.Why.Because[podAffinity]++
+			continue
+		}
+		countNodes(r.Why.Because, checks[0])
 		if len(checks) == 1 {
 			countNodes(r.Alone, checks[0])
 		}
-		countNodes(r.Why.Because, append(checks, []string{podAffinity})[0]) // what else there is
 	}
 	return r
 }
@@ -76,9 +80,9 @@ func (c *cluster) resourceName(number int) string {
 // checks returns all that refuses a pod at a node but other pods, each once, in the scheduler's order: the name of the check, or
 // those of all resources of which there is too little.
 func (c *cluster) checks(n *node, s *podSpec) (refusing [][]string) {
-	refuses := func(does bool, names ...string) {
-		if does && !slices.ContainsFunc(refusing, func(check []string) bool { return check[0] == names[0] }) {
-			refusing = append(refusing, names)
+	refuses := func(does bool, name string) {
+		if does && !slices.ContainsFunc(refusing, func(check []string) bool { return check[0] == name }) {
+			refusing = append(refusing, []string{name})
 		}
 	}
 	for _, present := range [...][]v1.Taint{n.standing(), n.taints} {
@@ -89,8 +93,9 @@ func (c *cluster) checks(n *node, s *podSpec) (refusing [][]string) {
 	}
 	refuses(s.needs != nil && !s.needs.nodes.selects(n), selectors)
 	refuses(!c.portsFree(n, s), portTaken)
-	short := c.room(n, s)
-	refuses(len(short) > 0, short...)
+	if short := c.room(n, s); len(short) > 0 {
+		refusing = append(refusing, short)
+	}
 	refuses(!c.mayUse(s), volumeTaken)
 	refuses(s.needs != nil && !s.needs.volumes.reach(n), volumeAway)
 	refuses(!spreadsTo(n, s), spreadApart)

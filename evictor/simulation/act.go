@@ -1,12 +1,8 @@
 package simulation
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 )
 
 // act makes an event happen for a controller.
@@ -23,28 +19,17 @@ func (p *player) act(e *Event) error {
 		return fmt.Errorf("%s: %w", action, f.invalid())
 	}
 	if asksAPI(e) {
-		if err := p.writer.Before(context.Background(), action, ""); err != nil {
+		if err := p.reach(); err != nil {
 			return err
 		}
 	}
-	at := p.cluster.Clock.Elapsed()
 	p.acts++
-	planned := Planned{Event: e, At: at, Number: -p.acts}
+	planned := Planned{Event: e, At: p.cluster.Clock.Elapsed(), Number: -p.acts}
 	if err := p.happen(&planned); err != nil {
 		return err
 	}
 	p.tellEvent(&planned)
-	if e.ReplaceNode != nil {
-		planned.At, planned.Registers = at+e.ReplaceNode.After, true
-		p.plan(planned)
-	}
 	return nil
-}
-
-// plan adds an event after all events of its time.
-func (p *player) plan(e Planned) {
-	at, _ := slices.BinarySearchFunc(p.events, e.At+1, func(e Planned, at time.Duration) int { return cmp.Compare(e.At, at) })
-	p.events = slices.Insert(p.events, at, e)
 }
 
 // asksAPI reports whether an event is a call to the API. The others happen to machines and networks.

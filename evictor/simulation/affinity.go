@@ -136,7 +136,7 @@ func (t *podTerm) matches(l *labelSet, namespace string) bool {
 	if !slices.Contains(t.names, namespace) && !t.namespaces.Matches(labels.Set{"kubernetes.io/metadata.name": namespace}) {
 		return false
 	}
-	return t.selector.Matches(l)
+	return t.selector.Matches(l.set())
 }
 
 func (t *tally) matches(l *labelSet, namespace string) bool {

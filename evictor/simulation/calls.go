@@ -23,8 +23,7 @@ func (c *cluster) KubeletsReach(down bool, latency time.Duration) {
 	if !was || k.down {
 		return
 	}
-	for at := range c.renewals.length { // in the order of time
-		t := c.renewals.ring[(c.renewals.head+at)%len(c.renewals.ring)]
+	for _, t := range c.renewals.turns[c.renewals.head:] {
 		if n := &c.nodes[t.node]; k.owed[t.node] && n.epoch == t.epoch && !n.failed {
 			k.reports.push(turn{t.at + k.slow, t.node, t.epoch})
 		}
@@ -32,41 +31,14 @@ func (c *cluster) KubeletsReach(down bool, latency time.Duration) {
 	k.owed = nil
 	for i := range c.nodes {
 		if n := &c.nodes[i]; !n.deleted && !n.failed {
-			c.tellEnds(n)
+			c.tellPods(n, false)
 		}
 	}
-}
-
-// tellEnds makes a kubelet that reaches the API again end the pods deleted meanwhile, start those bound meanwhile, and
-// report which of its pods are Ready.
-func (c *cluster) tellEnds(n *node) {
-	for p := n.firstPod; p >= 0; {
-		next := c.pods[p].next
-		switch {
-		case c.pods[p].terminating:
-			c.removePod(p)
-		case c.pods[p].unstarted && !c.pods[p].phase.finished():
-			c.starts(p)
-		case c.pods[p].marked && !c.pods[p].phase.finished():
-			c.setReady(p, true)
-		}
-		p = next
-	}
-}
-
-// sooner returns the next turn of either.
-func sooner(a, b *fifo) (time.Duration, bool) {
-	at, ok := a.next()
-	if other, is := b.next(); is && (!ok || other < at) {
-		return time.Duration(other), true
-	}
-	return time.Duration(at), ok
 }
 
 // turn takes the next turn of the two: calls in flight take effect, and kubelets make new ones.
 func (c *cluster) turn(turns, late *fifo, do func(*node)) {
-	at, ok := turns.next()
-	if other, is := late.next(); is && (!ok || other <= at) {
+	if late.next() <= turns.next() {
 		t := late.pop()
 		if n := &c.nodes[t.node]; n.epoch == t.epoch && !n.failed && !n.deleted {
 			do(n)

@@ -62,7 +62,7 @@ func (p *player) checkEvents(f faults, complete bool) {
 	added := additionsOf(all)
 	for i := range all {
 		e := &all[i]
-		if e.Round > 1 || e.Registers {
+		if e.Round > 1 {
 			continue
 		}
 		notNegative(f.at(e.place(), e.path()...).in("at"), e.Event.At)

@@ -18,12 +18,7 @@ import (
 // builds API objects when they are asked for. It is not safe for concurrent use.
 type cluster struct {
 	Clock worldClock
-	// NodeChanged, PodChanged and Renewed, if not nil, are called for everything that changes.
-	NodeChanged func(name string)
-	PodChanged  func(key evictor.PodKey)
-	Renewed     func(node string, at time.Time)
-	Missed      func(node string, at time.Time) // a renewal that the watch loses, or shows later
-	Late        func(node string, at time.Time) // a renewal of that time that the watch shows now
+	world *World // is told of everything that changes
 
 	nodes    []node
 	nodeByID map[string]int32
@@ -197,6 +192,7 @@ type podSpec struct {
 func newCluster(clock worldClock) *cluster {
 	return &cluster{
 		Clock:    clock,
+		world:    new(World),
 		nodeByID: make(map[string]int32),
 		podByID:  make(map[podID]int32),
 		specs:    make(map[specKey]*podSpec),
@@ -205,6 +201,23 @@ func newCluster(clock worldClock) *cluster {
 		resources: make(map[v1.ResourceName]int),
 		needs:     make(map[string]*needs),
 		labelSets: make(map[string]*labelSet),
+
+		volumes:     make(map[string]*v1.PersistentVolume),
+		claims:      make(map[podID]claim),
+		volumeRules: make(map[string]*volumeRule),
+		withVolume:  make(map[volumeNeeds]*needs),
+		used:        make(map[podID]int),
+
+		unboundKeys:  make(map[evictor.PodKey]bool),
+		jobs:         make(map[podID]*job),
+		sequences:    sequences{known: make(map[podID]setRules), sets: make(map[podID]*sequence)},
+		levels:       levels{byKey: make(map[workloadKey]int32), memberOf: make(map[memberKey]int32)},
+		endpoints:    endpoints{since: make(map[int32]int64)},
+		refusals:     refusals{pods: make(map[uint64]refusedPod)},
+		zones:        make(map[string]*zoneRecord),
+		emptied:      make(map[int32][]int64),
+		outOfService: make(map[int32]bool),
+		lost:         make(map[uint64]bool),
 	}
 }
 
@@ -222,9 +235,7 @@ func (c *cluster) nodeChanged(n *node) {
 	if c.spreading != nil && c.tallied {
 		c.spreading.look(c, c.nodeByID[n.name])
 	}
-	if c.NodeChanged != nil {
-		c.NodeChanged(n.name)
-	}
+	c.world.nodeChanged(n.name)
 }
 
 func (c *cluster) tellHappening(node, text string) {
@@ -249,9 +260,7 @@ func (c *cluster) tellGone(p *pod) {
 }
 
 func (c *cluster) podChanged(id podID) {
-	if c.PodChanged != nil {
-		c.PodChanged(evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name})
-	}
+	c.world.podChanged(evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name})
 }
 
 func (c *cluster) space(namespace string) uint32 {

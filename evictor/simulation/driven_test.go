@@ -14,7 +14,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
-	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -187,19 +186,4 @@ func TestObjectsAreRead(t *testing.T) {
 	s.Read = func(func(runtime.Object) error) error { return broken }
 	_, err = simulation.Play(context.Background(), s)
 	require.ErrorIs(t, err, broken)
-}
-
-// A program that draws a timeline needs no text.
-func TestTimelineIsLines(t *testing.T) {
-	s := failing()
-	var kinds []timeline.Kind
-	s.Timeline = func(l timeline.Line) error {
-		if l.Kind == timeline.KindSettings || l.Kind == timeline.KindEvict {
-			kinds = append(kinds, l.Kind)
-		}
-		return nil
-	}
-	_, err := simulation.Play(context.Background(), s)
-	require.NoError(t, err)
-	require.Equal(t, []timeline.Kind{timeline.KindSettings, timeline.KindEvict, timeline.KindEvict}, kinds)
 }

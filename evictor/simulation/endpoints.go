@@ -17,19 +17,16 @@ type endpoints struct {
 // Endpoints says how many pods were marked not Ready, so that services did not send them requests, and for how long.
 // RunningWithoutEndpoints counts those that ran all the same: their nodes were only cut off, or lived.
 type Endpoints struct {
-	PodsWithoutEndpoints    int           `figure:"podsWithoutEndpoints"`
-	RunningWithoutEndpoints int           `figure:"runningWithoutEndpoints"`
-	MedianWithoutEndpoints  time.Duration `figure:"medianWithoutEndpointsSeconds"`
-	LongestWithoutEndpoints time.Duration `figure:"longestWithoutEndpointsSeconds"`
+	PodsWithoutEndpoints    int           `figure:""`
+	RunningWithoutEndpoints int           `figure:""`
+	MedianWithoutEndpoints  time.Duration `figure:""`
+	LongestWithoutEndpoints time.Duration `figure:""`
 }
 
 // mark marks a pod not Ready.
 func (c *cluster) mark(i int32) {
 	c.setReady(i, false)
 	p, n, e := &c.pods[i], &c.nodes[c.pods[i].node], &c.endpoints
-	if e.since == nil {
-		e.since = make(map[int32]int64)
-	}
 	e.since[i], p.marked = c.now(), true
 	n.marked++
 	e.now++

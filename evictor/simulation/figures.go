@@ -9,7 +9,8 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Figure is one number of a report. Its name is the tag of its field; durations are in seconds.
+// Figure is one number of a report. Its name is that of its field with a small first letter; durations are in seconds,
+// and their names end with Seconds.
 type Figure struct {
 	Name  string
 	Value float64
@@ -40,16 +41,15 @@ func figuresOf(of reflect.Value) (figures []Figure) {
 			figures = append(figures, figuresOf(of.Field(i))...)
 			continue
 		}
-		name, ok := field.Tag.Lookup("figure")
-		if !ok {
+		if _, ok := field.Tag.Lookup("figure"); !ok {
 			continue
 		}
-		f := Figure{Name: name}
+		f := Figure{Name: strings.ToLower(field.Name[:1]) + field.Name[1:]}
 		switch value := of.Field(i).Interface().(type) {
 		case int:
 			f.Value = float64(value)
 		case time.Duration:
-			f.Value = value.Seconds()
+			f.Name, f.Value = f.Name+"Seconds", value.Seconds()
 		case float64:
 			f.Value = value
 		}

@@ -19,17 +19,10 @@ const collectorPeriod = 20 * time.Second
 // leaveService records whether a node has the out-of-service taint.
 func (c *cluster) leaveService(n *node) {
 	has := slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService })
-	if !has && len(c.outOfService) == 0 {
-		return
-	}
-	i := c.nodeByID[n.name]
-	switch {
-	case !has:
-		delete(c.outOfService, i)
-	case c.outOfService == nil:
-		c.outOfService = map[int32]bool{i: true}
-	default:
-		c.outOfService[i] = true
+	if has {
+		c.outOfService[c.nodeByID[n.name]] = true
+	} else if len(c.outOfService) > 0 {
+		delete(c.outOfService, c.nodeByID[n.name])
 	}
 }
 
@@ -105,28 +98,29 @@ func (c *cluster) heir(n *node) (h successorOf) {
 
 // replaceNode deletes nodes, or adds their replacements.
 func (p *player) replaceNode(e *Planned) error {
-	c, of := p.cluster, [3]int{e.Number, e.Round, e.Inner}
+	c := p.cluster
 	defer p.remember()
-	if e.Registers {
-		heirs := p.heirs[of]
-		delete(p.heirs, of)
-		for i := range heirs {
-			if err := p.register(&heirs[i]); err != nil {
+	if e.registers {
+		for i := range e.heirs {
+			if err := p.register(&e.heirs[i]); err != nil {
 				return err
 			}
-			p.touch(heirs[i].node.name)
+			p.touch(e.heirs[i].node.name)
 		}
 		return nil
 	}
-	before := len(p.heirs[of])
-	defer func() { p.warnOfReplacing(e, len(p.heirs[of])-before) }()
-	return p.choose(e, nil, func(n *node) {
-		if p.heirs == nil {
-			p.heirs = make(map[[3]int][]successorOf)
-		}
-		p.heirs[of] = append(p.heirs[of], c.heir(n))
+	later := *e
+	later.At, later.registers = shift(c.Clock.Elapsed(), e.ReplaceNode.After), true
+	err := p.choose(e, nil, func(n *node) {
+		later.heirs = append(later.heirs, c.heir(n))
 		c.DeleteNode(n)
 	})
+	if err != nil {
+		return err
+	}
+	p.warnOfReplacing(e, len(later.heirs))
+	p.plan(&later)
+	return nil
 }
 
 func (p *player) register(h *successorOf) error {

@@ -191,9 +191,7 @@ func (p *player) watchesBreak(broken bool) {
 	for i := range c.nodes {
 		if n := &c.nodes[i]; !n.deleted && !n.unseen && n.seen < n.renewed {
 			n.seen, n.shown, n.missed = n.renewed, n.renewed, false
-			if c.Late != nil {
-				c.Late(n.name, Epoch.Add(time.Duration(n.renewed)))
-			}
+			c.world.late(n.name, Epoch.Add(time.Duration(n.renewed)))
 		}
 	}
 }

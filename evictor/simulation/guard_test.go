@@ -83,6 +83,14 @@ func TestALookTakesItsTime(t *testing.T) {
 	}
 }
 
+// lateOnes records the nodes whose renewals a watch shows late.
+type lateOnes struct {
+	watched
+	late []string
+}
+
+func (l *lateOnes) LeaseShown(node string, _ time.Time) { l.late = append(l.late, node) }
+
 // Watches that are broken twice are broken since the first time. Once they are back, they show what they have missed of nodes
 // that exist, unless they lose the renewals of a node anyway.
 func TestWatchesThatComeBackShowWhatTheyMissed(t *testing.T) {
@@ -90,21 +98,21 @@ func TestWatchesThatComeBackShowWhatTheyMissed(t *testing.T) {
 	require.NoError(t, err)
 	p.guard = newGuard(50*time.Second, 0)
 	c := p.cluster
-	var late []string
-	c.Late = func(name string, _ time.Time) { late = append(late, name) }
+	shown := &lateOnes{}
+	c.world.targets = append(c.world.targets, shown)
 	c.nodes[1].unseen = true
 	c.DeleteNode(&c.nodes[2])
 	for i := range c.nodes {
 		c.nodes[i].renewed, c.nodes[i].missed = 5, true
 	}
 	p.watchesBreak(false)
-	require.Empty(t, late, "they were not broken")
+	require.Empty(t, shown.late, "they were not broken")
 	p.watchesBreak(true)
 	c.Clock.Set(time.Minute)
 	p.watchesBreak(true)
 	require.Zero(t, p.guard.broken)
 	p.watchesBreak(false)
-	require.Equal(t, []string{"a-000"}, late)
+	require.Equal(t, []string{"a-000"}, shown.late)
 	require.False(t, c.nodes[0].missed)
 	require.Equal(t, []int64{5, 5}, []int64{c.nodes[0].seen, c.nodes[0].shown})
 }

@@ -49,10 +49,7 @@ func (c *cluster) AddJob(namespace, name string, spec jobSpec) error {
 	if c.jobs[id] != nil {
 		return fmt.Errorf("job %s/%s already exists", namespace, name)
 	}
-	if c.jobs == nil {
-		c.jobs = make(map[podID]*job)
-	}
-	c.jobs[id] = &job{jobSpec: spec}
+	c.jobs[id] = &job{jobSpec: spec, pods: make(map[int32]bool)}
 	return nil
 }
 
@@ -84,8 +81,6 @@ func (c *cluster) works(i int32, by int) {
 	case j == nil:
 	case by < 0:
 		delete(j.pods, i)
-	case j.pods == nil:
-		j.pods = map[int32]bool{i: true}
 	default:
 		j.pods[i] = true
 	}

@@ -12,9 +12,8 @@ import (
 // overtake others.
 type fifo struct {
 	period int64
-	ring   []turn
+	turns  []turn // from head on; those before have been taken
 	head   int
-	length int
 }
 
 type turn struct {
@@ -27,40 +26,26 @@ func (f *fifo) push(t turn) {
 	if t.at < 0 {
 		return // after the end of time
 	}
-	if f.length == len(f.ring) {
-		grown := make([]turn, max(16, 2*len(f.ring)))
-		for i := range f.length {
-			grown[i] = f.ring[(f.head+i)%len(f.ring)]
-		}
-		f.ring, f.head = grown, 0
+	if f.head > len(f.turns)/2 {
+		f.turns, f.head = f.turns[:copy(f.turns, f.turns[f.head:])], 0
 	}
-	at := (f.head + f.length) % len(f.ring)
-	for range f.length {
-		before := (at + len(f.ring) - 1) % len(f.ring)
-		if f.ring[before].at <= t.at {
-			break
-		}
-		f.ring[at], at = f.ring[before], before
+	f.turns = append(f.turns, t)
+	for at := len(f.turns) - 1; at > f.head && f.turns[at-1].at > t.at; at-- {
+		f.turns[at-1], f.turns[at] = t, f.turns[at-1]
 	}
-	f.ring[at] = t
-	f.length++
 }
 
 func (f *fifo) pop() turn {
-	t := f.ring[f.head]
-	if f.head++; f.head == len(f.ring) {
-		f.head = 0
-	}
-	f.length--
-	return t
+	f.head++
+	return f.turns[f.head-1]
 }
 
-// next returns when the next turn is, or false if there is none.
-func (f *fifo) next() (int64, bool) {
-	if f.length == 0 {
-		return 0, false
+// next returns when the next turn is; never if there is none.
+func (f *fifo) next() time.Duration {
+	if f.head == len(f.turns) {
+		return never
 	}
-	return f.ring[f.head].at, true
+	return time.Duration(f.turns[f.head].at)
 }
 
 // StartKubelets begins the rounds of all live kubelets: renewals every interval, spread evenly over it in the order in
@@ -94,33 +79,20 @@ func (c *cluster) startKubelet(i int32) {
 	c.reports.push(turn{now + c.reports.period, i, n.epoch})
 }
 
-// NextRenewal and NextReport return when a kubelet next has its turn, or a slow call takes effect.
-func (c *cluster) NextRenewal() (time.Duration, bool) {
-	at, ok, _ := c.nextRenewal()
-	return at, ok
+// NextRenewal and NextReport return when a kubelet next has its turn, a slow call takes effect, or the watch shows a renewal late;
+// never if that does not happen.
+func (c *cluster) NextRenewal() time.Duration {
+	return min(c.renewals.next(), c.kubelets.renewals.next(), c.nextHeld())
 }
 
-// nextRenewal is NextRenewal, and says whether it is one that the watch shows late.
-func (c *cluster) nextRenewal() (at time.Duration, ok, late bool) {
-	at, ok = sooner(&c.renewals, &c.kubelets.renewals)
-	if len(c.held) > 0 && (!ok || time.Duration(c.held[0].at) < at) {
-		return time.Duration(c.held[0].at), true, true
-	}
-	return at, ok, false
-}
-
-// NextReport is NextRenewal for status reports.
-func (c *cluster) NextReport() (time.Duration, bool) {
-	at, ok := sooner(&c.reports, &c.kubelets.reports)
-	if other, is := c.kubelets.comparisons.next(); is && (!ok || time.Duration(other) < at) {
-		return time.Duration(other), true
-	}
-	return at, ok
+// NextReport is NextRenewal for status reports, and comparisons.
+func (c *cluster) NextReport() time.Duration {
+	return min(c.reports.next(), c.kubelets.reports.next(), c.kubelets.comparisons.next())
 }
 
 // Renew lets the kubelet renew whose turn it is, or the watch show a renewal late. A kubelet that failed or is gone has no turns.
 func (c *cluster) Renew() {
-	if _, _, late := c.nextRenewal(); late {
+	if c.nextHeld() < min(c.renewals.next(), c.kubelets.renewals.next()) {
 		c.show()
 		return
 	}
@@ -129,8 +101,7 @@ func (c *cluster) Renew() {
 
 // Report lets one kubelet report, or compare.
 func (c *cluster) Report() {
-	at, ok := sooner(&c.reports, &c.kubelets.reports)
-	if other, is := c.kubelets.comparisons.next(); is && (!ok || time.Duration(other) < at) {
+	if c.kubelets.comparisons.next() < min(c.reports.next(), c.kubelets.reports.next()) {
 		c.compare()
 		return
 	}
@@ -139,17 +110,13 @@ func (c *cluster) Report() {
 
 func (c *cluster) renew(n *node) {
 	n.renewed = c.now()
-	n.missed = n.unseen || c.blind
-	tell := c.Renewed
-	if n.missed {
-		tell = c.Missed
+	if n.missed = n.unseen || c.blind; n.missed {
 		c.miss(n)
-	} else {
-		n.shown, n.seen, c.advanced = n.renewed, n.renewed, n.renewed
+		c.world.missed(n.name, c.Clock.Now())
+		return
 	}
-	if tell != nil {
-		tell(n.name, c.Clock.Now())
-	}
+	n.shown, n.seen, c.advanced = n.renewed, n.renewed, n.renewed
+	c.world.renewed(n.name, c.Clock.Now())
 }
 
 // report writes the node's conditions as the kubelet sees them, and with a Ready node the pods that the controller has marked not
@@ -180,7 +147,7 @@ func (c *cluster) report(n *node) {
 	}
 	n.conditions = conditions
 	if n.marked > 0 && n.kubeletStatus(v1.NodeReady) == v1.ConditionTrue {
-		c.tellEnds(n)
+		c.tellPods(n, false)
 	}
 	c.nodeChanged(n)
 }
@@ -267,7 +234,7 @@ func (c *cluster) Recover(n *node) bool {
 		c.tellHappening(n.name, "the kubelet is back and waits for the API")
 	} else {
 		c.tellHappening(n.name, "the kubelet is back and ends deleted pods")
-		c.tellPods(n)
+		c.tellPods(n, true)
 	}
 	n.setKubelet(v1.NodeReady, v1.ConditionTrue)
 	c.startKubelet(i)
@@ -283,17 +250,19 @@ func (c *cluster) endDeleted() {
 	}
 }
 
-// tellPods makes the kubelet end deleted pods, start those that it did not know, and report the others Ready.
-func (c *cluster) tellPods(n *node) {
+// tellPods makes a kubelet that reaches the API end deleted pods, start those that it did not know, and report those Ready that the
+// controller has marked, or, after it was silent, all.
+func (c *cluster) tellPods(n *node, all bool) {
 	for p := n.firstPod; p >= 0; {
 		pod := &c.pods[p]
 		next := pod.next
 		switch {
 		case pod.terminating:
 			c.removePod(p)
-		case pod.unstarted && !pod.phase.finished():
+		case pod.phase.finished():
+		case pod.unstarted:
 			c.starts(p)
-		case !pod.ready && !pod.phase.finished():
+		case pod.marked || all && !pod.ready:
 			c.setReady(p, true)
 		}
 		p = next

@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -32,7 +34,7 @@ func (w *writer) soon(kind int, do func()) {
 		do()
 		return
 	}
-	l, now := &w.late, w.Cluster.Clock.Elapsed()
+	l, now := &w.late, w.cluster.Clock.Elapsed()
 	if l.free[kind] == nil {
 		defaults := evictor.DefaultConfig()
 		workers := [writeKinds]int{nodeWrite: defaults.Nodes.NodeWorkers, podWrite: defaults.Pods.PodWorkers}
@@ -41,13 +43,8 @@ func (w *writer) soon(kind int, do func()) {
 	free := &l.free[kind][l.at[kind]]
 	l.at[kind] = (l.at[kind] + 1) % len(l.free[kind])
 	*free = max(*free, now) + w.latency
-	at := len(l.writes)
-	for at > 0 && l.writes[at-1].at > *free {
-		at--
-	}
-	l.writes = append(l.writes, lateWrite{})
-	copy(l.writes[at+1:], l.writes[at:])
-	l.writes[at] = lateWrite{*free, do}
+	at, _ := slices.BinarySearchFunc(l.writes, *free, func(w lateWrite, at time.Duration) int { return cmp.Or(cmp.Compare(w.at, at), -1) })
+	l.writes = slices.Insert(l.writes, at, lateWrite{*free, do})
 }
 
 // nextArrival returns when a write next takes effect.

@@ -19,6 +19,14 @@ type held struct {
 // ForgetHeld drops the renewals that the watch has still to show: who begins to watch now has read the leases.
 func (c *cluster) ForgetHeld() { c.held = nil }
 
+// nextHeld returns when the watch next shows a renewal late; never if it holds none.
+func (c *cluster) nextHeld() time.Duration {
+	if len(c.held) == 0 {
+		return never
+	}
+	return time.Duration(c.held[0].at)
+}
+
 // miss has the watch miss the renewal that the node has just made.
 func (c *cluster) miss(n *node) {
 	if n.later == 0 {
@@ -44,9 +52,7 @@ func (c *cluster) show() {
 		return
 	}
 	n.shown, n.missed = l.renewed, l.renewed < n.renewed
-	if c.Late != nil {
-		c.Late(n.name, Epoch.Add(time.Duration(l.renewed)))
-	}
+	c.world.late(n.name, Epoch.Add(time.Duration(l.renewed)))
 }
 
 // ReadLease reads a node's lease as the API has it, whatever the watch has shown.

@@ -75,15 +75,15 @@ func (l *level) change(now int64, desired, have int) {
 
 // Level says how many of the desired members were live.
 type Level struct {
-	Desired          int           `figure:"desired"`
-	LowestReady      int           `figure:"lowestReady"` // the fewest live members at any time
+	Desired          int           `figure:""`
+	LowestReady      int           `figure:""` // the fewest live members at any time
 	LowestAt         time.Duration // when that began
-	LowestReadyShare float64       `figure:"lowestReadyShare"` // of those desired; 1 if none are
-	Below            time.Duration `figure:"belowSeconds"`     // how long fewer were live than desired, in all
-	BelowHalf        time.Duration `figure:"belowHalfSeconds"` // how long fewer than half were, in all
-	LongestBelowHalf time.Duration `figure:"longestBelowHalfSeconds"`
-	PodHoursMissing  float64       `figure:"podHoursMissing"` // the time below, summed over the missing members
-	ReadyAtEnd       int           `figure:"readyAtEnd"`
+	LowestReadyShare float64       `figure:""` // of those desired; 1 if none are
+	Below            time.Duration `figure:""` // how long fewer were live than desired, in all
+	BelowHalf        time.Duration `figure:""` // how long fewer than half were, in all
+	LongestBelowHalf time.Duration `figure:""`
+	PodHoursMissing  float64       `figure:""` // the time below, summed over the missing members
+	ReadyAtEnd       int           `figure:""`
 }
 
 func (l *level) report(now int64) Level {
@@ -107,28 +107,28 @@ type WorkloadReport struct {
 	Namespace, Kind, Name string
 	Level
 	Budgets     int           // how many PodDisruptionBudgets select its pods
-	BelowBudget time.Duration `figure:"belowBudgetSeconds"` // how long at least one of these was not kept, in all
+	BelowBudget time.Duration `figure:""` // how long at least one of these was not kept, in all
 	// PodsWithoutEndpoints counts its pods that were marked not Ready, MostEndpointsGone those at the worst time, and
 	// LongestWithoutEndpoints is the longest time that one was.
-	PodsWithoutEndpoints    int           `figure:"podsWithoutEndpoints"`
-	MostEndpointsGone       int           `figure:"mostEndpointsGone"`
-	LongestWithoutEndpoints time.Duration `figure:"longestWithoutEndpointsSeconds"`
+	PodsWithoutEndpoints    int           `figure:""`
+	MostEndpointsGone       int           `figure:""`
+	LongestWithoutEndpoints time.Duration `figure:""`
 }
 
 // BudgetReport is the result for the pods of a PodDisruptionBudget. Deletions ignore it.
 type BudgetReport struct {
 	Namespace, Name string
-	Desired         int           `figure:"desired"`
-	Needed          int           `figure:"needed"` // how many must be live
-	LowestReady     int           `figure:"lowestReady"`
-	Below           time.Duration `figure:"belowSeconds"` // how long fewer than Needed were live, in all
-	LongestBelow    time.Duration `figure:"longestBelowSeconds"`
-	MostBelow       int           `figure:"mostBelow"` // the largest number missing
+	Desired         int           `figure:""`
+	Needed          int           `figure:""` // how many must be live
+	LowestReady     int           `figure:""`
+	Below           time.Duration `figure:""` // how long fewer than Needed were live, in all
+	LongestBelow    time.Duration `figure:""`
+	MostBelow       int           `figure:""` // the largest number missing
 	// EvictionsRefused counts the pods that it did not let go, once or more often; RefusedAtEnd those of them that still
 	// waited at the end. LongestRefused is the longest time that one waited.
-	EvictionsRefused int           `figure:"evictionsRefused"`
-	RefusedAtEnd     int           `figure:"refusedAtEnd"`
-	LongestRefused   time.Duration `figure:"longestRefusedSeconds"`
+	EvictionsRefused int           `figure:""`
+	RefusedAtEnd     int           `figure:""`
+	LongestRefused   time.Duration `figure:""`
 }
 
 // workload is one controller's pods.
@@ -206,9 +206,6 @@ func (c *cluster) member(namespace, kind, name string, set *labelSet) int32 {
 	l := &c.levels
 	if i, ok := l.memberOf[key]; ok {
 		return i
-	}
-	if l.memberOf == nil {
-		l.memberOf, l.byKey = make(map[memberKey]int32), make(map[workloadKey]int32)
 	}
 	g := membership{memberKey: key, workload: -1}
 	if key.kind != "" {

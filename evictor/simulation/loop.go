@@ -64,14 +64,8 @@ func (p *player) nextInstant() time.Duration {
 			next = min(next, p.traces[i].at)
 		}
 	}
-	if at, ok := p.cluster.NextReport(); ok {
-		next = min(next, at)
-	}
-	if at, ok := p.nextComeback(); ok {
-		next = min(next, at)
-	}
 	p.guard.due = p.nextLook()
-	next = min(next, p.nextCollection(), p.nextDrain(), p.nextRoll(), p.writer.nextArrival(), p.guard.due, p.leader.next())
+	next = min(next, p.cluster.NextReport(), p.nextComeback(), p.nextCollection(), p.nextDrain(), p.nextRoll(), p.writer.nextArrival(), p.guard.due, p.leader.next())
 	if !p.next.IsZero() {
 		next = min(next, p.next.Sub(Epoch))
 	}
@@ -82,8 +76,8 @@ func (p *player) nextInstant() time.Duration {
 func (p *player) renewals(until time.Duration, inclusive bool) error {
 	c := p.cluster
 	for {
-		at, ok := c.NextRenewal()
-		if !ok || at > until || at == until && !inclusive {
+		at := c.NextRenewal()
+		if at > until || at == until && !inclusive {
 			return nil
 		}
 		c.Clock.Set(at)
@@ -103,7 +97,7 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 	if err := p.renewals(at, true); err != nil {
 		return err
 	}
-	for due, ok := p.cluster.NextReport(); ok && due <= at; due, ok = p.cluster.NextReport() {
+	for p.cluster.NextReport() <= at {
 		p.cluster.Report()
 	}
 	p.look(at)
@@ -136,7 +130,6 @@ func (p *player) happenings(at time.Duration) (restart bool, err error) {
 			return restart, e.impossible(at, err)
 		}
 		p.tellEvent(e)
-		p.makeUp(e, at)
 		if e.API != nil {
 			p.goOnWaiting()
 		}
@@ -154,7 +147,7 @@ func (p *player) steps(ctx context.Context, at time.Duration) error {
 		}
 		p.next = next
 		p.report.Passes++
-		if due, ok := p.nextComeback(); !ok || due > at {
+		if p.nextComeback() > at {
 			return nil
 		}
 	}
@@ -222,7 +215,7 @@ func (d *driver) drive(p *player, at time.Duration) {
 		return
 	}
 	j := d.trace.index(at)
-	sample := d.trace.sample(j)
+	sample := d.trace.Alive[j]
 	alive := d.trace.alive(sample, len(d.names))
 	var failed, back []string
 	for i, name := range d.names {
@@ -238,7 +231,7 @@ func (d *driver) drive(p *player, at time.Duration) {
 	}
 	d.at = -1
 	for k := j + 1; k < len(d.trace.Alive) && time.Duration(k) <= never/d.trace.Gap; k++ {
-		if d.trace.sample(k) != sample {
+		if d.trace.Alive[k] != sample {
 			d.at = time.Duration(k) * d.trace.Gap
 			return
 		}

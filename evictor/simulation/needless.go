@@ -23,9 +23,6 @@ func (c *cluster) leaves(i int32) {
 	if !n.failed {
 		return
 	}
-	if c.emptied == nil {
-		c.emptied = make(map[int32][]int64)
-	}
 	c.emptied[at] = append(c.emptied[at], c.now())
 }
 
@@ -60,9 +57,6 @@ func (c *cluster) overdue(n *node) {
 		deadline := taints.DeadlineOf(begun, Epoch.Add(time.Duration(p.bound)), p.spec.Tolerations, nil, false)
 		if deadline.Forever || !deadline.At.Before(limit) {
 			continue
-		}
-		if c.lost == nil {
-			c.lost = make(map[uint64]bool)
 		}
 		c.lost[p.serial] = true
 	}

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // needs is what a pod requires of its node, apart from tolerations, as stated in a file. Pods share it, and it does not
@@ -203,28 +204,14 @@ func keyOf(value any) string {
 	return string(text)
 }
 
-// labelSet is a set of labels that pods share.
-type labelSet map[string]string
+// labelSet is a set of labels that pods share; nil is empty.
+type labelSet labels.Set
 
-// Has and Get implement labels.Labels.
-func (l *labelSet) Has(key string) bool {
-	_, ok := l.Lookup(key)
-	return ok
-}
-
-// Get returns the value of a label, or "".
-func (l *labelSet) Get(key string) string {
-	value, _ := l.Lookup(key)
-	return value
-}
-
-// Lookup returns the value of a label, and whether it exists. A nil set is empty.
-func (l *labelSet) Lookup(key string) (string, bool) {
+func (l *labelSet) set() labels.Set {
 	if l == nil {
-		return "", false
+		return nil
 	}
-	value, ok := (*l)[key]
-	return value, ok
+	return labels.Set(*l)
 }
 
 func (c *cluster) labelsOf(meta *metav1.ObjectMeta) *labelSet {

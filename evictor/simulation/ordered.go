@@ -67,9 +67,6 @@ func (c *cluster) sequenceOf(s *podSpec, space uint32, name string) (q *sequence
 	}
 	q = c.sequences.sets[set]
 	if q == nil {
-		if c.sequences.sets == nil {
-			c.sequences.sets = make(map[podID]*sequence)
-		}
 		q = new(sequence)
 		c.sequences.sets[set] = q
 	}
@@ -78,9 +75,6 @@ func (c *cluster) sequenceOf(s *podSpec, space uint32, name string) (q *sequence
 
 // knowSet records what the object of a StatefulSet says.
 func (c *cluster) knowSet(set *appsv1.StatefulSet) {
-	if c.sequences.known == nil {
-		c.sequences.known = make(map[podID]setRules)
-	}
 	rules := setRules{parallel: set.Spec.PodManagementPolicy == appsv1.ParallelPodManagement, start: firstOrdinal(set)}
 	if replicas := set.Spec.Replicas; replicas != nil && *replicas > 0 {
 		rules.end = rules.start + int(*replicas)

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/evictkit/evictkit/taints"
 )
 
 // MostUnplaced is the largest number of Unplaced in a report: those with the most pods.
@@ -44,78 +42,10 @@ func (u *Unplaced) String() string {
 	checks := slices.SortedFunc(maps.Keys(u.Because), func(a, b string) int {
 		return cmp.Or(cmp.Compare(u.Because[b], u.Because[a]), cmp.Compare(a, b))
 	})
-	text := &strings.Builder{}
-	fmt.Fprintf(text, "0/%d nodes", u.Nodes)
 	for i, check := range checks {
-		separator := ", "
-		if i == 0 {
-			separator = ": "
-		}
-		fmt.Fprintf(text, "%s%d %s", separator, u.Because[check], check)
+		checks[i] = fmt.Sprintf("%d %s", u.Because[check], check)
 	}
-	return text.String()
-}
-
-// unplaced says why a pod that found no node found none.
-func (c *cluster) unplaced(s *podSpec) Unplaced {
-	u := Unplaced{Because: make(map[string]int)}
-	c.recount()
-	names := make(map[int]string) // of resources
-	for name, i := range c.resources {
-		names[i] = string(name)
-	}
-	for i, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods} {
-		names[i] = string(name)
-	}
-	for i := range c.nodes {
-		n := &c.nodes[i]
-		if n.deleted {
-			continue
-		}
-		u.Nodes++
-		if why := c.load.closed(n, s); why != "" {
-			u.Because[why]++
-			continue
-		}
-		if !c.portsFree(n, s) {
-			u.Because[portTaken]++
-			continue
-		}
-		if n.room == nil || n.room.fits(s.needs) {
-			u.Because[c.repels(n, s)]++
-			continue
-		}
-		for i := n.room.short(s.needs, 0); i >= 0; i = n.room.short(s.needs, i+1) {
-			u.Because[names[i]]++
-		}
-	}
-	return u
-}
-
-// repels is why a node that is open to a pod and has room for it does not take it.
-func (c *cluster) repels(n *node, s *podSpec) string {
-	switch {
-	case !c.mayUse(s):
-		return volumeTaken
-	case s.needs != nil && !s.needs.volumes.reach(n):
-		return volumeAway
-	case !spreadsTo(n, s):
-		return spreadApart
-	}
-	return podAffinity // what else there is
-}
-
-// closed is why the rules of a node do not let a pod in, however much room there is; empty: they do.
-func (l *loadIndex) closed(n *node, s *podSpec) string {
-	for _, present := range [...][]v1.Taint{n.standing(), n.taints} {
-		if taint, not := taints.Untolerated(present, s.Tolerations, false); not {
-			return becauseOf(taint.Key)
-		}
-	}
-	if s.needs != nil && !s.needs.nodes.selects(n) {
-		return selectors
-	}
-	return ""
+	return strings.TrimSuffix(fmt.Sprintf("0/%d nodes: %s", u.Nodes, strings.Join(checks, ", ")), ": ")
 }
 
 func becauseOf(taint string) string {
@@ -134,9 +64,8 @@ func (c *cluster) reportUnplaced() (all []Unplaced) {
 	queues := c.waiting.queues()
 	slices.SortStableFunc(queues, func(a, b *queue) int { return cmp.Compare(len(b.pods), len(a.pods)) })
 	for _, q := range queues[:min(len(queues), MostUnplaced)] {
-		first := &q.pods[0]
-		u := c.unplaced(first.spec)
-		u.Pods, u.First = len(q.pods), first.key.String()
+		u := c.refusedBy(c.Clock.Elapsed(), &q.pods[0]).Why
+		u.Pods = len(q.pods)
 		all = append(all, u)
 	}
 	return all

@@ -479,7 +479,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 					some++
 				} else {
 					none++
-					sameChecks(t, m.checks(p), c.unplaced(s))
+					sameChecks(t, m.checks(p), c.refusedBy(0, &comeback{key: evictor.PodKey{Namespace: p.Namespace}, spec: s}).Why)
 				}
 				require.Equal(t, m.best(p), got, step)
 			}

@@ -19,8 +19,9 @@ type Planned struct {
 	Number int // the event's number in the file, from 1
 	Round  int // the round of repeat, from 1; 0 if the event is not repeated
 	Inner  int // the event's number in repeat, from 1
-	// Registers: this is the second half of replaceNode, in which the new nodes report.
-	Registers bool
+
+	registers bool          // this is the second half of replaceNode, in which the new nodes report
+	heirs     []successorOf // of the deleted nodes
 }
 
 // draw returns the round for Nodes.order.
@@ -76,6 +77,21 @@ func (s *Scenario) plan() (all []Planned, cut int) {
 	return p.all, p.cut
 }
 
+// plan adds an event among those to come. At its time it has the place of the event that it belongs to; those of controllers come
+// last.
+func (p *player) plan(e *Planned) {
+	number := func(e *Planned) int {
+		if e.Number < 0 {
+			return math.MaxInt
+		}
+		return e.Number
+	}
+	at, _ := slices.BinarySearchFunc(p.events, e, func(a Planned, e *Planned) int {
+		return cmp.Or(cmp.Compare(a.At, e.At), cmp.Compare(number(&a), number(e)), cmp.Compare(a.Round, e.Round), cmp.Compare(a.Inner, e.Inner), -1)
+	})
+	p.events = slices.Insert(p.events, at, *e)
+}
+
 type plan struct {
 	all   []Planned
 	until time.Duration
@@ -88,10 +104,6 @@ func (p *plan) add(e Planned) {
 		return
 	}
 	p.all = append(p.all, e)
-	if e.ReplaceNode != nil && !e.Registers {
-		e.At, e.Registers = shift(e.At, e.ReplaceNode.After), true
-		p.add(e)
-	}
 }
 
 func (p *plan) repeat(e *Event, number int) {

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
@@ -277,29 +276,4 @@ func TestATimelineThatCannotBeWrittenIsAnError(t *testing.T) {
 	s.Timeline = timeline.To(full{})
 	_, err := simulation.Play(context.Background(), s)
 	require.EqualError(t, err, "simulation: timeline: no space left")
-}
-
-func TestDefaultsAreACluster(t *testing.T) {
-	s := failing()
-	r, _ := play(t, s)
-	s.Config, s.LeaseInterval, s.StatusInterval, s.ReplaceAfter = evictor.DefaultConfig(), 10*time.Second, 5*time.Minute, 10*time.Second
-	same, _ := play(t, s)
-	require.Equal(t, r, same)
-	s.Config.Nodes.NodeMonitorGracePeriod = 100 * time.Second
-	other, _ := play(t, s)
-	require.Equal(t, r.FirstEviction+50*time.Second, other.FirstEviction)
-}
-
-// Half a zone is cut off for ten minutes: its endpoints are gone at once.
-func TestEndpointsGone(t *testing.T) {
-	s := simulation.Scenario{Until: 20 * time.Minute}
-	for i := range 10 {
-		name := fmt.Sprint("n", i)
-		s.Nodes = append(s.Nodes, node(name, "z", nil))
-		s.Pods = append(s.Pods, pod("web-"+name, name, "ReplicaSet", "web"))
-	}
-	half := simulation.Nodes{Zone: "z", Count: 6}
-	s.Events = []simulation.Event{{At: time.Minute, Fail: &half}, {At: 5 * time.Minute, Recover: &half}}
-	r, _ := play(t, s)
-	require.Equal(t, 6, r.MostEndpointsGone)
 }

@@ -52,8 +52,7 @@ type player struct {
 	drains    []*drain
 	rolls     []roll
 	teller    teller
-	heirs     map[[3]int][]successorOf // of replaceNode, by number, round and inner number of the event
-	acts      int                      // number of events made by controllers
+	acts      int // number of events made by controllers
 }
 
 // driver is a trace that decides which nodes of a zone are live.
@@ -117,13 +116,13 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
-	p.writer = &writer{Cluster: p.cluster, Line: p.line, Before: p.reach, AskBudgets: s.AskBudgets}
+	p.writer = &writer{player: p}
 	p.world = &World{player: p}
 	return p, nil
 }
 
 // reach fails while controllers do not reach the API.
-func (p *player) reach(context.Context, string, string) error {
+func (p *player) reach() error {
 	if p.apiDown {
 		return errAPIDown
 	}
@@ -153,11 +152,6 @@ func (p *player) begin() error {
 	if err := p.restart(); err != nil {
 		return err
 	}
-	c.NodeChanged = func(name string) { p.world.nodeChanged(name) }
-	c.PodChanged = func(key evictor.PodKey) { p.world.podChanged(key) }
-	c.Renewed = func(name string, at time.Time) { p.world.renewed(name, at) }
-	c.Missed = func(name string, at time.Time) { p.world.missed(name, at) }
-	c.Late = func(name string, at time.Time) { p.world.late(name, at) }
 	if s.ReplaceAfter >= 0 {
 		c.indexLoad()
 		c.oweDeleted()
@@ -192,6 +186,7 @@ func (p *player) restart() error {
 	p.guard = newGuard(p.scenario.Config.Nodes.NodeMonitorGracePeriod, p.cluster.Clock.Elapsed())
 	p.cluster.advanced = p.cluster.now()
 	p.leader.restarted(p)
+	p.cluster.world = p.world
 	return p.world.begin(p.starts)
 }
 

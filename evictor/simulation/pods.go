@@ -291,7 +291,5 @@ func (c *cluster) DeleteNode(n *node) {
 		c.spreading.look(c, i)
 	}
 	delete(c.nodeByID, name)
-	if c.NodeChanged != nil {
-		c.NodeChanged(name)
-	}
+	c.world.nodeChanged(name)
 }

@@ -23,28 +23,35 @@ type Refusal struct {
 
 // refusedBy is why a pod that found no node found none.
 func (c *cluster) refusedBy(at time.Duration, b *comeback) *Refusal {
-	r := &Refusal{At: at, Pod: b.key, Why: c.unplaced(b.spec), Alone: make(map[string]int)}
-	r.Why.Pods, r.Why.First = 1, b.key.String()
+	c.recount()
+	r := &Refusal{At: at, Pod: b.key, Why: Unplaced{Pods: 1, First: b.key.String(), Because: make(map[string]int)}, Alone: make(map[string]int)}
 	minds := c.minds(b.spec, b.key.Namespace) // else no other pod keeps it from any node
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		if n.deleted {
 			continue
 		}
-		short, checks := c.room(n, b.spec), c.checks(n, b.spec)
+		r.Why.Nodes++
+		checks := c.checks(n, b.spec)
 		if minds && !c.among(n, b.spec, b.key.Namespace) {
-			checks = append(checks, podAffinity)
+			checks = append(checks, []string{podAffinity})
 		}
-		switch {
-		case len(checks) == 0:
-			for _, resource := range short {
-				r.Alone[resource]++
-			}
-		case len(checks) == 1 && len(short) == 0:
-			r.Alone[checks[0]]++
+		if len(checks) == 0 { // what else there is
+			r.Why.Because[podAffinity]++
+			continue
+		}
+		countNodes(r.Why.Because, checks[0])
+		if len(checks) == 1 {
+			countNodes(r.Alone, checks[0])
 		}
 	}
 	return r
+}
+
+func countNodes(nodes map[string]int, check []string) {
+	for _, name := range check {
+		nodes[name]++
+	}
 }
 
 // room returns the resources of which a node has too little for a pod.
@@ -70,25 +77,27 @@ func (c *cluster) resourceName(number int) string {
 	return "" // impossible: a pod asks for it
 }
 
-// checks returns all that refuses a pod at a node but resources and other pods, each once.
-func (c *cluster) checks(n *node, s *podSpec) (refusing []string) {
-	refuses := func(check string, does bool) {
-		if does && !slices.Contains(refusing, check) {
-			refusing = append(refusing, check)
+// checks returns all that refuses a pod at a node but other pods, each once, in the scheduler's order: the name of the check, or
+// those of all resources of which there is too little.
+func (c *cluster) checks(n *node, s *podSpec) (refusing [][]string) {
+	refuses := func(does bool, name string) {
+		if does && !slices.ContainsFunc(refusing, func(check []string) bool { return check[0] == name }) {
+			refusing = append(refusing, []string{name})
 		}
 	}
 	for _, present := range [...][]v1.Taint{n.standing(), n.taints} {
 		for i := range present {
 			_, not := taints.Untolerated(present[i:i+1], s.Tolerations, false)
-			refuses(becauseOf(present[i].Key), not)
+			refuses(not, becauseOf(present[i].Key))
 		}
 	}
-	refuses(portTaken, !c.portsFree(n, s))
-	refuses(volumeTaken, !c.mayUse(s))
-	refuses(spreadApart, !spreadsTo(n, s))
-	if s.needs != nil {
-		refuses(selectors, !s.needs.nodes.selects(n))
-		refuses(volumeAway, !s.needs.volumes.reach(n))
+	refuses(s.needs != nil && !s.needs.nodes.selects(n), selectors)
+	refuses(!c.portsFree(n, s), portTaken)
+	if short := c.room(n, s); len(short) > 0 {
+		refusing = append(refusing, short)
 	}
+	refuses(!c.mayUse(s), volumeTaken)
+	refuses(s.needs != nil && !s.needs.volumes.reach(n), volumeAway)
+	refuses(!spreadsTo(n, s), spreadApart)
 	return refusing
 }

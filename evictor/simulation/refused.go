@@ -46,9 +46,6 @@ func (c *cluster) refused(p *pod) {
 			c.levels.budgets[b].refused++
 		}
 	}
-	if c.refusals.pods == nil {
-		c.refusals.pods = make(map[uint64]refusedPod)
-	}
 	r.since, r.waits = c.now(), true
 	c.refusals.pods[p.serial] = r
 	c.refuses(r, 1)

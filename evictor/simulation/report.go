@@ -20,91 +20,91 @@ type Report struct {
 	Passes, Writes int
 
 	// Nodes and Pods count the objects at time 0, including pods without a node and the DaemonSetPods.
-	Nodes         int `figure:"nodes"`
-	Pods          int `figure:"pods"`
-	DaemonSetPods int `figure:"daemonSetPods"`
+	Nodes         int `figure:""`
+	Pods          int `figure:""`
+	DaemonSetPods int `figure:""`
 	// KubeletFailures counts how often a kubelet failed or was cut off. UnknownNodes counts how often a node's Ready
 	// condition became Unknown. Taints counts how often a node got the not-ready or unreachable taint with effect
 	// NoExecute, and TaintedNodes the different nodes that got it. PodsMarkedNotReady counts how often a pod of a
 	// failed node was marked not Ready. MostEndpointsGone counts the pods that were marked so and not deleted, at the
 	// worst time. Endpoints says how many different ones that were, and for how long.
-	KubeletFailures    int `figure:"kubeletFailures"`
-	UnknownNodes       int `figure:"unknownNodes"`
-	TaintedNodes       int `figure:"taintedNodes"`
-	Taints             int `figure:"taints"`
-	PodsMarkedNotReady int `figure:"podsMarkedNotReady"`
-	MostEndpointsGone  int `figure:"mostEndpointsGone"`
+	KubeletFailures    int `figure:""`
+	UnknownNodes       int `figure:""`
+	TaintedNodes       int `figure:""`
+	Taints             int `figure:""`
+	PodsMarkedNotReady int `figure:""`
+	MostEndpointsGone  int `figure:""`
 	Endpoints
 
 	// Evicted counts the pods that evictors evicted (PodWriter.Evict). EvictedFromLiveNodes counts those whose node had a
 	// live kubelet at that time, EvictedWhileRunning those whose node was only cut off from the API. RemovedWhileRunning
 	// counts pods whose objects were removed while such a node still ran them. Drained counts the pods that drains evicted,
 	// DrainedByForce those of them that a drain deleted after its timeout, without asking budgets.
-	Evicted              int `figure:"evicted"`
-	EvictedFromLiveNodes int `figure:"evictedFromLiveNodes"`
-	EvictedWhileRunning  int `figure:"evictedWhileRunning"`
-	RemovedWhileRunning  int `figure:"removedWhileRunning"`
-	Drained              int `figure:"drained"`
-	DrainedByForce       int `figure:"drainedByForce"`
+	Evicted              int `figure:""`
+	EvictedFromLiveNodes int `figure:""`
+	EvictedWhileRunning  int `figure:""`
+	RemovedWhileRunning  int `figure:""`
+	Drained              int `figure:""`
+	DrainedByForce       int `figure:""`
 	// Drains counts the nodes that were drained, by events, rolls and controllers. The next three count those that could
 	// not evict everything: they were forced or given up at their timeout, or went on at the end. RollsUnfinished counts
 	// the rolls that did not replace all of their nodes. StuckDrains and StuckRolls have the details.
-	Drains           int `figure:"drains"`
-	DrainsForced     int `figure:"drainsForced"`
-	DrainsGivenUp    int `figure:"drainsGivenUp"`
-	DrainsUnfinished int `figure:"drainsUnfinished"`
-	RollsUnfinished  int `figure:"rollsUnfinished"`
+	Drains           int `figure:""`
+	DrainsForced     int `figure:""`
+	DrainsGivenUp    int `figure:""`
+	DrainsUnfinished int `figure:""`
+	RollsUnfinished  int `figure:""`
 	// EvictionsRefused counts the pods whose eviction a PodDisruptionBudget refused, once or more often, to an evictor or
 	// a drain. RefusedAtEnd counts those of them that still waited at the end. LongestRefused is the longest time from the
 	// first refusal of one to its deletion, to the moment from which nobody wanted to evict it, or to the end.
-	EvictionsRefused int           `figure:"evictionsRefused"`
-	RefusedAtEnd     int           `figure:"refusedAtEnd"`
-	LongestRefused   time.Duration `figure:"longestRefusedSeconds"`
+	EvictionsRefused int           `figure:""`
+	RefusedAtEnd     int           `figure:""`
+	LongestRefused   time.Duration `figure:""`
 	// FirstEviction and LastEviction are the times of the first and the last eviction; 0 if there was none.
-	FirstEviction time.Duration `figure:"firstEvictionSeconds"`
-	LastEviction  time.Duration `figure:"lastEvictionSeconds"`
+	FirstEviction time.Duration `figure:""`
+	LastEviction  time.Duration `figure:""`
 	Delays
 	// NeedlessEvictions counts evictions from nodes that were back within NeedlessWithin afterwards. LostEvictions counts
 	// evictions that were overdue by a minute and had not happened when the node was back, its taint was gone, or the
 	// simulation ended.
-	NeedlessEvictions int `figure:"needlessEvictions"`
-	LostEvictions     int `figure:"lostEvictions"`
+	NeedlessEvictions int `figure:""`
+	LostEvictions     int `figure:""`
 
 	// ReturnedPods counts the pods that were replaced: on another node, or as another object of the same name.
-	ReturnedPods int `figure:"returnedPods"`
+	ReturnedPods int `figure:""`
 	// PendingAtEnd counts the pods that had found no node at the end, MostPending at the worst time.
-	PendingAtEnd int `figure:"pendingAtEnd"`
-	MostPending  int `figure:"mostPending"`
+	PendingAtEnd int `figure:""`
+	MostPending  int `figure:""`
 	// PendingThatCouldPreempt is how many of the pending pods at most would find a node if pods of lower priority left it.
-	PendingThatCouldPreempt int `figure:"pendingThatCouldPreempt"`
+	PendingThatCouldPreempt int `figure:""`
 	// HeldByOrder counts the pods of StatefulSets that were not created at the end, because one with a lower ordinal was
 	// not Running and Ready (podManagementPolicy OrderedReady), MostHeld at the worst time. They are not Pending.
-	HeldByOrder int `figure:"heldByOrder"`
-	MostHeld    int `figure:"mostHeld"`
+	HeldByOrder int `figure:""`
+	MostHeld    int `figure:""`
 	// TerminatingAtEnd and MostTerminating count the deleted pods whose objects stayed on silent nodes.
-	TerminatingAtEnd int `figure:"terminatingAtEnd"`
-	MostTerminating  int `figure:"mostTerminating"`
+	TerminatingAtEnd int `figure:""`
+	MostTerminating  int `figure:""`
 	// PodHoursLost is the time that pods had no live node, in hours, summed over all pods except completed ones and those of
 	// DaemonSets. Pods that do not come back, such as those of a Job that has failed, are not among them once they are
 	// deleted. PodHoursMissing is the time that workloads had fewer live pods than they want, summed over the missing pods
 	// of all of them.
-	PodHoursLost    float64 `figure:"podHoursLost"`
-	PodHoursMissing float64 `figure:"podHoursMissing"`
+	PodHoursLost    float64 `figure:""`
+	PodHoursMissing float64 `figure:""`
 
 	// WorkloadsBelowHalf counts the workloads that had fewer than half of their pods live at some time.
 	// LongestBelowHalf is the longest time without a break that one workload had, SumBelowHalf the sum over all
 	// workloads, and AnyBelowHalf the time that at least one had.
-	WorkloadsBelowHalf int           `figure:"workloadsBelowHalf"`
-	LongestBelowHalf   time.Duration `figure:"longestBelowHalfSeconds"`
-	SumBelowHalf       time.Duration `figure:"sumBelowHalfSeconds"`
-	AnyBelowHalf       time.Duration `figure:"anyBelowHalfSeconds"`
+	WorkloadsBelowHalf int           `figure:""`
+	LongestBelowHalf   time.Duration `figure:""`
+	SumBelowHalf       time.Duration `figure:""`
+	AnyBelowHalf       time.Duration `figure:""`
 	// LowestReadyShare is the lowest share of live pods that any workload had; 1 if there is none.
-	LowestReadyShare float64 `figure:"lowestReadyShare"`
+	LowestReadyShare float64 `figure:""`
 	// BudgetsBroken counts the budgets that were not kept at some time. LongestBelowBudget is the longest time without
 	// a break that one budget was not kept, SumBelowBudget the sum over all budgets.
-	BudgetsBroken      int           `figure:"budgetsBroken"`
-	LongestBelowBudget time.Duration `figure:"longestBelowBudgetSeconds"`
-	SumBelowBudget     time.Duration `figure:"sumBelowBudgetSeconds"`
+	BudgetsBroken      int           `figure:""`
+	LongestBelowBudget time.Duration `figure:""`
+	SumBelowBudget     time.Duration `figure:""`
 
 	Zones     []ZoneReport     // by name
 	Workloads []WorkloadReport // by namespace, kind and name

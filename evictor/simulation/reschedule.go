@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"slices"
 	"time"
@@ -103,20 +102,19 @@ func (c *cluster) replace(i int32) {
 	})
 }
 
-// nextComeback returns the time of the next attempt to schedule a waiting pod. Pods that found no node are tried
+// nextComeback returns the time of the next attempt to schedule a waiting pod; never if none waits. Pods that found no node are tried
 // again as soon as something has changed.
-func (p *player) nextComeback() (time.Duration, bool) {
+func (p *player) nextComeback() time.Duration {
 	c := p.cluster
-	if c.load == nil || p.stalled() {
-		return 0, false
+	switch {
+	case c.load == nil || p.stalled():
+		return never
+	case len(c.ending) > 0 || len(c.sequences.look) > 0 || p.tryAgain():
+		return c.Clock.Elapsed()
+	case len(c.waiting.coming) == 0:
+		return never
 	}
-	if len(c.ending) > 0 || len(c.sequences.look) > 0 || p.tryAgain() {
-		return c.Clock.Elapsed(), true
-	}
-	if len(c.waiting.coming) == 0 {
-		return 0, false
-	}
-	return p.due(&c.waiting.coming[0]), true
+	return p.due(&c.waiting.coming[0])
 }
 
 // due returns the earliest time at which a pod can come back.
@@ -222,11 +220,11 @@ func (p *player) again(improved []int32, full map[alike]bool) {
 		}
 		if !ok {
 			full[q.alike], q.state = true, c.stateOf(q.pods[0].spec)
-			heap.Pop(&all)
+			all = all[1:]
 			continue
 		}
 		b := q.pods[0]
-		c.waiting.served(&all)
+		all = c.waiting.served(all)
 		p.place(b, target)
 	}
 }

@@ -112,10 +112,6 @@ func (p *player) doTo(r *roll, e Event) error {
 		return fmt.Errorf("%s: roll: %w", step.place(), err)
 	}
 	p.tellEvent(&step)
-	if e.ReplaceNode != nil {
-		step.At, step.Registers = step.At+e.ReplaceNode.After, true
-		p.plan(step)
-	}
 	return nil
 }
 

@@ -197,7 +197,7 @@ func (x *spreading) of(l *labelSet, space uint32) (all []*spread) {
 	}
 	add := func(under labelIn) {
 		for _, s := range x.byLabel[under] {
-			if s.selector.Matches(l) {
+			if s.selector.Matches(l.set()) {
 				all = append(all, s)
 			}
 		}
@@ -343,7 +343,7 @@ func (s *constraint) admits(domain string, l *labelSet) bool {
 		least = 0
 	}
 	above := s.counts[domain] - least
-	return above < s.skew || above == s.skew && !s.selector.Matches(l)
+	return above < s.skew || above == s.skew && !s.selector.Matches(l.set())
 }
 
 // spreadsTo says whether a pod may be on a node according to its topology spread.
@@ -378,7 +378,7 @@ func (c *cluster) stateOf(s *podSpec) (state int) {
 func (s *podSpec) ownDomains() (bits uint64) {
 	if s.needs != nil {
 		for i := range s.needs.spread {
-			if s.needs.spread[i].selector.Matches(s.labels) {
+			if s.needs.spread[i].selector.Matches(s.labels.set()) {
 				bits |= 1 << (i % 64)
 			}
 		}

@@ -69,9 +69,9 @@ func tainted(n *node) bool {
 // Delays are the median, the 99th percentile and the maximum of the times from the moment a node fell silent to the
 // eviction of its pods.
 type Delays struct {
-	EvictionDelayMedian time.Duration `figure:"evictionDelayMedianSeconds"`
-	EvictionDelayP99    time.Duration `figure:"evictionDelayP99Seconds"`
-	EvictionDelayWorst  time.Duration `figure:"evictionDelayWorstSeconds"`
+	EvictionDelayMedian time.Duration `figure:""`
+	EvictionDelayP99    time.Duration `figure:""`
+	EvictionDelayWorst  time.Duration `figure:""`
 }
 
 func delaysOf(all []time.Duration) Delays {

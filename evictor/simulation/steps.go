@@ -107,12 +107,9 @@ func (w *World) elapsed() time.Duration { return w.player.cluster.Clock.Elapsed(
 // if no kubelet will. If both come at the same time, the renewal is first.
 func (w *World) Next() (at time.Duration, report, ok bool) {
 	c := w.player.cluster
-	renewal, renews := c.NextRenewal()
-	at, report = c.NextReport()
-	if renews && (!report || renewal <= at) {
-		return renewal, false, true
-	}
-	return at, report, report
+	renewal, reports := c.NextRenewal(), c.NextReport()
+	at = min(renewal, reports)
+	return at, reports < renewal, at < never
 }
 
 // Turn makes what Next returned happen. The clock must stand at that time.

@@ -36,7 +36,7 @@ func (p *player) tellEvent(e *Planned) {
 }
 
 func (p *Planned) text() string {
-	if p.Registers {
+	if p.registers {
 		return "the new nodes register"
 	}
 	return p.String()

@@ -91,7 +91,7 @@ func (p *player) warnOfLabels() {
 // hadLabel says whether a pod has had a value for a label.
 func (c *cluster) hadLabel(label string) bool {
 	for _, set := range c.labelSets {
-		if set.Get(label) != "" {
+		if set.set().Get(label) != "" {
 			return true
 		}
 	}

@@ -37,9 +37,6 @@ func newRecording(f faults, t *Trace) *recording {
 	return &recording{t, slices.Max(t.Alive)}
 }
 
-// sample returns the value of sample j, counted from 0.
-func (r *recording) sample(j int) int { return r.Alive[j] }
-
 // index returns the number of the sample that holds at a time since the start.
 func (r *recording) index(at time.Duration) int {
 	return int(min(max(at, 0)/r.Gap, time.Duration(len(r.Alive)-1)))

@@ -17,9 +17,6 @@ func (c *cluster) AddUnboundObject(object *v1.Pod, made bool) error {
 		return fmt.Errorf("pod %s already exists", key)
 	}
 	if p := c.podOf(object); !p.terminating && !p.phase.finished() {
-		if c.unboundKeys == nil {
-			c.unboundKeys = make(map[evictor.PodKey]bool)
-		}
 		c.unboundKeys[key] = true
 		c.unbound = append(c.unbound, comeback{key: key, spec: p.spec, member: p.member, fresh: true, made: made})
 	}
@@ -36,5 +33,6 @@ func (c *cluster) awaitUnbound(after time.Duration) {
 		}
 		c.awaits(b)
 	}
-	c.unbound, c.unboundKeys = nil, nil
+	c.unbound = nil
+	clear(c.unboundKeys)
 }

@@ -49,9 +49,6 @@ func (c *cluster) AddVolumeObject(object *v1.PersistentVolume) error {
 	if _, taken := c.volumes[object.Name]; taken {
 		return fmt.Errorf("persistent volume %s already exists", object.Name)
 	}
-	if c.volumes == nil {
-		c.volumes = make(map[string]*v1.PersistentVolume)
-	}
 	c.volumes[object.Name] = object
 	return nil
 }
@@ -61,9 +58,6 @@ func (c *cluster) AddClaimObject(object *v1.PersistentVolumeClaim) error {
 	id := c.id(evictor.PodKey{Namespace: object.Namespace, Name: object.Name})
 	if c.claims[id].declared {
 		return fmt.Errorf("persistent volume claim %s/%s already exists", object.Namespace, object.Name)
-	}
-	if c.claims == nil {
-		c.claims = make(map[podID]claim)
 	}
 	c.claims[id] = claim{object.Spec.VolumeName, slices.Contains(object.Spec.AccessModes, "ReadWriteOncePod"), true}
 	return nil
@@ -169,9 +163,6 @@ func (c *cluster) withVolumes(n *needs, space uint32, claims []string) (with *ne
 	shared := volumeNeeds{n, rule, keyOf([]any{space, alone == nil, names(alone)}), attached}
 	with = c.withVolume[shared]
 	if with == nil {
-		if c.withVolume == nil {
-			c.withVolume = make(map[volumeNeeds]*needs)
-		}
 		amended := *n
 		amended.volumes, amended.alone, amended.attached = rule, alone, attached
 		with = &amended
@@ -202,9 +193,6 @@ func (c *cluster) volumeRule(key string, nodes []*nodeRule, zones []zoneRule) *v
 	}
 	rule := c.volumeRules[key]
 	if rule == nil {
-		if c.volumeRules == nil {
-			c.volumeRules = make(map[string]*volumeRule)
-		}
 		// A few rules, such as zones, group the nodes. Volumes of single nodes would make too many groups.
 		rule = &volumeRule{key: key, nodes: nodes, zones: zones, indexed: len(c.volumeRules) < mostDomains}
 		c.volumeRules[key] = rule
@@ -272,9 +260,6 @@ func (c *cluster) uses(p *pod, by int) {
 		return
 	}
 	for _, id := range p.spec.needs.alone {
-		if c.used == nil {
-			c.used = make(map[podID]int)
-		}
 		c.used[id] += by
 		c.usedVersion++
 	}

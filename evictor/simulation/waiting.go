@@ -2,7 +2,7 @@ package simulation
 
 import (
 	"cmp"
-	"container/heap"
+	"maps"
 	"slices"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -89,27 +89,24 @@ func (w *waiting) refuse(a alike, minds bool, state int, b comeback) *queue {
 	return q
 }
 
-// queues returns the queues of refused pods as a heap: the queue whose first pod has waited longest comes first.
-func (w *waiting) queues() byFirst {
-	all := make(byFirst, 0, len(w.refused))
-	for _, q := range w.refused {
-		all = append(all, q)
-	}
-	slices.SortFunc(all, func(a, b *queue) int { return cmp.Compare(a.pods[0].number, b.pods[0].number) })
-	return all
-}
+// queues returns the queues of refused pods: the queue whose first pod has waited longest comes first.
+func (w *waiting) queues() []*queue { return slices.SortedFunc(maps.Values(w.refused), byFirst) }
 
-// served removes the first pod of the first queue.
-func (w *waiting) served(all *byFirst) {
-	q := (*all)[0]
+func byFirst(a, b *queue) int { return cmp.Compare(a.pods[0].number, b.pods[0].number) }
+
+// served removes the first pod of the first queue, and puts the queue where it belongs then.
+func (w *waiting) served(all []*queue) (left []*queue) {
+	q, rest := all[0], all[1:]
 	q.pods = q.pods[1:]
 	w.count--
-	if len(q.pods) > 0 {
-		heap.Fix(all, 0)
-		return
+	if len(q.pods) == 0 {
+		w.drop(q.alike)
+		return rest
 	}
-	heap.Pop(all)
-	w.drop(q.alike)
+	at, _ := slices.BinarySearchFunc(rest, q, byFirst)
+	copy(all, rest[:at])
+	all[at] = q
+	return all
 }
 
 // drop removes an empty queue.
@@ -127,21 +124,3 @@ func (q *queue) dependent() bool {
 
 // moved says whether they may find one now.
 func (c *cluster) moved(q *queue) bool { return q.minds || q.state != c.stateOf(q.pods[0].spec) }
-
-// byFirst implements heap.Interface.
-type byFirst []*queue
-
-func (h byFirst) Len() int           { return len(h) }
-func (h byFirst) Less(i, j int) bool { return h[i].pods[0].number < h[j].pods[0].number }
-func (h byFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-
-// Push is never called: queues only leave.
-func (h *byFirst) Push(any) {}
-
-// Pop removes the last queue.
-func (h *byFirst) Pop() any {
-	last := len(*h) - 1
-	q := (*h)[last]
-	*h = (*h)[:last]
-	return q
-}

@@ -19,7 +19,7 @@ func (p *player) waits(e *Planned) bool {
 		return false
 	case e.Restart != nil: // a new process must list everything
 		return p.apiDown
-	case e.AddNode != nil || e.Registers:
+	case e.AddNode != nil || e.registers:
 		return down
 	case asksAPI(e.Event):
 		return down && p.apiDown
@@ -35,11 +35,6 @@ func (p *player) waits(e *Planned) bool {
 // wait puts an event off until the API answers.
 func (p *player) wait(e *Planned, at time.Duration) {
 	p.postponed = append(p.postponed, *e)
-	if e.ReplaceNode != nil && !e.Registers { // the new nodes register so much later than the old ones are deleted
-		p.events = slices.DeleteFunc(p.events, func(other Planned) bool {
-			return other.Registers && other.Number == e.Number && other.Round == e.Round && other.Inner == e.Inner
-		})
-	}
 	if e.At < at {
 		return // it has waited before
 	}
@@ -54,14 +49,4 @@ func (p *player) wait(e *Planned, at time.Duration) {
 func (p *player) goOnWaiting() {
 	p.events = append(p.postponed, p.events...)
 	p.postponed = nil
-}
-
-// makeUp plans the registration of the nodes of a replacement that had to wait.
-func (p *player) makeUp(e *Planned, at time.Duration) {
-	if e.ReplaceNode == nil || e.Registers || e.At == at {
-		return
-	}
-	late := *e
-	late.At, late.Registers = shift(at, e.ReplaceNode.After), true
-	p.plan(late)
 }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,48 +17,47 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
+var (
+	errOtherUID     = errors.New("the object has another UID")
+	errOtherVersion = errors.New("the object has been changed")
+)
+
 // writer writes to the cluster as the API server would for the evictor.
 type writer struct {
-	Cluster *cluster
-	// Before, if not nil, is called before every write; an error fails the write.
-	Before func(ctx context.Context, write string, object string) error
-	// Line is called for what was written.
-	Line func(timeline.Line)
-	// AskBudgets makes evictions use the eviction API, which respects PodDisruptionBudgets.
-	AskBudgets bool
-
+	*player
 	latency time.Duration // after which a write takes effect
 	late    late
 	why     *teller // nil if reasons are not needed
 }
 
-func (w *writer) node(ctx context.Context, write string, object *v1.Node) (*node, error) {
-	if w.Before != nil && write != "" { // Before was called for a late write already
-		if err := w.Before(ctx, write, object.Name); err != nil {
-			return nil, err
-		}
+// node returns the node of a write that begins now, and found that of one that takes effect.
+func (w *writer) node(object *v1.Node) (*node, error) {
+	if err := w.reach(); err != nil {
+		return nil, err
 	}
-	i, ok := w.Cluster.nodeByID[object.Name]
+	return w.found(object)
+}
+
+func (w *writer) found(object *v1.Node) (*node, error) {
+	i, ok := w.cluster.nodeByID[object.Name]
 	if !ok {
 		return nil, apierrors.NewNotFound(nodeResource, object.Name)
 	}
-	n := &w.Cluster.nodes[i]
+	n := &w.cluster.nodes[i]
 	if n.uid != object.UID {
 		return nil, apierrors.NewConflict(nodeResource, object.Name, errOtherUID)
 	}
 	return n, nil
 }
 
-func (w *writer) line(l timeline.Line) {
-	if w.Line != nil {
-		l.T = w.Cluster.Clock.Elapsed()
-		w.Line(l)
-	}
+func (w *writer) tell(l timeline.Line) {
+	l.T = w.cluster.Clock.Elapsed()
+	w.line(l)
 }
 
 // UpdateConditions writes conditions of a node.
-func (w *writer) UpdateConditions(ctx context.Context, object *v1.Node, conditions []v1.NodeCondition) error {
-	n, err := w.node(ctx, "conditions", object)
+func (w *writer) UpdateConditions(_ context.Context, object *v1.Node, conditions []v1.NodeCondition) error {
+	n, err := w.node(object)
 	if err != nil {
 		return err
 	}
@@ -65,12 +65,12 @@ func (w *writer) UpdateConditions(ctx context.Context, object *v1.Node, conditio
 		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
 	}
 	w.soon(nodeWrite, func() {
-		n, err := w.node(ctx, "", object)
+		n, err := w.found(object)
 		if err != nil {
 			return
 		}
 		if n.version != versionOf(object) { // changed while the write was in flight
-			object = w.Cluster.buildNode(n)
+			object = w.cluster.buildNode(n)
 		}
 		w.updateConditions(n, object.Status.Conditions, conditions)
 	})
@@ -86,27 +86,27 @@ func (w *writer) updateConditions(n *node, before, conditions []v1.NodeCondition
 			merged = append(merged, c)
 		}
 		if c.Type == v1.NodeReady {
-			w.Cluster.zoneOf(n).told.UnknownNodes++
+			w.cluster.zoneOf(n).told.UnknownNodes++
 		}
-		w.line(timeline.Line{Kind: timeline.KindCondition, Node: n.name, Type: string(c.Type), Status: string(c.Status), More: w.why.ofNode(n.name)})
+		w.tell(timeline.Line{Kind: timeline.KindCondition, Node: n.name, Type: string(c.Type), Status: string(c.Status), More: w.why.ofNode(n.name)})
 	}
 	n.conditions = merged
-	w.Cluster.nodeChanged(n)
-	w.Cluster.compares(n)
+	w.cluster.nodeChanged(n)
+	w.cluster.compares(n)
 }
 
 // UpdateTaints applies a change to a node's taints.
-func (w *writer) UpdateTaints(ctx context.Context, object *v1.Node, change taints.Change) error {
-	n, err := w.node(ctx, "taints", object)
+func (w *writer) UpdateTaints(_ context.Context, object *v1.Node, change taints.Change) error {
+	n, err := w.node(object)
 	if err != nil {
 		return err
 	}
 	if n.version != versionOf(object) {
 		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
 	}
-	began := w.Cluster.Clock.Now()
+	began := w.cluster.Clock.Now()
 	w.soon(nodeWrite, func() {
-		if n, err := w.node(ctx, "", object); err == nil {
+		if n, err := w.found(object); err == nil {
 			w.setTaints(n, change.Apply(n.taints, began))
 		}
 	})
@@ -116,16 +116,16 @@ func (w *writer) UpdateTaints(ctx context.Context, object *v1.Node, change taint
 func (w *writer) setTaints(n *node, after []v1.Taint) {
 	w.taintLines(n, n.taints, after)
 	n.taints = after
-	w.Cluster.nodeChanged(n)
+	w.cluster.nodeChanged(n)
 }
 
 // ReplaceTaints writes a node's whole list of taints.
-func (w *writer) ReplaceTaints(ctx context.Context, object *v1.Node, list []v1.Taint) error {
-	if _, err := w.node(ctx, "taints", object); err != nil {
+func (w *writer) ReplaceTaints(_ context.Context, object *v1.Node, list []v1.Taint) error {
+	if _, err := w.node(object); err != nil {
 		return err
 	}
 	w.soon(nodeWrite, func() {
-		if n, err := w.node(ctx, "", object); err == nil {
+		if n, err := w.found(object); err == nil {
 			w.setTaints(n, list)
 		}
 	})
@@ -143,9 +143,9 @@ func (w *writer) taintLines(n *node, before, after []v1.Taint) {
 	for i := range d.Add {
 		t := &d.Add[i]
 		if taints.OwnNoExecute(t) {
-			w.Cluster.zoneOf(n).told.Taints++
+			w.cluster.zoneOf(n).told.Taints++
 		}
-		w.line(timeline.Line{Kind: timeline.KindTaint, Node: n.name, Key: t.Key, Effect: string(t.Effect), Op: timeline.OpAdd, More: w.why.ofTaint(n, t, timeline.OpAdd)})
+		w.tell(timeline.Line{Kind: timeline.KindTaint, Node: n.name, Key: t.Key, Effect: string(t.Effect), Op: timeline.OpAdd, More: w.why.ofTaint(n, t, timeline.OpAdd)})
 	}
 	for i := range d.Remove {
 		t := &d.Remove[i]
@@ -153,19 +153,19 @@ func (w *writer) taintLines(n *node, before, after []v1.Taint) {
 			continue // it has another value now
 		}
 		if t.Effect == v1.TaintEffectNoExecute {
-			w.Cluster.overdue(n)
+			w.cluster.overdue(n)
 		}
-		w.line(timeline.Line{Kind: timeline.KindTaint, Node: n.name, Key: t.Key, Effect: string(t.Effect), Op: timeline.OpRemove, More: w.why.ofTaint(n, t, timeline.OpRemove)})
+		w.tell(timeline.Line{Kind: timeline.KindTaint, Node: n.name, Key: t.Key, Effect: string(t.Effect), Op: timeline.OpRemove, More: w.why.ofTaint(n, t, timeline.OpRemove)})
 	}
 }
 
 // UpdateLabels sets labels of a node.
-func (w *writer) UpdateLabels(ctx context.Context, object *v1.Node, labels map[string]string) error {
-	if _, err := w.node(ctx, "labels", object); err != nil {
+func (w *writer) UpdateLabels(_ context.Context, object *v1.Node, labels map[string]string) error {
+	if _, err := w.node(object); err != nil {
 		return err
 	}
 	w.soon(nodeWrite, func() {
-		n, err := w.node(ctx, "", object)
+		n, err := w.found(object)
 		if err != nil {
 			return
 		}
@@ -173,23 +173,26 @@ func (w *writer) UpdateLabels(ctx context.Context, object *v1.Node, labels map[s
 		maps.Copy(merged, n.labels)
 		maps.Copy(merged, labels)
 		n.labels = merged
-		w.Cluster.relabelled()
-		w.Cluster.nodeChanged(n)
+		w.cluster.relabelled()
+		w.cluster.nodeChanged(n)
 	})
 	return nil
 }
 
-func (w *writer) pod(ctx context.Context, write string, ref evictor.PodRef) (int32, error) {
-	if w.Before != nil && write != "" {
-		if err := w.Before(ctx, write, ref.PodKey.String()); err != nil {
-			return 0, err
-		}
+// pod and foundPod are node and found for a pod.
+func (w *writer) pod(ref evictor.PodRef) (int32, error) {
+	if err := w.reach(); err != nil {
+		return 0, err
 	}
-	i, ok := w.Cluster.findPod(ref.PodKey)
+	return w.foundPod(ref)
+}
+
+func (w *writer) foundPod(ref evictor.PodRef) (int32, error) {
+	i, ok := w.cluster.findPod(ref.PodKey)
 	if !ok {
 		return 0, apierrors.NewNotFound(podResource, ref.Name)
 	}
-	if w.Cluster.uidOf(&w.Cluster.pods[i]) != ref.UID {
+	if w.cluster.uidOf(&w.cluster.pods[i]) != ref.UID {
 		return 0, apierrors.NewConflict(podResource, ref.Name, errOtherUID)
 	}
 	return i, nil
@@ -203,59 +206,59 @@ func (c *cluster) uidOf(p *pod) types.UID {
 }
 
 // Evict deletes the pod, or uses the eviction API.
-func (w *writer) Evict(ctx context.Context, ref evictor.PodRef, why taints.Deadline) error {
-	i, err := w.pod(ctx, "evict", ref)
+func (w *writer) Evict(_ context.Context, ref evictor.PodRef, why taints.Deadline) error {
+	i, err := w.pod(ref)
 	if err != nil {
 		return err
 	}
-	if w.Cluster.pods[i].terminating {
+	if w.cluster.pods[i].terminating {
 		return nil
 	}
-	if w.AskBudgets {
-		if err := w.Cluster.ask(i); err != nil {
+	if w.scenario.AskBudgets {
+		if err := w.cluster.ask(i); err != nil {
 			return err
 		}
 	}
-	w.soon(podWrite, func() { w.evict(ctx, ref, w.why.ofEviction(why)) })
+	w.soon(podWrite, func() { w.evict(ref, w.why.ofEviction(why)) })
 	return nil
 }
 
-func (w *writer) evict(ctx context.Context, ref evictor.PodRef, why string) {
-	c := w.Cluster
-	i, err := w.pod(ctx, "", ref)
+func (w *writer) evict(ref evictor.PodRef, why string) {
+	c := w.cluster
+	i, err := w.foundPod(ref)
 	if err != nil || c.pods[i].terminating {
 		return
 	}
-	w.line(timeline.Line{Kind: timeline.KindEvict, Node: c.nodes[c.pods[i].node].name, Pod: joinPodName(ref.Namespace, ref.Name), More: why})
+	w.tell(timeline.Line{Kind: timeline.KindEvict, Node: c.nodes[c.pods[i].node].name, Pod: joinPodName(ref.Namespace, ref.Name), More: why})
 	c.leaves(i)
 	c.deletePod(i)
 }
 
 // check returns what the eviction API would answer now.
-func (w *writer) check(ctx context.Context, ref evictor.PodRef) error {
-	if !w.AskBudgets {
+func (w *writer) check(_ context.Context, ref evictor.PodRef) error {
+	if !w.scenario.AskBudgets {
 		return nil
 	}
-	i, err := w.pod(ctx, "evict", ref)
-	if err != nil || w.Cluster.pods[i].terminating {
+	i, err := w.pod(ref)
+	if err != nil || w.cluster.pods[i].terminating {
 		return err
 	}
-	return w.Cluster.ask(i)
+	return w.cluster.ask(i)
 }
 
 // MarkNotReady sets the pod's Ready condition to False.
-func (w *writer) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
-	if _, err := w.pod(ctx, "podStatus", ref); err != nil {
+func (w *writer) MarkNotReady(_ context.Context, ref evictor.PodRef) error {
+	if _, err := w.pod(ref); err != nil {
 		return err
 	}
 	w.soon(podWrite, func() {
-		c := w.Cluster
-		i, err := w.pod(ctx, "", ref)
+		c := w.cluster
+		i, err := w.foundPod(ref)
 		if err != nil || !c.pods[i].ready {
 			return
 		}
 		name := c.nodes[c.pods[i].node].name
-		w.line(timeline.Line{Kind: timeline.KindPodNotReady, Node: name, Pod: joinPodName(ref.Namespace, ref.Name), More: w.why.ofNode(name)})
+		w.tell(timeline.Line{Kind: timeline.KindPodNotReady, Node: name, Pod: joinPodName(ref.Namespace, ref.Name), More: w.why.ofNode(name)})
 		c.mark(i)
 	})
 	return nil

@@ -14,18 +14,18 @@ import (
 type ZoneReport struct {
 	Name string // region:zone
 
-	Nodes           int           `figure:"nodes"` // at the end
-	Pods            int           `figure:"pods"`  // at the start, without those of DaemonSets and completed ones
-	LowestNodes     int           `figure:"lowestNodes"`
-	Below           time.Duration `figure:"belowSeconds"`     // how long fewer nodes were live than there are, in all
-	BelowHalf       time.Duration `figure:"belowHalfSeconds"` // how long fewer than half of them were, in all
-	KubeletFailures int           `figure:"kubeletFailures"`
-	UnknownNodes    int           `figure:"unknownNodes"`
-	Taints          int           `figure:"taints"`
-	Evicted         int           `figure:"evicted"`
-	FirstEviction   time.Duration `figure:"firstEvictionSeconds"` // 0 if there was none, like the last
-	LastEviction    time.Duration `figure:"lastEvictionSeconds"`
-	NodesWaited     time.Duration `figure:"nodesWaitedSeconds"` // how long at least one waited, in all
+	Nodes           int           `figure:""` // at the end
+	Pods            int           `figure:""` // at the start, without those of DaemonSets and completed ones
+	LowestNodes     int           `figure:""`
+	Below           time.Duration `figure:""` // how long fewer nodes were live than there are, in all
+	BelowHalf       time.Duration `figure:""` // how long fewer than half of them were, in all
+	KubeletFailures int           `figure:""`
+	UnknownNodes    int           `figure:""`
+	Taints          int           `figure:""`
+	Evicted         int           `figure:""`
+	FirstEviction   time.Duration `figure:""` // 0 if there was none, like the last
+	LastEviction    time.Duration `figure:""`
+	NodesWaited     time.Duration `figure:""` // how long at least one waited, in all
 	// Limits are what nodes waited for while they were not Ready and not yet tainted, in the order in which that began.
 	Limits []Limit
 }
@@ -55,9 +55,6 @@ func (c *cluster) zoneOf(n *node) *zoneRecord { return c.zoneNamed(n.zone.String
 func (c *cluster) zoneNamed(name string) *zoneRecord {
 	z, ok := c.zones[name]
 	if !ok {
-		if c.zones == nil {
-			c.zones = make(map[string]*zoneRecord)
-		}
 		z = &zoneRecord{told: ZoneReport{Name: name}}
 		c.zones[name] = z
 	}

@@ -20,7 +20,7 @@ func eventsOf(s *simulation.Scenario) (events []page.Event, more int) {
 	}
 	for i := range plan {
 		e := &plan[i]
-		if e.Registers || e.At > until || ends[i] {
+		if e.At > until || ends[i] {
 			continue
 		}
 		if i >= pageTimes {

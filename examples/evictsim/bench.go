@@ -107,7 +107,7 @@ func (b *benchFlags) choose() (records []outages.Record, chosen []policy, err er
 	for _, r := range outages.Records() {
 		names = append(names, r.Name)
 		if b.worst > 0 {
-			r = r.Worst(b.worst)
+			r.Length = b.worst
 		}
 		if b.record == "" || slices.Contains(strings.Split(b.record, ","), r.Name) {
 			records = append(records, r)

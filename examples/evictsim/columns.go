@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
@@ -46,10 +47,7 @@ func count(i int) string { return humanize.Comma(int64(i)) }
 
 // some returns a number of things, with a plural s.
 func some(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return count(n) + " " + thing + "s"
+	return count(n) + " " + english.PluralWord(n, thing, thing+"s")
 }
 
 func short(d time.Duration) string { return simulation.Brief(d) }

@@ -20,6 +20,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/drill"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
+	"github.com/evictkit/evictkit/examples/evictsim/page"
 	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
@@ -90,15 +91,15 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 		files[i] = under(files[i])
 	}
 	began := time.Now()
-	var page *whole
+	var report *whole
 	if f.report != "" {
-		if page, err = create("report", under(f.report), nil); err != nil {
+		if report, err = create("report", under(f.report), nil); err != nil {
 			return err // before the runs, which may take minutes
 		}
 	}
-	a, err := f.drilled(c, d, files, config, page)
-	if page != nil {
-		err = page.keep(err)
+	a, err := f.drilled(c, d, files, config, report)
+	if report != nil {
+		err = report.keep(err)
 	}
 	if err != nil {
 		return err
@@ -115,8 +116,8 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 	return nil
 }
 
-// drilled plays the drill, and writes its page unless that is nil.
-func (f *flags) drilled(c *cobra.Command, d *drillFlags, files []string, config evictor.Config, page *whole) (*assessment, error) {
+// drilled plays the drill, and writes its report unless that is nil.
+func (f *flags) drilled(c *cobra.Command, d *drillFlags, files []string, config evictor.Config, report *whole) (*assessment, error) {
 	ctx := c.Context()
 	cluster, err := drill.Open(ctx, files, config)
 	if err != nil {
@@ -132,8 +133,8 @@ func (f *flags) drilled(c *cobra.Command, d *drillFlags, files []string, config 
 	}
 	a.Files, a.sets = files, f.sets
 	a.Play = a.command()
-	if page != nil {
-		err = drillReport(ctx, page, cluster, a)
+	if report != nil {
+		err = drillReport(ctx, report, cluster, a)
 	}
 	return a, err
 }
@@ -176,7 +177,7 @@ type assessment struct {
 	Searched     int            `json:"settingsPlayed"`
 	SearchedOver int            `json:"lossesSearchedOver"`
 	Advice       string         `json:"advice"`
-	Apply        []appliedTold  `json:"apply"`
+	Apply        []page.Apply   `json:"apply"`
 	Play         string         `json:"play"` // the command that plays the worst loss with the best settings
 	NotSimulated map[string]int `json:"notSimulated"`
 
@@ -289,11 +290,7 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 }
 
 func lossOf(r *drill.Result) lossTold {
-	figures := make(map[string]float64)
-	for _, figure := range r.Figures() {
-		figures[figure.Name] = figure.Value
-	}
-	return lossTold{r.Name, len(r.Loss.Nodes), r.For.Seconds(), r.FalseAlarm, r.Stuck(), figures}
+	return lossTold{r.Name, len(r.Loss.Nodes), r.For.Seconds(), r.FalseAlarm, r.Stuck(), outcome.Values(r.Figures())}
 }
 
 // look finds out whom a loss hurts.
@@ -305,11 +302,7 @@ func (a *assessment) look(ctx context.Context, cluster *drill.Cluster, r drill.R
 	w := worstTold{Name: r.Name, Workloads: []hurtTold{}, lost: r.PodHoursLost}
 	for i := range hurts {
 		h := &hurts[i]
-		figures := make(map[string]float64)
-		for _, figure := range h.Figures() {
-			figures[figure.Name] = figure.Value
-		}
-		w.Workloads = append(w.Workloads, hurtTold{h.String(), figures, h.Because, h.Remedy, h.Refused})
+		w.Workloads = append(w.Workloads, hurtTold{h.String(), outcome.Values(h.Figures()), h.Because, h.Remedy, h.Refused})
 	}
 	for i := range r.Workloads {
 		if r.Workloads[i].Below > 0 {

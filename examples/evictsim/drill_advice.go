@@ -11,6 +11,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/drill"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
+	"github.com/evictkit/evictkit/examples/evictsim/page"
 	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
@@ -40,18 +41,11 @@ var drilledSettings = []drilled{
 	},
 }
 
-// appliedTold is how a setting is applied in a cluster.
-type appliedTold struct {
-	Setting string   `json:"setting"`
-	Flags   []string `json:"flags"`
-	Note    string   `json:"note,omitempty"`
-}
-
 // apply says how settings are applied.
-func apply(s *drill.Score) (all []appliedTold) {
+func apply(s *drill.Score) (all []page.Apply) {
 	for i := range drilledSettings {
 		d := &drilledSettings[i]
-		told := appliedTold{Setting: d.name, Note: d.note}
+		told := page.Apply{Setting: d.name, Note: d.note}
 		for _, flag := range d.flags {
 			told.Flags = append(told.Flags, flag+"="+d.of(&s.Settings))
 		}
@@ -121,7 +115,7 @@ func evictions(n float64) string {
 func precise(h float64) string { return hours(time.Duration(h * float64(time.Hour))) }
 
 // drillReport writes a page about a drill, with charts of the worst loss with today's settings and with the best.
-func drillReport(ctx context.Context, page io.Writer, cluster *drill.Cluster, a *assessment) error {
+func drillReport(ctx context.Context, w io.Writer, cluster *drill.Cluster, a *assessment) error {
 	var outcomes []*outcome.Outcome
 	var scenarios []*simulation.Scenario
 	scores := []drill.Score{a.advice.Today}
@@ -142,5 +136,5 @@ func drillReport(ctx context.Context, page io.Writer, cluster *drill.Cluster, a 
 		outcomes = append(outcomes, outcome.New(ours, strings.Join(a.Files, ", "), set, played, r, scenariofile.Left{}, nil))
 		scenarios = append(scenarios, &played)
 	}
-	return writeReport(page, outcomes, scenarios, nil, a.page())
+	return writeReport(w, outcomes, scenarios, nil, a.page())
 }

@@ -10,7 +10,7 @@ import (
 func (a *assessment) page() *page.Drill {
 	tableOf := func(c *columns) page.Table { return page.Table{Titles: c.titles, Rows: c.rows} }
 	d := &page.Drill{
-		Title: a.title(), Advice: a.Advice, Losses: tableOf(a.lossTable()), NoAlarm: noAlarm + ".", ApplyTitle: strings.TrimSuffix(howToApply, ":"),
+		Title: a.title(), Advice: a.Advice, Apply: a.Apply, Losses: tableOf(a.lossTable()), NoAlarm: noAlarm + ".", ApplyTitle: strings.TrimSuffix(howToApply, ":"),
 		PlayTitle: howToPlay, Play: a.Play, NotSimulated: a.notSimulated(), Charts: "The worst loss: " + a.worst.Name,
 	}
 	if alarms := a.alarmTable(); len(alarms.rows) > 0 {
@@ -31,9 +31,6 @@ func (a *assessment) page() *page.Drill {
 			told.More = "… and " + some(w.More, "more workload")
 		}
 		d.Worst = append(d.Worst, told)
-	}
-	for _, to := range a.Apply {
-		d.Apply = append(d.Apply, page.Apply(to))
 	}
 	return d
 }

@@ -125,17 +125,13 @@ func (t *tale) is(at time.Duration, name string) {
 	if t.ofPod() {
 		t.add(at, fmt.Sprintf("pod %s is on node %s of zone %s", t.pod, name, zoneName(t.zone.String())))
 	} else {
-		t.add(at, fmt.Sprintf("node %s of zone %s has %s", name, zoneName(t.zone.String()), some(t.pods(name), "pod")))
+		pods := 0
+		t.stores.Pods.PodsOnNode(name, func(*v1.Pod) bool {
+			pods++
+			return true
+		})
+		t.add(at, fmt.Sprintf("node %s of zone %s has %s", name, zoneName(t.zone.String()), some(pods, "pod")))
 	}
-}
-
-// pods counts the pods of a node.
-func (t *tale) pods(node string) (n int) {
-	t.stores.Pods.PodsOnNode(node, func(*v1.Pod) bool {
-		n++
-		return true
-	})
-	return n
 }
 
 // happened receives what happens to the cluster.

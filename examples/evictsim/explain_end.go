@@ -34,15 +34,11 @@ func (t *tale) elsewhere() {
 		return
 	}
 	var found []evictor.PodKey
-	t.stores.Nodes.Nodes(func(n *v1.Node) bool {
-		t.stores.Pods.PodsOnNode(n.Name, func(p *v1.Pod) bool {
-			if p.Name == t.pod.Name {
-				found = append(found, evictor.PodKey{Namespace: p.Namespace, Name: p.Name})
-			}
-			return true
-		})
-		return true
-	})
+	for name := range t.podNames {
+		if key := podKey(name); key.Name == t.pod.Name {
+			found = append(found, key)
+		}
+	}
 	if len(found) == 1 && t.bare {
 		t.pod = found[0]
 		return

@@ -34,7 +34,7 @@ func lateEvents(s *scenariofile.Scenario) (late []string) {
 	}
 	played, _ := s.Simulation(context.Background(), nil)
 	for _, e := range played.Plan() {
-		if e.At <= s.Until || e.Round > 1 || e.Registers {
+		if e.At <= s.Until || e.Round > 1 {
 			continue
 		}
 		if begins := s.Events[e.Number-1].At; begins > s.Until {

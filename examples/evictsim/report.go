@@ -53,13 +53,7 @@ func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*simulati
 }
 
 func pageRun(o *outcome.Outcome) page.Run {
-	r := page.Run{Played: played(o), Engine: o.Engine, Figures: o.Figures, Verdict: verdict(o), Notes: notes(o)}
-	for _, c := range o.Checks {
-		r.Checks = append(r.Checks, page.Check(c))
-	}
-	for _, f := range o.Settings {
-		r.Settings = append(r.Settings, page.Field(f))
-	}
+	r := page.Run{Played: played(o), Engine: o.Engine, Settings: o.Settings, Figures: o.Figures, Verdict: verdict(o), Checks: o.Checks, Notes: notes(o)}
 	if o.Report.Series == nil { // from a program that makes none
 		o.Report.Series = &simulation.Series{Step: time.Second}
 	}

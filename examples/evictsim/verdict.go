@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 )
@@ -52,13 +54,6 @@ func verdict(o *outcome.Outcome) string {
 // capital makes the first letter of a sentence a capital one.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-func plural(n int, one, several string) string {
-	if n == 1 {
-		return one
-	}
-	return several
-}
-
 // lostNodes says which zones had fewer live nodes than they should, the worst first.
 func lostNodes(r *simulation.Report) string {
 	zones := slices.DeleteFunc(slices.Clone(r.Zones), func(z simulation.ZoneReport) bool { return z.Below == 0 })
@@ -86,7 +81,7 @@ func lostNodes(r *simulation.Report) string {
 		}
 	}
 	if len(whole) > 1 {
-		all = fmt.Sprintf("zones %s lost all of their nodes (below half for %s)", and(whole), and(durations))
+		all = fmt.Sprintf("zones %s lost all of their nodes (below half for %s)", english.WordSeries(whole, "and"), english.WordSeries(durations, "and"))
 	}
 	if all != "" {
 		parts = slices.Insert(parts, 0, all)
@@ -94,25 +89,16 @@ func lostNodes(r *simulation.Report) string {
 	if more := len(zones) - verdictZones; more > 0 {
 		parts = append(parts, some(more, "more zone")+" lost nodes")
 	}
-	return capital(and(parts))
-}
-
-// and joins parts of a sentence.
-func and(parts []string) string {
-	last := len(parts) - 1
-	if last < 1 {
-		return strings.Join(parts, "")
-	}
-	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+	return capital(english.WordSeries(parts, "and"))
 }
 
 // evictedPods says how many pods were evicted, how late, how many of them needlessly, and how many should have been.
 func evictedPods(r *simulation.Report) string {
 	text := "no pod was evicted"
 	if r.Evicted > 0 {
-		text = some(r.Evicted, "pod") + " " + plural(r.Evicted, "was", "were") + " evicted"
+		text = some(r.Evicted, "pod") + " " + english.PluralWord(r.Evicted, "was", "were") + " evicted"
 		if r.ReturnedPods == 0 { // otherwise replacements are among them
-			text = fmt.Sprintf("%s of %s %s evicted", count(r.Evicted), some(r.Pods, "pod"), plural(r.Evicted, "was", "were"))
+			text = fmt.Sprintf("%s of %s %s evicted", count(r.Evicted), some(r.Pods, "pod"), english.PluralWord(r.Evicted, "was", "were"))
 		}
 		if r.EvictionDelayWorst > 0 {
 			text += ", the slowest " + short(r.EvictionDelayWorst) + " after its node fell silent"
@@ -121,12 +107,12 @@ func evictedPods(r *simulation.Report) string {
 	if r.NeedlessEvictions > 0 {
 		share := count(r.NeedlessEvictions) + " of them "
 		if r.NeedlessEvictions == r.Evicted {
-			share = plural(r.Evicted, "", "all of them ")
+			share = english.PluralWord(r.Evicted, "", "all of them ")
 		}
-		text += fmt.Sprintf(", %sneedlessly, because %s back within %s", share, plural(r.NeedlessEvictions, "its node was", "their nodes were"), short(simulation.NeedlessWithin))
+		text += fmt.Sprintf(", %sneedlessly, because %s back within %s", share, english.PluralWord(r.NeedlessEvictions, "its node was", "their nodes were"), short(simulation.NeedlessWithin))
 	}
 	if r.LostEvictions > 0 {
-		text += fmt.Sprintf("; %s %s overdue and never happened", some(r.LostEvictions, "eviction"), plural(r.LostEvictions, "was", "were"))
+		text += fmt.Sprintf("; %s %s overdue and never happened", some(r.LostEvictions, "eviction"), english.PluralWord(r.LostEvictions, "was", "were"))
 	}
 	return text
 }
@@ -137,12 +123,12 @@ func belowHalf(o *outcome.Outcome) string {
 	text := ""
 	switch n := int(o.Figures["workloadsBelowHalf"]); {
 	case n > 0:
-		text = fmt.Sprintf("%s had fewer than half of %s pods live for up to %s.", some(n, "workload"), plural(n, "its", "their"), longest("longestBelowHalfSeconds"))
+		text = fmt.Sprintf("%s had fewer than half of %s pods live for up to %s.", some(n, "workload"), english.PluralWord(n, "its", "their"), longest("longestBelowHalfSeconds"))
 	case len(o.Report.Workloads) > 0:
 		text = "No workload had fewer than half of its pods live."
 	}
 	if n := int(o.Figures["budgetsBroken"]); n > 0 {
-		text += fmt.Sprintf(" %s %s not kept for up to %s.", some(n, "disruption budget"), plural(n, "was", "were"), longest("longestBelowBudgetSeconds"))
+		text += fmt.Sprintf(" %s %s not kept for up to %s.", some(n, "disruption budget"), english.PluralWord(n, "was", "were"), longest("longestBelowBudgetSeconds"))
 	}
 	return strings.TrimSpace(text)
 }
@@ -174,7 +160,7 @@ func bestOf(outcomes []*outcome.Outcome, names []string) string {
 		unexpected += min(len(o.Breaches), 1)
 	}
 	if unexpected > 0 {
-		text += fmt.Sprintf(" %s %s not as expected.", some(unexpected, "run"), plural(unexpected, "is", "are"))
+		text += fmt.Sprintf(" %s %s not as expected.", some(unexpected, "run"), english.PluralWord(unexpected, "is", "are"))
 	}
 	return text
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
@@ -43,13 +45,13 @@ func withoutEndpoints(r *simulation.Report) string {
 	if r.PodsWithoutEndpoints == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s lost %s endpoints for up to %s", some(r.PodsWithoutEndpoints, "pod"), plural(r.PodsWithoutEndpoints, "its", "their"), short(r.LongestWithoutEndpoints))
+	text := fmt.Sprintf("%s lost %s endpoints for up to %s", some(r.PodsWithoutEndpoints, "pod"), english.PluralWord(r.PodsWithoutEndpoints, "its", "their"), short(r.LongestWithoutEndpoints))
 	if r.PodsWithoutEndpoints > 1 {
 		text += " (median " + short(r.MedianWithoutEndpoints) + ")"
 	}
 	switch running := r.RunningWithoutEndpoints; {
 	case running == r.PodsWithoutEndpoints:
-		text += " although " + plural(running, "it", "they") + " ran"
+		text += " although " + english.PluralWord(running, "it", "they") + " ran"
 	case running > 0:
 		text += ", " + count(running) + " of them although they ran"
 	}
@@ -64,13 +66,13 @@ func stuckPods(r *simulation.Report) string {
 		how  string
 	}{{r.PendingAtEnd, "Pending"}, {r.HeldByOrder, "held until a lower ordinal is Ready"}, {r.TerminatingAtEnd, "stuck terminating"}} {
 		if p.pods > 0 {
-			parts = append(parts, some(p.pods, "pod")+plural(p.pods, " is ", " are ")+p.how)
+			parts = append(parts, some(p.pods, "pod")+english.PluralWord(p.pods, " is ", " are ")+p.how)
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "At the end, " + and(parts) + "."
+	return "At the end, " + english.WordSeries(parts, "and") + "."
 }
 
 // drains says how many pods drains moved, and which drains and rolls did not come to their end.
@@ -78,7 +80,7 @@ func drains(r *simulation.Report) (sentences []string) {
 	if r.Drains == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%s drained: %s had to leave", plural(r.Drains, "1 node was", count(r.Drains)+" nodes were"), some(r.Drained, "pod"))
+	text := fmt.Sprintf("%s drained: %s had to leave", english.PluralWord(r.Drains, "1 node was", count(r.Drains)+" nodes were"), some(r.Drained, "pod"))
 	if r.DrainedByForce > 0 {
 		text += fmt.Sprintf(", %s of them by force", count(r.DrainedByForce))
 	}

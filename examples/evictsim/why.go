@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/scenariofile"
@@ -58,7 +60,7 @@ func tellWhy(w io.Writer, d *outcome.Differences, alone []string) {
 	if len(d.Outage) > 0 {
 		without, more = append(without, "guard", "leader election"), ", in which more happens than in the table"
 	}
-	fmt.Fprintf(w, "Line by line, in a play without %s%s\n", and(without), more)
+	fmt.Fprintf(w, "Line by line, in a play without %s%s\n", english.WordSeries(without, "and"), more)
 	switch {
 	case d.Unknown != "":
 		fmt.Fprintf(w, "  unknown: %s\n", d.Unknown)

@@ -1,8 +1,10 @@
 package scenariofile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -24,30 +26,17 @@ type Expectation struct {
 	AtMost   *Amount `yaml:"atMost"`
 }
 
-// of returns what the figure is about, "" for the cluster.
-func (e *Expectation) of() string {
+// of returns the kind and the name of what the figure is about, both "" for the cluster.
+func (e *Expectation) of() (kind, name string) {
 	switch {
 	case e.Zone != "":
-		return "zone " + e.Zone
+		return "zone", e.Zone
 	case e.Workload != "":
-		return "workload " + e.Workload
+		return "workload", e.Workload
 	case e.Budget != "":
-		return "budget " + e.Budget
+		return "budget", e.Budget
 	}
-	return ""
-}
-
-// whose names the figures that the expectation may be about.
-func (e *Expectation) whose() string {
-	switch {
-	case e.Zone != "":
-		return "those of a zone"
-	case e.Workload != "":
-		return "those of a workload"
-	case e.Budget != "":
-		return "those of a budget"
-	}
-	return "those of the cluster"
+	return "", ""
 }
 
 // Amount is a number in the figure's own unit, or a time. Its text is 12, 0.5 or 1h30m, for example.
@@ -129,10 +118,12 @@ func (e *Expectation) check(report func(err error, path ...string)) {
 
 // unknown says which figures there are: those whose names are near, or all.
 func (e *Expectation) unknown(names []string) error {
-	if hint := Hint(e.Figure, slices.Values(names)); hint != "" {
-		return fmt.Errorf("%q is not one of %s%s", e.Figure, e.whose(), hint)
+	whose := "the cluster"
+	if kind, _ := e.of(); kind != "" {
+		whose = "a " + kind
 	}
-	return fmt.Errorf("%q is not one of %s: %s", e.Figure, e.whose(), strings.Join(names, ", "))
+	hint := cmp.Or(Hint(e.Figure, slices.Values(names)), ": "+strings.Join(names, ", "))
+	return fmt.Errorf("%q is not one of those of %s%s", e.Figure, whose, hint)
 }
 
 // bounds returns both bounds in the unit of the figure; one that is not set is infinite.
@@ -201,8 +192,8 @@ func Breaches(r *simulation.Report, expected []Expectation) (breaches []string) 
 // checked says how a figure keeps or violates its bounds.
 func (e *Expectation) checked(f simulation.Figure) (text string, holds bool) {
 	what := f.Name
-	if of := e.of(); of != "" {
-		what += " of " + of
+	if kind, name := e.of(); kind != "" {
+		what += " of " + kind + " " + name
 	}
 	what += " is " + rounded(f.Value)
 	least, most := e.bounds()
@@ -222,43 +213,36 @@ func (e *Expectation) checked(f simulation.Figure) (text string, holds bool) {
 }
 
 func (e *Expectation) figures(r *simulation.Report) ([]simulation.Figure, error) {
-	switch {
-	case e.Zone != "":
-		z, err := r.Zone(e.Zone)
+	kind, name := e.of()
+	all := make(map[string][]simulation.Figure)
+	switch kind {
+	case "":
+		return r.Figures(), nil
+	case "zone":
+		z, err := r.Zone(name)
 		if err != nil {
 			return nil, err
 		}
 		return z.Figures(), nil
-	case e.Workload != "":
-		var names []string
+	case "workload":
 		for i := range r.Workloads {
-			if names = append(names, r.Workloads[i].String()); names[i] == e.Workload {
-				return r.Workloads[i].Figures(), nil
-			}
+			all[r.Workloads[i].String()] = r.Workloads[i].Figures()
 		}
-		return nil, e.absent(e.Workload, names)
-	case e.Budget != "":
-		var names []string
+	case "budget":
 		for i := range r.Budgets {
-			if names = append(names, r.Budgets[i].String()); names[i] == e.Budget {
-				return r.Budgets[i].Figures(), nil
-			}
-		}
-		return nil, e.absent(e.Budget, names)
-	}
-	return r.Figures(), nil
-}
-
-// absent says that there is no such workload or budget, and which one may be meant: with a name that is near, or with the same
-// name in another namespace or of another kind.
-func (e *Expectation) absent(written string, known []string) error {
-	hint := Hint(written, slices.Values(known))
-	for _, name := range slices.Sorted(slices.Values(known)) {
-		if hint == "" && path.Base(name) == path.Base(written) {
-			hint = fmt.Sprintf(" (do you mean %s?)", name)
+			all[r.Budgets[i].String()] = r.Budgets[i].Figures()
 		}
 	}
-	return fmt.Errorf("%s does not exist%s", e.of(), hint)
+	if figures, ok := all[name]; ok {
+		return figures, nil
+	}
+	hint := Hint(name, maps.Keys(all))
+	for _, known := range slices.Sorted(maps.Keys(all)) {
+		if hint == "" && path.Base(known) == path.Base(name) { // in another namespace, or of another kind
+			hint = fmt.Sprintf(" (do you mean %s?)", known)
+		}
+	}
+	return nil, fmt.Errorf("%s %s does not exist%s", kind, name, hint)
 }
 
 // Misnamed returns an error about the expectations that name a zone, workload or budget that a world does not have at its start,
@@ -281,7 +265,7 @@ func (s *Scenario) Misnamed(name string, data []byte, w *simulation.World, sets 
 			continue
 		}
 		if _, err := e.figures(subjects); err != nil {
-			of, _, _ := strings.Cut(e.of(), " ")
+			of, _ := e.of()
 			faults = append(faults, fault{lineOf(root, []string{"expect", strconv.Itoa(i + 1), of}), fmt.Errorf("expect %d: %w", i+1, err)})
 		}
 	}

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"math/rand"
@@ -167,13 +166,4 @@ func TestFields(t *testing.T) {
 	require.Equal(t, first, again)
 	require.Negative(t, Compare(first, Line{Kind: KindCancel}))
 	require.Positive(t, Compare(Line{Kind: KindZone}, first))
-}
-
-func TestTo(t *testing.T) {
-	var text bytes.Buffer
-	write := To(&text)
-	for _, sample := range samples[:2] {
-		require.NoError(t, write(sample.line))
-	}
-	require.Equal(t, samples[0].text+"\n"+samples[1].text+"\n", text.String())
 }

@@ -101,7 +101,7 @@ func (p *played) untrace() {
 		slices.Sort(names)
 		most, was := max(slices.Max(t.data), 1), len(names)
 		for j, units := range t.data {
-			is, at := (2*units*len(names)+most)/(2*most), time.Duration(j*t.gap)*time.Second
+			is, at := (2*units*len(names)+most)/(2*most), time.Duration(j)*t.gap
 			switch {
 			case is < was:
 				p.events = append(p.events, event{at, false, names[is:was]})

@@ -6,7 +6,7 @@ import "time"
 func (p *played) half(which int) {
 	step := time.Minute
 	for _, t := range p.traces {
-		step = time.Duration(t.gap) * time.Second
+		step = t.gap
 	}
 	if middle := (p.until / 2).Truncate(step); which == 1 {
 		p.cut(0, middle)
@@ -41,8 +41,7 @@ func (p *played) cut(from, until time.Duration) {
 	}
 	for i := range p.traces {
 		t := &p.traces[i]
-		gap := time.Duration(t.gap) * time.Second
-		first, end := int(from/gap), int((until+gap-1)/gap)
+		first, end := int(from/t.gap), int((until+t.gap-1)/t.gap)
 		t.data = t.data[min(first, len(t.data)-1):min(end, len(t.data))]
 	}
 	p.until = until - from

@@ -30,13 +30,13 @@ func TestHalves(t *testing.T) {
 	require.Equal(t, 5*time.Minute, second.until)
 
 	traced := func() *played {
-		return &played{traces: []trace{{"a", 60, []int{4, 3, 2, 1, 0}}, {"b", 60, []int{1, 0}}}, until: 5 * time.Minute}
+		return &played{traces: []trace{{"a", time.Minute, []int{4, 3, 2, 1, 0}}, {"b", time.Minute, []int{1, 0}}}, until: 5 * time.Minute}
 	}
 	first, second = traced(), traced()
 	first.half(1)
-	require.Equal(t, &played{traces: []trace{{"a", 60, []int{4, 3}}, {"b", 60, []int{1, 0}}}, until: 2 * time.Minute}, first)
+	require.Equal(t, &played{traces: []trace{{"a", time.Minute, []int{4, 3}}, {"b", time.Minute, []int{1, 0}}}, until: 2 * time.Minute}, first)
 	second.half(2)
-	require.Equal(t, &played{traces: []trace{{"a", 60, []int{2, 1, 0}}, {"b", 60, []int{0}}}, until: 3 * time.Minute}, second)
+	require.Equal(t, &played{traces: []trace{{"a", time.Minute, []int{2, 1, 0}}, {"b", time.Minute, []int{0}}}, until: 3 * time.Minute}, second)
 }
 
 // Every four hours, and of one zone after the other, of which those are silent that are well all the time.
@@ -49,7 +49,7 @@ func TestAlarms(t *testing.T) {
 	}
 	written := map[string]string{}
 	for _, alarm := range Alarms() {
-		p := &played{nodes: nodes, until: 12 * time.Hour, traces: []trace{{"b", 3600, []int{3, 3, 3, 3, 3, 2, 2, 1, 2, 2, 2, 2}}}}
+		p := &played{nodes: nodes, until: 12 * time.Hour, traces: []trace{{"b", time.Hour, []int{3, 3, 3, 3, 3, 2, 2, 1, 2, 2, 2, 2}}}}
 		var text strings.Builder
 		alarm.write(&text, p)
 		written[alarm.Name] = text.String()
@@ -62,7 +62,7 @@ func TestAlarms(t *testing.T) {
 }
 
 func TestTracesAsEvents(t *testing.T) {
-	p := &played{nodes: []v1.Node{machine("a", "1", "0"), machine("b", "1", "0")}, traces: []trace{{"", 60, []int{4, 2, 0, 4}}}}
+	p := &played{nodes: []v1.Node{machine("a", "1", "0"), machine("b", "1", "0")}, traces: []trace{{"", time.Minute, []int{4, 2, 0, 4}}}}
 	p.untrace()
 	require.Empty(t, p.traces)
 	require.Equal(t, []event{{time.Minute, false, []string{"b"}}, {2 * time.Minute, false, []string{"a"}}, {3 * time.Minute, true, []string{"a", "b"}}}, p.events)

@@ -94,7 +94,7 @@ func TestRecordsThatAreNotThere(t *testing.T) {
 
 // The stretch of every trace is the same, and ends where the first trace does.
 func TestStretch(t *testing.T) {
-	p := &played{traces: []trace{{"a", 60, []int{4, 4, 0, 4, 4, 2}}, {"b", 60, []int{1, 1, 1, 0}}}}
+	p := &played{traces: []trace{{"a", time.Minute, []int{4, 4, 0, 4, 4, 2}}, {"b", time.Minute, []int{1, 1, 1, 0}}}}
 	p.stretch(2 * time.Minute)
-	require.Equal(t, &played{traces: []trace{{"a", 60, []int{0, 4}}, {"b", 60, []int{1, 0}}}, until: 2 * time.Minute}, p)
+	require.Equal(t, &played{traces: []trace{{"a", time.Minute, []int{0, 4}}, {"b", time.Minute, []int{1, 0}}}, until: 2 * time.Minute}, p)
 }

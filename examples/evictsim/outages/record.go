@@ -45,7 +45,7 @@ type event struct {
 // trace is the number of live nodes of a zone over time.
 type trace struct {
 	zone string
-	gap  int // between two samples, in seconds
+	gap  time.Duration // between two samples, in whole seconds
 	data []int
 }
 
@@ -77,12 +77,6 @@ func (r Record) Title() string {
 	return title
 }
 
-// Worst limits the record to its worst stretch of that length, in which the most nodes fail.
-func (r Record) Worst(length time.Duration) Record {
-	r.Length = length
-	return r
-}
-
 // Make reads the record from the folder data and writes its scenario and the objects of its cluster into the folder to.
 // It returns the scenario's path. Every pod tolerates an outage of its node for tolerationSeconds. Errors name the file.
 func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string, err error) {
@@ -110,7 +104,7 @@ func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string,
 	}
 	for i, t := range p.traces {
 		name := fmt.Sprintf("trace-%d.json", i)
-		err = errors.Join(err, write(to, name, map[string]any{"metadata": map[string]int{"gap_seconds": t.gap}, "data": t.data}))
+		err = errors.Join(err, write(to, name, map[string]any{"metadata": map[string]int{"gap_seconds": int(t.gap / time.Second)}, "data": t.data}))
 		if i == 0 {
 			text.WriteString("availability:\n")
 		}

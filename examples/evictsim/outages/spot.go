@@ -2,7 +2,6 @@ package outages
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
 // spot plays three recorded zones of 16 spot machines each on the zones of the whole recorded cluster.
@@ -52,20 +53,12 @@ func traces(dir string) (all []trace, err error) {
 		return nil, err
 	}
 	for _, file := range files {
-		var recorded struct {
-			Metadata struct {
-				GapSeconds int `json:"gap_seconds"`
-			} `json:"metadata"`
-			Data []int `json:"data"`
-		}
-		if err := read(dir, file.Name(), &recorded); err != nil {
+		gap, alive, err := scenariofile.LoadTrace(filepath.Join(dir, file.Name()))
+		if err != nil {
 			return nil, err
 		}
-		if recorded.Metadata.GapSeconds <= 0 || len(recorded.Data) == 0 {
-			return nil, fmt.Errorf("%s: not a trace: gap_seconds is not positive or data is empty", filepath.Join(dir, file.Name()))
-		}
 		zone, _, _ := strings.Cut(strings.TrimSuffix(file.Name(), ".json"), "_")
-		all = append(all, trace{zone: zone, gap: recorded.Metadata.GapSeconds, data: recorded.Data})
+		all = append(all, trace{zone: zone, gap: gap, data: alive})
 	}
 	if len(all) == 0 {
 		return nil, errors.New(dir + ": the folder has no traces")
@@ -76,7 +69,7 @@ func traces(dir string) (all []trace, err error) {
 // stretch keeps the worst stretch of the traces: the one with the most losses, as shares of the zones. All traces have the
 // same gap.
 func (p *played) stretch(length time.Duration) {
-	gap, samples := time.Duration(p.traces[0].gap)*time.Second, 0
+	gap, samples := p.traces[0].gap, 0
 	for _, t := range p.traces {
 		samples = max(samples, len(t.data))
 	}

@@ -155,7 +155,7 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 	o := &Outcome{
 		Version: Version, Engine: engine, Scenario: name, Settings: settings(&played),
 		Ignored: Ignored{left, features, r.After}, Played: played,
-		Figures: values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Checks: scenariofile.Checks(r, expected), Report: r, Warnings: append([]string{}, r.Warnings...),
+		Figures: Values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Checks: scenariofile.Checks(r, expected), Report: r, Warnings: append([]string{}, r.Warnings...),
 		Zones: []Part{}, Workloads: []Part{}, Budgets: []Part{}, Changes: []json.RawMessage{}, Unplaced: []Unplaced{}, // empty lists, not null
 	}
 	o.Ignored.Events, o.Breaches = append([]int{}, o.Ignored.Events...), append([]string{}, o.Breaches...)
@@ -169,17 +169,17 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 	}
 	for i := range r.Zones {
 		z := &r.Zones[i]
-		part := Part{Name: z.Name, Figures: values(z.Figures())}
+		part := Part{Name: z.Name, Figures: Values(z.Figures())}
 		for _, l := range z.Limits {
 			part.Limits = append(part.Limits, Limit{l.State, l.Rate, l.From.Seconds(), l.Ready, l.NotReady, l.Waited.Seconds(), l.Most})
 		}
 		o.Zones = append(o.Zones, part)
 	}
 	for i := range r.Workloads {
-		o.Workloads = append(o.Workloads, Part{Name: r.Workloads[i].String(), Figures: values(r.Workloads[i].Figures())})
+		o.Workloads = append(o.Workloads, Part{Name: r.Workloads[i].String(), Figures: Values(r.Workloads[i].Figures())})
 	}
 	for i := range r.Budgets {
-		o.Budgets = append(o.Budgets, Part{Name: r.Budgets[i].String(), Figures: values(r.Budgets[i].Figures())})
+		o.Budgets = append(o.Budgets, Part{Name: r.Budgets[i].String(), Figures: Values(r.Budgets[i].Figures())})
 	}
 	for i := range r.Unplaced {
 		u := &r.Unplaced[i]
@@ -204,7 +204,8 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 	return o
 }
 
-func values(figures []simulation.Figure) map[string]float64 {
+// Values returns figures by their names.
+func Values(figures []simulation.Figure) map[string]float64 {
 	m := make(map[string]float64, len(figures))
 	for _, f := range figures {
 		m[f.Name] = f.Value

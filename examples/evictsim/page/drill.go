@@ -37,7 +37,7 @@ type Hurt struct{ Name, State, Because, Refused, Remedy string }
 
 // Apply is how a setting is applied.
 type Apply struct {
-	Setting string
-	Flags   []string
-	Note    string
+	Setting string   `json:"setting"`
+	Flags   []string `json:"flags"`
+	Note    string   `json:"note,omitempty"`
 }

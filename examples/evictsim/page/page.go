@@ -10,6 +10,9 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"github.com/evictkit/evictkit/examples/evictsim/outcome"
+	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
 //go:embed page.html page.css page.js drill.html verdicts.html uplot
@@ -26,34 +29,22 @@ type Data struct {
 
 // Run is one simulation. The page shows the stories of the first run that has any.
 type Run struct {
-	Label      string              `json:"label"`
-	Values     []string            `json:"values"` // of what is varied
-	Played     string              `json:"-"`      // what was played
-	Engine     string              `json:"engine"`
-	Settings   []Field             `json:"settings"`
-	Figures    map[string]float64  `json:"figures"`
-	Verdict    string              `json:"-"`
-	Checks     []Check             `json:"-"`
-	Notes      []string            `json:"notes"` // sentences that explain the verdict
-	Events     []Event             `json:"events"`
-	MoreEvents int                 `json:"moreEvents"` // not shown
-	Series     Series              `json:"series"`
-	Workloads  []Workload          `json:"workloads"`
-	More       int                 `json:"moreWorkloads"` // not shown
-	Stories    map[string][]Moment `json:"stories"`       // by node
-	Untold     int                 `json:"untold"`        // nodes whose stories found no room
-}
-
-// Check says what became of an expectation, and whether it holds.
-type Check struct {
-	Text  string
-	Holds bool
-}
-
-// Field is a setting.
-type Field struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	Label      string               `json:"label"`
+	Values     []string             `json:"values"` // of what is varied
+	Played     string               `json:"-"`      // what was played
+	Engine     string               `json:"engine"`
+	Settings   []outcome.Field      `json:"settings"`
+	Figures    map[string]float64   `json:"figures"`
+	Verdict    string               `json:"-"`
+	Checks     []scenariofile.Check `json:"-"`
+	Notes      []string             `json:"notes"` // sentences that explain the verdict
+	Events     []Event              `json:"events"`
+	MoreEvents int                  `json:"moreEvents"` // not shown
+	Series     Series               `json:"series"`
+	Workloads  []Workload           `json:"workloads"`
+	More       int                  `json:"moreWorkloads"` // not shown
+	Stories    map[string][]Moment  `json:"stories"`       // by node
+	Untold     int                  `json:"untold"`        // nodes whose stories found no room
 }
 
 // Event is something that was done to the cluster, once or several times.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/page"
+	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
 // most is the greatest size of the embedded scenario's page.
@@ -421,7 +422,7 @@ func TestPageWithoutScripts(t *testing.T) {
 	file, err := os.Create(path)
 	require.NoError(t, err)
 	require.NoError(t, page.Write(file, &page.Data{Verdict: "The best.", Varied: []string{"rate"}, Runs: []page.Run{
-		{Figures: figures(0), Label: "rate 1", Verdict: "A <b>verdict</b>.", Played: "This.", Checks: []page.Check{{Text: "evicted is 2, more than 1"}, {Text: "taints is 1, at most 1", Holds: true}}},
+		{Figures: figures(0), Label: "rate 1", Verdict: "A <b>verdict</b>.", Played: "This.", Checks: []scenariofile.Check{{Text: "evicted is 2, more than 1"}, {Text: "taints is 1, at most 1", Holds: true}}},
 		{Figures: figures(0), Label: "rate 2", Verdict: "Another.", Played: "That."},
 	}}))
 	require.NoError(t, file.Close())

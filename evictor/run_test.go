@@ -426,10 +426,8 @@ func TestTaintIsThatOfTheLatestVerdict(t *testing.T) {
 		}}
 		_, pass := runWith(t, c, config(), clients, evictor.Options{})
 		c.Fail("a-0")
-		pass(90)
+		pass(54)
 		require.Empty(t, says(c, `unreachable","effect":"NoExecute"`))
-		c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
-		pass(20)
 		require.Len(t, says(c, `not-ready","effect":"NoExecute"`), 1)
 	})
 }

@@ -129,7 +129,7 @@ func BenchmarkDeadlineOf2x4(b *testing.B) {
 	taints, tolerations := tolerationcases.Typical()
 	begun := make([]Begun, len(taints))
 	for i := range taints {
-		begun[i] = Begun{taints[i], now}
+		begun[i] = Begun{Taint: taints[i], Start: now}
 	}
 	for name, counts := range map[string]func(*v1.Taint) bool{"all": nil, "foreign": func(t *v1.Taint) bool { return !OwnNoExecute(t) }} {
 		b.Run(name, func(b *testing.B) {

@@ -11,6 +11,9 @@ import (
 type Begun struct {
 	Taint v1.Taint
 	Start time.Time
+	// Outage is for not-ready and unreachable (NoExecute), if one has replaced the other: when the outage began. Start is then
+	// when the taint replaced the other. Zero means that the outage began at Start.
+	Outage time.Time
 }
 
 // PlausibleStart returns when a taint that you see for the first time now began: at its TimeAdded if that is plausible,
@@ -30,15 +33,15 @@ func PlausibleStart(taint *v1.Taint, created, now time.Time) time.Time {
 type Deadline struct {
 	// Forever: nothing ends the stay. At is zero, For 0, Taint nil and Toleration -1.
 	Forever bool
-	// At is when the stay ends: For after the taint's start or the pod's binding, whichever is later. It may have passed.
-	// Tolerate knows no start and leaves it zero.
+	// At is when the stay ends: For after the taint's start (or its outage's, see DeadlineOf) or the pod's binding, whichever
+	// is later. It may have passed. Tolerate knows no start and leaves it zero.
 	At time.Time
-	// For is how long the matching toleration lasts, 0 if none matches. It is never negative.
+	// For is how long the toleration lasts that decides, 0 if none matches. It is never negative.
 	For time.Duration
 	// Taint is the taint that decides, the first of them if several end the stay at the same time. It points into the
 	// slice that was given.
 	Taint *v1.Taint
-	// Toleration is the index of the toleration that matches Taint, -1 if none does.
+	// Toleration is the index of the toleration that decides, -1 if none matches.
 	Toleration int
 }
 
@@ -69,6 +72,10 @@ func Tolerate(taints []v1.Taint, tolerations []v1.Toleration, numeric bool) Dead
 // at all if none matches, counted from the taint's start or the pod's binding, whichever is later. The earliest of
 // these ends is the deadline.
 //
+// A node whose taint changes from not-ready to unreachable, or back, is in the same outage, of which the pod may tolerate the
+// two for different times. It has to leave when its toleration of the present taint has lasted since the change, or when the
+// longer of both has lasted since the outage began, whichever is first; at once if it does not tolerate the present taint.
+//
 // Taints with other effects do not count, nor do those for which counts returns false. A nil counts means that all
 // count. counts must not keep the taint. DeadlineOf reads no clock. From 4,096 pairs of a taint and a toleration on, it
 // builds an index; below, it allocates nothing. Lt, Gt and unknown operators are not in the index.
@@ -79,28 +86,62 @@ func DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Toleration, cou
 		if taint.Effect != v1.TaintEffectNoExecute || counts != nil && !counts(taint) {
 			continue
 		}
-		var used int
-		if many != nil {
-			used = many.using(taint)
-		} else {
-			used = using(taint, tolerations, numeric)
-		}
-		lasts := time.Duration(0)
+		used, lasts := first(taint, tolerations, many, numeric), time.Duration(0)
 		if used >= 0 {
 			var forever bool
 			if lasts, forever = lastsFor(&tolerations[used]); forever {
 				continue
 			}
 		}
-		from := begun[i].Start
-		if bound.After(from) {
-			from = bound
+		ends := Deadline{At: later(begun[i].Start, bound).Add(lasts), For: lasts, Taint: taint, Toleration: used}
+		if other := replaced(taint); other != nil && lasts > 0 && !begun[i].Outage.IsZero() {
+			finite := true
+			if was := first(other, tolerations, many, numeric); was >= 0 {
+				seconds, forever := lastsFor(&tolerations[was])
+				if finite = !forever; seconds > lasts {
+					lasts, used = seconds, was
+				}
+			}
+			if at := later(begun[i].Outage, bound).Add(lasts); finite && at.Before(ends.At) {
+				ends.At, ends.For, ends.Toleration = at, lasts, used
+			}
 		}
-		if at := from.Add(lasts); deadline.Forever || at.Before(deadline.At) {
-			deadline = Deadline{At: at, For: lasts, Taint: taint, Toleration: used}
+		if deadline.Forever || ends.At.Before(deadline.At) {
+			deadline = ends
 		}
 	}
 	return deadline
+}
+
+// first returns the index of the first toleration that matches, -1 if none does.
+func first(taint *v1.Taint, tolerations []v1.Toleration, many *index, numeric bool) int {
+	if many != nil {
+		return many.using(taint)
+	}
+	return using(taint, tolerations, numeric)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+var (
+	whileNotReady    = v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute}
+	whileUnreachable = v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}
+)
+
+// replaced returns the other of not-ready and unreachable, nil if the taint is neither.
+func replaced(taint *v1.Taint) *v1.Taint {
+	switch taint.Key {
+	case v1.TaintNodeNotReady:
+		return &whileUnreachable
+	case v1.TaintNodeUnreachable:
+		return &whileNotReady
+	}
+	return nil
 }
 
 // lastsFor returns how long the toleration lasts: for ever without tolerationSeconds, 0 if they are zero or negative, and

@@ -36,7 +36,7 @@ func TestPlausibleStart(t *testing.T) {
 }
 
 func TestDeadlineDoesNotAllocate(t *testing.T) {
-	begun := []Begun{{v1.Taint{Key: "a", Effect: v1.TaintEffectNoExecute}, now}, {v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}, now}}
+	begun := []Begun{{Taint: v1.Taint{Key: "a", Effect: v1.TaintEffectNoExecute}, Start: now}, {Taint: v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}, Start: now}}
 	tolerations := []v1.Toleration{{Key: "a", Operator: v1.TolerationOpExists, TolerationSeconds: seconds(60)}, {Operator: v1.TolerationOpExists, TolerationSeconds: seconds(5)}}
 	evicting := false
 	counts := func(t *v1.Taint) bool { return evicting || !OwnNoExecute(t) }
@@ -88,7 +88,7 @@ func requireDeadline(t *testing.T, program []byte) Deadline {
 	starts := []byte{next(), next(), next(), next()}
 	taints, tolerations := decode(program)
 	for i := range taints {
-		begun = append(begun, Begun{taints[i], instant(starts[i])})
+		begun = append(begun, Begun{Taint: taints[i], Start: instant(starts[i])})
 	}
 	counts := func(t *v1.Taint) bool { return spared%2 == 0 || len(t.Key) != int(spared)%3 }
 	ends := func(i int) (end *big.Int, used int) { return naiveEnd(begun[i], bound, tolerations, numeric) }
@@ -161,9 +161,9 @@ func TestDeadlineOf(t *testing.T) {
 	const evicts = v1.TaintEffectNoExecute
 	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
 	begun := []Begun{
-		{v1.Taint{Key: "a", Effect: evicts}, at(0)},
-		{v1.Taint{Key: "soft", Effect: v1.TaintEffectNoSchedule}, at(0)},
-		{v1.Taint{Key: "b", Effect: evicts}, at(100)},
+		{Taint: v1.Taint{Key: "a", Effect: evicts}, Start: at(0)},
+		{Taint: v1.Taint{Key: "soft", Effect: v1.TaintEffectNoSchedule}, Start: at(0)},
+		{Taint: v1.Taint{Key: "b", Effect: evicts}, Start: at(100)},
 	}
 	tolerate := func(key string, s *int64) v1.Toleration {
 		return v1.Toleration{Key: key, Operator: v1.TolerationOpExists, TolerationSeconds: s}
@@ -198,6 +198,46 @@ func TestDeadlineOf(t *testing.T) {
 			got := DeadlineOf(row.begun, row.bound, row.tolerations, row.counts, false)
 			require.Equal(t, row.want, got)
 			require.Same(t, row.want.Taint, got.Taint, "it points into the list")
+		})
+	}
+}
+
+// The node was not ready from 0 s, and is unreachable since 1,000 s.
+func TestDeadlineAfterASwap(t *testing.T) {
+	at := func(s int64) time.Time { return now.Add(time.Duration(s) * time.Second) }
+	for name, row := range map[string]struct {
+		notReady, unreachable int64 // negative: for ever
+		bound, want           int64 // want negative: never
+		toleration            int
+	}{
+		"equal":                      {notReady: 300, unreachable: 300, want: 300, toleration: 1},
+		"equal, not over":            {notReady: 1800, unreachable: 1800, want: 1800, toleration: 1},
+		"shorter now":                {notReady: 1800, unreachable: 300, want: 1300, toleration: 1},
+		"shorter now, and soon over": {notReady: 1100, unreachable: 300, want: 1100},
+		"longer now":                 {notReady: 300, unreachable: 1800, want: 1800, toleration: 1},
+		"before for ever":            {notReady: -1, unreachable: 300, want: 1300, toleration: 1},
+		"now for ever":               {notReady: 300, unreachable: -1, want: -1},
+		"before not at all":          {unreachable: 300, want: 300, toleration: 1},
+		"now not at all":             {notReady: 1800, want: 1000, toleration: 1},
+		"bound amid the outage":      {notReady: 1800, unreachable: 300, bound: 400, want: 1300, toleration: 1},
+		"bound after the swap":       {notReady: 1800, unreachable: 300, bound: 1200, want: 1500, toleration: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tolerates := func(key string, s int64) v1.Toleration {
+				toleration := v1.Toleration{Key: key, Operator: v1.TolerationOpExists}
+				if s >= 0 {
+					toleration.TolerationSeconds = &s
+				}
+				return toleration
+			}
+			begun := []Begun{{Taint: v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}, Start: at(1000), Outage: at(0)}}
+			got := DeadlineOf(begun, at(row.bound), []v1.Toleration{tolerates(v1.TaintNodeNotReady, row.notReady), tolerates(v1.TaintNodeUnreachable, row.unreachable)}, nil, false)
+			if row.want < 0 {
+				require.True(t, got.Forever)
+				return
+			}
+			require.Equal(t, at(row.want), got.At)
+			require.Equal(t, row.toleration, got.Toleration)
 		})
 	}
 }

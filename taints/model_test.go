@@ -235,7 +235,7 @@ func TestOnlyThePodsOwnListIsRight(t *testing.T) {
 		var begun []Begun
 		var used []v1.Toleration
 		for i := range taints {
-			begun = append(begun, Begun{taints[i], now})
+			begun = append(begun, Begun{Taint: taints[i], Start: now})
 			if j := using(&taints[i], tolerations, false); j >= 0 && taints[i].Effect == v1.TaintEffectNoExecute {
 				used = append(used, tolerations[j])
 			}

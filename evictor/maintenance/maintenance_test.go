@@ -41,7 +41,7 @@ func TestAnnouncedMaintenance(t *testing.T) {
 		c.Fail("a-0", "a-1")
 		c.Advance(5 * time.Minute)
 		require.True(t, c.HasNoExecute("a-1"), "it announces nothing")
-		require.Empty(t, c.Taints("a-0"))
+		require.Equal(t, []string{"node.kubernetes.io/unreachable:NoSchedule"}, c.Taints("a-0"), "new pods go elsewhere")
 		require.Equal(t, zone.Counts{Total: 3, Bad: 1}, e.Nodes().Zones()[0].Counts)
 		status, _ := e.Nodes().Node("a-0")
 		require.Equal(t, "MaintenancePlanned", status.Held)

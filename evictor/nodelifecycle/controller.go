@@ -151,7 +151,7 @@ func (c *Controller) LeaseObserved(node string, renewTime time.Time, resourceVer
 }
 
 // SetObserverHealth says whether the evictor itself can see the cluster; err says why not. While it cannot, verdicts stay
-// as they are, and nothing is harmed. When it can again, what has failed is tried again at once.
+// as they are, and nothing is written. When it can again, what has failed is tried again at once.
 func (c *Controller) SetObserverHealth(err error) {
 	if err != nil {
 		err = fmt.Errorf("observer is not healthy: %w", err)
@@ -164,6 +164,11 @@ func (c *Controller) SetObserverHealth(err error) {
 	} else if sees {
 		c.monitor.Thaw()
 		c.restarted()
+		for _, n := range c.nodes {
+			if c.reads && n.failed() && n.verdict.Expired && n.unread == nil { // its renewals may be what we did not see
+				c.unknown(n, errAsked)
+			}
+		}
 	}
 	c.blind = err != nil
 	c.mu.Unlock()

@@ -18,7 +18,9 @@ import (
 // [WriteFailed] and [Passed].
 type Kind uint8
 
-// The kinds of decisions.
+// The kinds of decisions. A TurnEnded has one of these reasons: Served, what it was for was done; Spent, nothing was done, and
+// the node waits for another turn; Dropped, nothing was left to do. Without taints, a node of which one pod was deleted was
+// Served, and waits again for what is left. Undone comes after Served: the store, newer than the write, does not show the taint.
 const (
 	NodeRegistered    Kind = iota + 1 // a node was seen for the first time
 	NodeRemoved                       // a node is gone, or another one has taken its name
@@ -28,7 +30,7 @@ const (
 	NodeQueued                        // a failed node waits for its turn, at its zone's rate
 	TurnRefused                       // its turn has come, and the Gate refuses it
 	NodeDequeued                      // a node no longer waits; Reason says why
-	TurnEnded                         // its turn is over: Served, Spent (the node waits for another) or Dropped
+	TurnEnded                         // its turn is over: Served, Spent, Dropped or Undone; see below
 	TaintsWritten                     // a node's taints were changed (written)
 	NodeEmptied                       // the pods of a failed node were deleted, without taints (written); Reason NoPods: it had none
 	PodEvicted                        // a pod was deleted because its node failed, without taints (written)
@@ -76,7 +78,8 @@ type Decision struct {
 	Rate             float64
 	Counts           zone.Counts
 
-	Took time.Duration // Passed
+	Took   time.Duration // Passed
+	Absent time.Duration // Passed: for how long the controller had not run before, if that was longer than it ever waits
 
 	Reason string // a short stable text
 	Err    error  // what failed, or why something is refused

@@ -1,8 +1,10 @@
 package nodelifecycle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -25,15 +27,12 @@ func (e *engine) empty(n *node) {
 		e.emptyPod(n, pod, true)
 	}
 	for key, pod := range n.leaving {
-		if pod.tried >= failed { // the store shows no more to do, so its last try succeeded, whatever the answer was
+		if pod.tried >= shut { // the store shows no more to do, so a try of which nobody knew has succeeded
+			n.begun = n.begun || pod.tried == lost
 			delete(n.leaving, key)
 		}
 	}
-	reason := ""
-	if len(n.leaving) == 0 {
-		reason = "NoPods"
-	}
-	e.noteEmptied(n, reason)
+	e.noteEmptied(n)
 }
 
 // emptyPod has one pod deleted: when the node has its turn, which tries again what failed, or, if the pod comes later, at
@@ -52,8 +51,8 @@ func (e *engine) emptyPod(n *node, pod *v1.Pod, turn bool) {
 		}
 		ref, again := cluster.RefOf(pod), timedworker.KeepFirst
 		was, known := n.leaving[ref]
-		if !known || turn && was.tried >= failed {
-			was, again = parted{why: was.why}, timedworker.Replace
+		if !known || turn && was.tried != untried && !was.again.After(e.mu.Now) {
+			was, again = parted{no: was.no, times: was.times}, timedworker.Replace
 		}
 		n.leaving[ref] = was
 		e.deletes.ScheduleEntry(timedworker.Entry[cluster.PodRef, struct{}]{Key: ref, Due: e.mu.Now, OnDuplicate: again})
@@ -101,6 +100,8 @@ func (r *removal) Check() (act gate.Act, wait time.Duration, due bool) {
 		return act, 0, false
 	case !n.sees(pod):
 		return act, r.cfg.GateInterval, false
+	case n.status != upToDate: // its conditions come first
+		return act, r.cfg.GateInterval, false
 	case n.leaving[ref].again.After(r.mu.Now):
 		return act, n.leaving[ref].again.Sub(r.mu.Now), false
 	case object == nil || s == reported || r.unclear(n) || !r.settled(n):
@@ -119,12 +120,12 @@ func (r *removal) Refused(no environment.Refusal) timedworker.Result {
 		return timedworker.Forget()
 	}
 	how := n.leaving[ref]
-	if how.why != no.Error() {
+	if how.no == nil || how.no.Error() != no.Error() {
 		r.decide(Decision{Kind: PodDelayed, Node: ref.Node, Pod: ref, Reason: no.Reason, Err: no.Refused})
 	}
-	how.times, how.why = how.times+1, no.Error()
+	how.times, how.no = how.times+1, no.Refused
 	if n.turn != nil && no.Closed {
-		how.tried = failed // the node needs another turn, so that the pace holds
+		how.tried = shut // the node needs another turn, so that the pace holds
 		r.noteLeft(n, ref, &how)
 		return timedworker.Forget()
 	}
@@ -146,12 +147,13 @@ func (r *removal) Tried(err error) timedworker.Result {
 	case n == nil:
 		return timedworker.Forget()
 	case err == nil || apierrors.IsNotFound(err):
+		n.begun = n.begun || err == nil
 		r.noteLeft(n, ref, nil)
 		return timedworker.Forget()
 	}
 	r.decide(Decision{Kind: WriteFailed, Node: ref.Node, Pod: ref, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", ref.PodKey, err)})
 	how := n.leaving[ref]
-	if how.tried = failed; environment.Unknown(err) {
+	if how.tried = failed; environment.OutcomeOf(err) == environment.Unknown {
 		how.tried = lost
 	}
 	spends := n.turn != nil
@@ -169,33 +171,47 @@ func (e *engine) noteLeft(n *node, ref cluster.PodRef, how *parted) {
 	} else {
 		delete(n.leaving, ref)
 	}
-	e.noteEmptied(n, "")
+	e.noteEmptied(n)
 }
 
-// noteEmptied ends the node's turn once each of its pods was tried.
-func (e *engine) noteEmptied(n *node, reason string) {
-	how := done
-	for _, pod := range n.leaving {
-		switch pod.tried {
-		case untried:
-			return
-		case lost:
-			how = again
-		case failed:
-			if how == done {
-				how = spent
-			}
-		}
+// noteEmptied ends the node's turn once each of its pods was tried. Its outcome is that of the deletions: done if one was,
+// not known while one is not known, else nothing was done. Then the node waits for another turn; so does what is left of its
+// pods. Only pods that were refused while others left go later, each on its own.
+func (e *engine) noteEmptied(n *node) {
+	if n.turn == nil {
+		return
 	}
-	switch {
-	case n.turn == nil:
-	case !e.standing(n).wanted():
-		e.endTurn(n, dropped)
-	case how != done:
-		e.endTurn(n, how)
-	default:
+	most, soonest := untried, time.Duration(math.MaxInt64)
+	for _, pod := range n.leaving {
+		if pod.tried == untried {
+			return
+		}
+		most, soonest = max(most, pod.tried), min(soonest, max(e.cfg.GateInterval, pod.again.Sub(e.mu.Now)))
+		n.held = cmp.Or(n.held, pod.no)
+	}
+	how := spent
+	if n.begun {
+		how = done
+	}
+	switch wanted := e.standing(n).wanted(); {
+	case !wanted && how == spent:
+		e.endTurn(n, dropped, over)
+	case !wanted:
+		e.endTurn(n, done, over)
+	case most == untried && how == spent:
 		n.emptied = true
-		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid, Reason: reason})
-		e.endTurn(n, done)
+		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid, Reason: "NoPods"})
+		e.endTurn(n, dropped, over)
+	case most <= refused && how == done:
+		n.emptied, n.held = true, nil
+		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid})
+		e.endTurn(n, done, over)
+	case most <= shut: // nothing else was sent: the token is for another node
+		e.endTurn(n, how, soonest)
+	default:
+		if most == lost && how == spent {
+			n.unshown = e.unshownSince(false, "")
+		}
+		e.endTurn(n, how, 0)
 	}
 }

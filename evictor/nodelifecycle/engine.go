@@ -46,6 +46,8 @@ type engine struct {
 	changed   []string          // nodes whose standing has changed, for whoever evicts by their taints
 	left      bool              // a node has gone since the last pass, so zones may have changed
 	turnsOut  int
+	planned   time.Time     // the last Plan
+	listened  time.Duration // for how long we have listened in all
 }
 
 // turnKey is what waits for its zone's rate: a node to be tainted or emptied or, with release, to release pods that became

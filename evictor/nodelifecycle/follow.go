@@ -10,15 +10,12 @@ import (
 
 // follows does what follows from what is known of a node. object is nil if the store does not show it as it is.
 func (e *engine) follows(n *node, object *v1.Node) {
-	if e.carries(n) && !n.tainted && !n.emptied {
-		e.attention[n.name] = n // the store does not show the taint yet
+	if n.unshown != nil && n.unshown.until > 0 {
+		e.attention[n.name] = n // until it is known whether it was done
 	}
 	if s := e.standing(n); s != n.told {
 		n.told = s
 		e.changed = append(e.changed, n.name)
-	}
-	if n.sent && e.carries(n) {
-		e.dequeue(n, standings[served])
 	}
 	if n.overdue && len(n.taints) == 0 {
 		e.notOverdue(n)
@@ -27,7 +24,7 @@ func (e *engine) follows(n *node, object *v1.Node) {
 	if object == nil {
 		return
 	}
-	p := e.planWrites(n, object)
+	p := e.planWrites(n, object, nil)
 	if p.lift {
 		schedule(e.lifts, n, e.mu.Now)
 	}

@@ -67,10 +67,10 @@ func (e *engine) tryNow(n *node) {
 	e.release(n)
 }
 
-// askTurn has a turn that was refused asked about now, at its place in the queue.
+// askTurn has a turn that was refused, or in which all pods were, asked about now, at its place in the queue.
 func (e *engine) askTurn(n *node) {
 	key := n.turnKey(false)
-	if _, st, _ := e.turns.Get(key); n.refused != nil && st.State == ratelimitqueue.Waiting {
+	if _, st, _ := e.turns.Get(key); (n.refused != nil || n.held != nil) && st.State == ratelimitqueue.Waiting {
 		e.turns.Remove(key)
 		e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: key, Due: st.Added})
 	}

@@ -2,6 +2,7 @@ package nodelifecycle
 
 import (
 	"context"
+	"time"
 
 	"github.com/evictkit/evictkit/evictor/gate"
 )
@@ -13,11 +14,12 @@ func (c *Controller) hand(ctx context.Context) {
 		if !ok {
 			return
 		}
-		var no *gate.Refused
-		if !item.Key.release {
-			no = c.mayTurn(ctx, item.Key)
+		if item.Key.release {
+			c.released(item)
+			continue
 		}
-		c.granted(item, no)
+		asked, no := c.mayTurn(ctx, item.Key)
+		c.granted(item, asked, no)
 	}
 }
 
@@ -33,23 +35,35 @@ func (c *Controller) take(ctx context.Context) (item turn, ok bool) {
 	return item, ok
 }
 
-func (c *Controller) mayTurn(ctx context.Context, key turnKey) *gate.Refused {
+// mayTurn asks about a turn, unless what the node was granted is not over, or it would take none.
+func (c *Controller) mayTurn(ctx context.Context, key turnKey) (asked bool, no *gate.Refused) {
 	c.mu.Lock()
 	n := c.nodes[key.node]
-	if n == nil || n.uid != key.uid || n.sent {
+	if n == nil || n.uid != key.uid || n.lost() || n.status == failing {
 		c.mu.Unlock()
-		return nil // what it was granted is not over
+		return false, nil
 	}
 	domain := n.domain
 	c.mu.Unlock()
 	if no := c.around.Permits.May(ctx, gate.Act{Do: gate.Harm, Domain: domain}); no != nil {
-		return no
+		return false, no
 	}
-	return c.around.Permits.May(ctx, gate.Act{Do: gate.Turn, Node: key.node, Domain: domain})
+	return true, c.around.Permits.May(ctx, gate.Act{Do: gate.Turn, Node: key.node, Domain: domain})
 }
 
-// granted gives a node its turn, if it may still be harmed.
-func (c *Controller) granted(item turn, no *gate.Refused) {
+// released has the overdue pods of a node leave.
+func (c *Controller) released(item turn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	item.Forget()
+	if n := c.nodes[item.Key.node]; n != nil && n.uid == item.Key.uid {
+		n.overdue = false
+		c.changed = append(c.changed, n.name)
+	}
+}
+
+// granted gives a node its turn, if it may still be harmed. A turn that was permitted is over once it is known to be unused.
+func (c *Controller) granted(item turn, asked bool, no *gate.Refused) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.nodes[item.Key.node]
@@ -57,38 +71,30 @@ func (c *Controller) granted(item turn, no *gate.Refused) {
 		item.Forget()
 		return
 	}
-	if item.Key.release {
-		item.Forget()
-		n.overdue = false
-		c.changed = append(c.changed, n.name)
-		return
-	}
-	ended := false
+	how, after := spent, time.Duration(0) // unless more is known, as when the store panics
 	defer func() {
-		switch { // the store panicked
-		case ended:
-		case n.turn != nil:
-			c.endTurn(n, spent)
-		default:
-			item.Blocked(0)
+		if n.turn == nil {
+			c.end(n, item, after)
+			if asked && no == nil {
+				c.turnOver(n, how)
+			}
 		}
 	}()
 	object := c.current(n)
 	switch s := c.standing(n); {
-	case object == nil: // the store does not show it as it is; try again when it has caught up
-		item.Blocked(c.cfg.GateInterval)
+	case object == nil, n.belongs != n.domain, s == unwritable: // soon again: the store does not show it as it was asked about
+		after = c.cfg.GateInterval
 	case s != harmable: // it was at the last pass; the next one decides again
-		item.Forget()
-		c.attention[n.name] = n
+		how, after = dropped, over
 		c.decide(Decision{Kind: NodeDequeued, Node: n.name, Zone: n.domain, Reason: c.why(n)})
 	case no != nil:
-		item.Blocked(max(c.cfg.GateInterval, no.Again.Sub(c.mu.Shown(c.mu.Now))))
+		after = max(c.cfg.GateInterval, no.Again.Sub(c.mu.Shown(c.mu.Now)))
 		was := n.refused
-		if n.refused = no; was == nil || was.Reason != no.Reason {
+		if n.refused, n.held = no, nil; was == nil || was.Reason != no.Reason {
 			c.decide(Decision{Kind: TurnRefused, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: no.Reason, Err: no})
 		}
 	default:
-		n.turn, n.refused = &item, nil
+		n.turn, n.refused, n.held, n.begun = &item, nil, nil, false
 		c.turnsOut++
 		if c.cfg.TaintBasedEviction {
 			c.writes.Schedule(n.name, struct{}{}, c.mu.Now)
@@ -96,5 +102,4 @@ func (c *Controller) granted(item turn, no *gate.Refused) {
 			c.empty(n)
 		}
 	}
-	ended = true
 }

@@ -42,7 +42,7 @@ func (c *Controller) status(name string) (NodeStatus, bool) {
 	if n == nil || !n.judged() {
 		return NodeStatus{}, false
 	}
-	status := NodeStatus{Verdict: n.verdict, Zone: n.domain, Held: c.heldFor(n), HeldBack: environment.Why(cmp.Or(c.around.Permits.Closed(n.domain), n.refused)), Why: c.why(n)}
+	status := NodeStatus{Verdict: n.verdict, Zone: n.domain, Held: c.heldFor(n), HeldBack: environment.Why(cmp.Or(c.around.Permits.Closed(n.domain), n.refused, n.held)), Why: c.why(n)}
 	if now, ok := c.monitor.Verdict(name); ok {
 		status.Verdict.LastBeat = now.LastBeat
 	}

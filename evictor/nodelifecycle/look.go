@@ -3,10 +3,10 @@ package nodelifecycle
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -57,13 +57,14 @@ func (e *engine) note(n *node, object *v1.Node, heartbeat bool) {
 	}
 	n.belongs, n.excluded, n.hold = belongs, excluded, hold
 	n.heard = n.heard || heartbeat && n.verdict.Ready == v1.ConditionUnknown
-	n.unwritten = n.unwritten && !n.heard
+	if n.heard || n.status != upToDate && len(health.UnknownConditions(object, e.mu.Now)) == 0 {
+		n.status = upToDate
+	}
 	n.says = readyOf(object).Status
 	n.emptied = n.emptied && !n.reported() // that ends an outage, even if the next pass finds it not ready again
-	if n.tainted = slices.ContainsFunc(object.Spec.Taints, e.own); n.tainted {
-		n.unseen = time.Time{}
-	}
+	n.tainted = e.cfg.TaintBasedEviction && slices.ContainsFunc(object.Spec.Taints, isOwn)
 	n.taints, _ = n.taints.Observe(object, e.started, taints.OwnNoExecute, e.mu.Now, e.mu.Lead)
+	e.resolve(n, object.ResourceVersion)
 }
 
 // facts asks the user's functions about a node. While one of them panics, the node is held.
@@ -80,9 +81,6 @@ func (e *engine) facts(n *node, object *v1.Node) (domain zone.Key, excluded bool
 	}
 	return domain, excluded, hold
 }
-
-// own says whether the taint is one that we set because of a verdict.
-func (e *engine) own(t v1.Taint) bool { return e.cfg.TaintBasedEviction && taints.OwnNoExecute(&t) }
 
 func readyOf(object *v1.Node) *v1.NodeCondition {
 	for i := range object.Status.Conditions {

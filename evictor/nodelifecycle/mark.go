@@ -14,6 +14,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/timedworker"
+	"github.com/evictkit/evictkit/zone"
 )
 
 func (e *engine) podsOn(node string) iter.Seq[*v1.Pod] {
@@ -33,7 +34,7 @@ func (e *engine) markPods(n *node) {
 
 // marksNow says whether the node's pods are to be marked. Marking is no harm, so a hold does not prevent it.
 func (e *engine) marksNow(n *node) bool {
-	return n.verdict.Ready == v1.ConditionUnknown && n.says == v1.ConditionUnknown && !n.heard && !n.early && e.settled(n) && !e.zones.AllDown() && !e.unclear(n)
+	return n.verdict.Ready == v1.ConditionUnknown && n.says == v1.ConditionUnknown && !n.heard && !n.early && e.settled(n) && n.unread == nil && !e.zones.AllDown() && !e.unclear(n)
 }
 
 func (e *engine) markPod(n *node, pod *v1.Pod) {
@@ -52,10 +53,14 @@ type podWork = timedworker.Work[cluster.PodRef, struct{}]
 // mark is the work of marks.
 func (c *Controller) mark(ctx context.Context, w podWork) (result timedworker.Result) {
 	n, ref := c.markable(w.Key), w.Key
+	if n != nil {
+		_ = c.around.Permits.May(ctx, gate.Act{Do: gate.Write})
+		n = c.markable(ref) // the answer may have taken time
+	}
 	switch {
 	case n == nil:
 		return timedworker.Forget()
-	case c.around.Permits.May(ctx, gate.Act{Do: gate.Write}) != nil:
+	case c.around.Permits.Last(gate.Write, zone.Key{}) != nil:
 		return timedworker.Blocked(c.cfg.GateInterval)
 	}
 	err := environment.ErrEnded
@@ -87,7 +92,8 @@ func (c *Controller) markable(ref cluster.PodRef) *node {
 	if n == nil {
 		return nil
 	}
-	if _, gone := c.look(n.name); gone || !c.marksNow(n) || n.pods[ref.UID].marked {
+	pod, _ := c.clients.Pods.Pod(ref.PodKey)
+	if _, gone := c.look(n.name); gone || !ref.Shows(pod) || !c.marksNow(n) || n.pods[ref.UID].marked {
 		return nil
 	}
 	return n

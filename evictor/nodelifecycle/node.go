@@ -35,11 +35,11 @@ type node struct {
 	unread    error     // why its lease is not known, nil if it is
 	read      time.Time // when it last was
 	heard     bool      // its verdict is Unknown, and a heartbeat was seen since
-	unwritten bool      // it is silent, and that is not yet in its status
-	unseen    time.Time // until when a taint that we wrote counts although the store does not show it
+	status    status    // whether that it is silent is in its status
+	unshown   *unshown  // what its last turn wrote, or may have written, and the store does not show
 	turn      *turn
-	sent      bool                // what its last turn wrote may have been done: it waits to send it again, with the same permission
 	refused   *gate.Refused       // why its turn was
+	held      *gate.Refused       // what held back all of its pods in its last turn
 	overdue   bool                // pods of it wait for a turn to be released
 	busy      bool                // a write is in flight
 	conflicts int                 // in a row
@@ -74,26 +74,37 @@ func (n *node) keep(pod types.UID, is ofPod) {
 	n.pods[pod] = is
 }
 
+// status is how far the conditions of a silent node are.
+type status uint8
+
+const (
+	upToDate status = iota // there is nothing to write
+	toWrite                // they are to be written
+	failing                // the last try failed: until one succeeds, the node takes no turn
+)
+
 // emptying is what is remembered of a node that is emptied instead of tainted.
 type emptying struct {
 	emptied bool                      // in this outage
 	lapsed  bool                      // since then it was not wanted for a while
+	begun   bool                      // in its turn a pod was deleted
 	leaving map[cluster.PodRef]parted // pods that are being deleted
 }
 
 // parted is how far the deletion of a pod is.
 type parted struct {
 	tried trial
-	why   string    // what last held it back
-	times int       // how often it was refused
-	again time.Time // until when that is believed, whatever else changes
+	no    *gate.Refused // what last held it back
+	times int           // how often it was refused
+	again time.Time     // until when that is believed, whatever else changes
 }
 
 type trial uint8
 
 const (
 	untried trial = iota
-	refused       // not now: the turn ends without it
+	refused       // not now
+	shut          // nothing may leave the domain now: the node needs another turn
 	failed        // nothing was done: the node needs another turn
 	lost          // it may have been done: the node waits to try again
 )
@@ -110,11 +121,12 @@ const (
 	settling                    // it has failed, and not for long enough, or was not watched for a whole grace: it keeps our taint
 	reported                    // its kubelet has reported Ready since the verdict: the next verdict decides
 	unanswered                  // its lease is being read, or cannot be read: nobody can say whether it is alive
+	unwritable                  // its conditions cannot be written
 	served                      // it already carries our taint or is emptied, and has no turn
 	harmable                    // it may be harmed
 )
 
-var standings = [...]string{"NotFailed", "NodeReady", "AllZonesDown", "Held", "NotFailed", "NotSettled", "NodeReady", "Unanswered", "Tainted", ""}
+var standings = [...]string{"NotFailed", "NodeReady", "AllZonesDown", "Held", "NotFailed", "NotSettled", "NodeReady", "Unanswered", "Unwritable", "Tainted", ""}
 
 // wanted says whether the verdict asks for harm. Evictions and taints then stand.
 func (s standing) wanted() bool { return s >= reported }
@@ -132,12 +144,14 @@ func (e *engine) standing(n *node) standing {
 		return heldBack
 	case n.verdict.Ready == "":
 		return noCondition
-	case n.unread != nil:
-		return unanswered
 	case n.early:
 		return settling
+	case n.unread != nil:
+		return unanswered
 	case n.reported():
 		return reported
+	case n.status == failing:
+		return unwritable
 	case e.carries(n) && n.turn == nil:
 		return served
 	case !e.settled(n), !e.cfg.TaintBasedEviction && e.mu.Now.Before(e.emptyAt(n)):
@@ -165,7 +179,9 @@ func (n *node) judged() bool             { return n.verdict.Node != "" }
 func (n *node) failed() bool             { return n.judged() && n.verdict.Ready != v1.ConditionTrue }
 
 // carries says whether the node counts as acted on: tainted or emptied.
-func (e *engine) carries(n *node) bool { return n.tainted || n.emptied || e.mu.Now.Before(n.unseen) }
+func (e *engine) carries(n *node) bool {
+	return n.tainted || n.emptied || n.unshown != nil && n.unshown.certain
+}
 
 // reported says whether the kubelet has reported Ready since the verdict.
 func (n *node) reported() bool {
@@ -176,7 +192,7 @@ func (n *node) reported() bool {
 func (e *engine) unclear(n *node) bool {
 	lost := n.says != n.verdict.Ready && (n.says == "" || n.says == v1.ConditionUnknown) && !n.verdict.Expired
 	s := e.standing(n)
-	return lost || s == reported || s == unanswered
+	return lost || s == reported || s == unanswered || n.belongs != n.domain
 }
 
 // untilPass is how long it takes until that is clearer.

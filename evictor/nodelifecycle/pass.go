@@ -55,7 +55,13 @@ func (e *engine) judge(n *node, v health.Verdict) {
 		from = v.Observed
 	}
 	silent := v.Expired && !n.verdict.Expired
-	n.verdict, n.heard, n.unwritten = v, false, v.Expired
+	n.verdict, n.heard = v, false
+	switch {
+	case !v.Expired:
+		n.status = upToDate
+	case n.status == upToDate:
+		n.status = toWrite
+	}
 	if silent && e.reads && n.unread == nil && n.read.Before(v.LastBeat) { // who reads is late
 		e.unknown(n, errAsked)
 	}
@@ -133,13 +139,15 @@ func (e *engine) consider(n *node) {
 			e.attention[n.name] = n
 		}
 	}
-	if n.verdict.Expired && !n.heard && n.says != v1.ConditionUnknown {
-		n.unwritten = true
+	if n.verdict.Expired && !n.heard && n.says != v1.ConditionUnknown && n.status == upToDate {
+		n.status = toWrite
 	}
 	switch s := e.standing(n); {
 	case s == served && n.lapsed:
 		n.lapsed = false
 		e.empty(n)
+	case s == unwritable: // it keeps its place
+		e.attention[n.name] = n
 	case s != harmable:
 		e.dequeue(n, e.why(n))
 		if s == settling {
@@ -164,8 +172,8 @@ func (e *engine) attendAt() (time.Time, bool) {
 			soon.Or(v.Settles, true)
 		case unsettled:
 			soon.Or(v.LastBeat.Add(v.Grace), ok)
-		case e.mu.Now.Before(n.unseen):
-			soon.Or(n.unseen, true)
+		case n.unshown != nil:
+			soon.Or(e.mu.Now.Add(min(e.gap(), n.unshown.until-e.listened)), n.unshown.until > 0)
 		case !e.cfg.TaintBasedEviction && e.mu.Now.Before(e.emptyAt(n)):
 			soon.Or(e.emptyAt(n), true)
 		default:

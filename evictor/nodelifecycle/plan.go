@@ -15,7 +15,7 @@ type plan struct {
 	conditions []v1.NodeCondition
 	change     taints.Change
 	labels     map[string]string
-	lift       bool // the change only removes
+	lift       bool // a NoExecute taint of ours goes, or the change only removes
 	held       bool // what does harm was left out
 }
 
@@ -34,15 +34,13 @@ func (p plan) part(lift bool) plan {
 	return p
 }
 
-// withhold leaves out what does harm: a swap of one of our taints for another as a whole.
+// withhold leaves out what does harm: of our NoExecute taints, none comes, and the one that would be swapped stays.
 func (p *plan) withhold() {
-	change := taints.Change{Remove: those(p.change.Remove, func(t *v1.Taint) bool {
-		return !slices.ContainsFunc(p.change.Add, func(a v1.Taint) bool {
-			return a.Effect == t.Effect && (a.Key == t.Key || ofReady(&a) && ofReady(t))
-		})
-	})}
-	p.held = p.held || len(change.Add)+len(change.Remove) < len(p.change.Add)+len(p.change.Remove)
-	p.change = change
+	if !p.harms() {
+		return
+	}
+	harmless := func(t *v1.Taint) bool { return !taints.OwnNoExecute(t) }
+	p.change, p.held = taints.Change{Add: those(p.change.Add, harmless), Remove: those(p.change.Remove, harmless)}, true
 }
 
 // harms says whether the change adds a NoExecute taint of ours.
@@ -50,25 +48,17 @@ func (p *plan) harms() bool {
 	return slices.ContainsFunc(p.change.Add, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
 }
 
-// adds says whether the change adds that NoExecute taint.
-func (p *plan) adds(key string) bool {
-	return slices.ContainsFunc(p.change.Add, func(t v1.Taint) bool { return t.Key == key && t.Effect == v1.TaintEffectNoExecute })
-}
-
-// planWrites compares the node with what it should be. It is cheap if nothing differs.
-func (e *engine) planWrites(n *node, object *v1.Node) plan {
+// planWrites compares the node with what it should be. It is cheap if nothing differs. What protects others does not depend
+// on whether the node may be harmed: its conditions, and the NoSchedule taints that follow from them. written are conditions
+// that were just written, and that the object need not show yet.
+func (e *engine) planWrites(n *node, object *v1.Node, written []v1.NodeCondition) plan {
 	p := plan{labels: staleLabels(object.Labels)}
-	conditions := object.Status.Conditions
-	if n.unwritten && n.unread == nil {
+	if n.status != upToDate && n.unread == nil {
 		p.conditions = health.UnknownConditions(object, e.mu.Shown(e.mu.Now))
-		conditions = overlay(conditions, p.conditions)
 	}
 	have := object.Spec.Taints
-	want := taints.ForConditions(conditions, object.Spec.Unschedulable)
-	if e.heldFor(n) != "" { // what stays is of the operator who cordoned the node, not ours
-		want = those(have, func(t *v1.Taint) bool { return object.Spec.Unschedulable && t.Key == v1.TaintNodeUnschedulable })
-	}
-	has := slices.ContainsFunc(have, e.own)
+	want := taints.ForConditions(overlay(overlay(object.Status.Conditions, written), p.conditions), object.Spec.Unschedulable)
+	has := slices.ContainsFunc(have, isOwn)
 	switch taint, keep := e.execute(n, has); {
 	case keep && has:
 		want = keepUnready(append(want, those(have, taints.OwnNoExecute)...), have)
@@ -78,8 +68,8 @@ func (e *engine) planWrites(n *node, object *v1.Node) plan {
 	case has:
 		p.lift = true
 	}
-	p.change = taints.Diff(have, want, func(t *v1.Taint) bool { return taints.OwnNoSchedule(t) || e.own(*t) })
-	if e.around.Permits.Last(gate.Harm, n.domain) != nil {
+	p.change = taints.Diff(have, want, func(t *v1.Taint) bool { return taints.OwnNoSchedule(t) || taints.OwnNoExecute(t) })
+	if e.around.Permits.Last(gate.Harm, n.domain) != nil || n.belongs != n.domain {
 		p.withhold()
 	}
 	p.lift = p.lift || len(p.change.Add) == 0 && len(p.change.Remove) > 0
@@ -91,11 +81,12 @@ func (e *engine) planWrites(n *node, object *v1.Node) plan {
 func (e *engine) execute(n *node, has bool) (taint v1.Taint, keep bool) {
 	switch s := e.standing(n); {
 	case !e.cfg.TaintBasedEviction:
-	case s == unjudged || s == noCondition || s == unanswered:
+		return taint, s != ready
+	case s == unjudged || s == noCondition || s > heldBack && n.unread != nil:
 		return taint, true
-	case has && n.heard && s >= settling: // it is Unknown no more, and the next pass says what it is
+	case has && (s == reported || n.heard && s >= settling): // the next pass says what it is now
 		return taint, true
-	case s == settling && has, s.wanted() && (has || n.turn != nil):
+	case has && s >= settling, s == harmable && n.turn != nil:
 		taint, _ = taints.ForReady(n.verdict.Ready)
 	}
 	return taint, false
@@ -127,6 +118,9 @@ func staleLabels(labels map[string]string) (stale map[string]string) {
 }
 
 func overlay(conditions, changed []v1.NodeCondition) []v1.NodeCondition {
+	if len(changed) == 0 {
+		return conditions
+	}
 	merged := slices.Clone(conditions)
 	for _, c := range changed {
 		if i := slices.IndexFunc(merged, func(m v1.NodeCondition) bool { return m.Type == c.Type }); i >= 0 {
@@ -137,6 +131,8 @@ func overlay(conditions, changed []v1.NodeCondition) []v1.NodeCondition {
 	}
 	return merged
 }
+
+func isOwn(t v1.Taint) bool { return taints.OwnNoExecute(&t) }
 
 func ofReady(t *v1.Taint) bool {
 	return t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable

@@ -54,6 +54,8 @@ func (e *engine) syncPod(key cluster.PodKey) {
 	case e.cfg.TaintBasedEviction:
 	case n.turn != nil && s == harmable, n.emptied && s == served:
 		e.emptyPod(n, pod, false)
+	case n.held != nil && s == harmable:
+		e.askTurn(n) // it need not wait for the others
 	default:
 		n.lapsed = n.emptied // it goes when that is wanted again
 	}
@@ -65,7 +67,7 @@ func (e *engine) forget(n *node) {
 	e.zones.Remove(n.name, string(n.uid))
 	e.turns.Remove(n.turnKey(false))
 	e.turns.Remove(n.turnKey(true))
-	e.endTurn(n, dropped)
+	e.endTurn(n, dropped, over)
 	delete(e.attention, n.name)
 	delete(e.nodes, n.name)
 	delete(e.unread, n.name)

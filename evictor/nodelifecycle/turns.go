@@ -1,6 +1,8 @@
 package nodelifecycle
 
 import (
+	"time"
+
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/zone"
@@ -20,16 +22,9 @@ func (e *engine) enqueue(n *node) {
 
 // dequeue takes the node out of its zone's queue, and voids its turn. It needs no permission.
 func (e *engine) dequeue(n *node, reason string) {
-	n.refused = nil
+	n.refused, n.held = nil, nil
 	if e.turns.Remove(n.turnKey(false)) == ratelimitqueue.Waiting {
 		e.decide(Decision{Kind: NodeDequeued, Node: n.name, Zone: n.domain, Reason: reason})
-	}
-	switch {
-	case !n.sent:
-	case e.carries(n): // the store shows that it was done
-		e.turnOver(n, done)
-	default:
-		e.turnOver(n, dropped)
 	}
 }
 
@@ -62,30 +57,44 @@ const (
 	done    ending = "Served"
 	dropped ending = "Dropped" // there was nothing left to do
 	spent   ending = "Spent"   // nothing was done: the node waits for another
-	again   ending = ""        // nobody knows what was done: the node waits to try again, and the turn is not over
+	undone  ending = "Undone"  // after Served: the store, newer than the write, does not show it
 )
 
-// endTurn ends the node's turn, if it has one.
-func (e *engine) endTurn(n *node, how ending) {
+// over says that a node does not wait for another turn.
+const over = time.Duration(-1)
+
+// endTurn ends the node's turn, if it has one. Unless it is over, the node waits again: for another token, or for that long,
+// and the token is for another node. If nobody knows what was done, the turn is not over: the node waits to try again, with
+// the same permission.
+func (e *engine) endTurn(n *node, how ending, after time.Duration) {
 	if n.turn == nil {
 		return
 	}
-	if n.sent = how == again; how == spent || how == again {
-		n.turn.RetryAfter(0)
-		e.attention[n.name] = n
-	} else {
-		n.turn.Forget()
-	}
+	e.end(n, *n.turn, after)
 	n.turn = nil
 	e.turnsOut--
-	if how != again {
+	if how == done && n.lost() {
+		n.unshown = nil
+	}
+	if !n.lost() {
 		e.turnOver(n, how)
 	}
 	e.around.Inbox.Kick() // a turn is free: Run hands out the next
 }
 
+func (e *engine) end(n *node, item turn, after time.Duration) {
+	e.attention[n.name] = n
+	switch {
+	case after == over:
+		item.Forget()
+	case after > 0:
+		item.Blocked(after)
+	default:
+		item.RetryAfter(0)
+	}
+}
+
 func (e *engine) turnOver(n *node, how ending) {
-	n.sent = false
 	e.decide(Decision{Kind: TurnEnded, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: string(how)})
 }
 

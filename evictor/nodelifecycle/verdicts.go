@@ -12,11 +12,11 @@ func (c *Controller) Own(name string) (own cluster.Own) {
 	defer c.mu.Unlock()
 	n := c.nodes[name]
 	if n == nil {
-		return cluster.Own{Wanted: !c.cfg.TaintBasedEviction, Why: standings[unjudged], Wait: c.cfg.GateInterval}
+		return cluster.Own{Why: standings[unjudged], Wait: c.cfg.GateInterval}
 	}
 	own.Domain, own.Stale = n.domain, c.current(n) == nil
-	if !c.cfg.TaintBasedEviction { // then others have set them
-		own.Wanted = true
+	if !c.cfg.TaintBasedEviction { // then they order nothing, whoever set them
+		own.Why = "NoTaintBasedEviction"
 		return own
 	}
 	s := c.standing(n)
@@ -44,7 +44,8 @@ func (c *Controller) Overdue(name string) {
 	}
 }
 
-// Hold keeps a node from being tainted or emptied until Release; an existing taint is lifted.
+// Hold keeps a node from being tainted NoExecute or emptied until Release; such a taint of ours is lifted. Its conditions and
+// its NoSchedule taints go on, because kube-scheduler looks at these taints alone.
 func (c *Controller) Hold(node, reason string) { c.hold(node, cmp.Or(reason, "Held")) }
 
 // Release ends Hold. A node that Options.Hold holds stays held.

@@ -13,35 +13,41 @@ import (
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/timedworker"
+	"github.com/evictkit/evictkit/zone"
 )
 
 type nodeWork = timedworker.Work[string, struct{}]
 
-// The results of a write whose node no longer exists, of one that is no longer wanted, and of one that is not permitted.
+// The results of a write whose node no longer exists, and of one that is not permitted.
 var (
-	errGone     = errors.New("the node is gone")
-	errUnwanted = errors.New("not wanted any more")
-	errClosed   = errors.New("not permitted")
+	errGone   = errors.New("the node is gone")
+	errClosed = errors.New("not permitted")
 )
 
 // writing is one try to write a node.
 type writing struct {
 	*Controller
-	ctx    context.Context //nolint:containedctx // a writing lives no longer than its call of write
-	n      *node
-	object *v1.Node
+	ctx     context.Context //nolint:containedctx // a writing lives no longer than its call of write
+	n       *node
+	lift    bool
+	in      *turn              // the turn that it acts on, nil for none
+	written []v1.NodeCondition // and to which version; while the store shows that, they count
+	version string
+	taint   environment.Outcome // of the write of our NoExecute taint
+	sentTo  string              // the version of the object to which that was sent
+	failed  string              // the step that did, empty for none
+
+	// as of the last look
 	plan
-	in      *turn // the turn that it acts on, nil for none
-	tainted bool  // the node has our taint now
-	again   bool
-	failed  string // the step that did, empty for none
+	object *v1.Node
+	domain zone.Key
 }
 
-// write is the work of writes and lifts. It reads the node, compares it with the verdict once more, and writes what
-// differs. Writes of one node never overlap.
+// write is the work of writes and lifts. It reads the node, compares it with the verdict, and writes what differs. Writes
+// of one node never overlap.
 func (c *Controller) write(ctx context.Context, name string, lift bool) (result timedworker.Result) {
-	w := &writing{Controller: c, ctx: ctx}
-	result, some := w.prepare(name, lift)
+	w := &writing{Controller: c, ctx: ctx, lift: lift}
+	result, some := w.prepare(name)
 	if !some {
 		return result
 	}
@@ -54,7 +60,7 @@ func (c *Controller) write(ctx context.Context, name string, lift bool) (result 
 	return result
 }
 
-func (w *writing) prepare(name string, lift bool) (result timedworker.Result, some bool) {
+func (w *writing) prepare(name string) (result timedworker.Result, some bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.n = w.nodes[name]
@@ -67,51 +73,95 @@ func (w *writing) prepare(name string, lift bool) (result timedworker.Result, so
 	if w.object = w.current(w.n); w.object == nil {
 		return timedworker.Blocked(w.cfg.GateInterval), false
 	}
-	w.plan = w.planWrites(w.n, w.object).part(lift)
-	w.tainted = w.n.tainted
-	if !lift {
+	if !w.lift {
 		w.in = w.n.turn
 	}
-	if w.nothing() {
-		w.n.conflicts = 0
-		w.wroteInTurn(w.n, w.in, w.tainted, nil)
-		if w.held {
-			return timedworker.Blocked(w.cfg.GateInterval), false
-		}
-		return timedworker.Forget(), false
+	if w.draw(); w.nothing() {
+		return w.ended(nil), false
 	}
 	w.n.busy = true
 	return result, true
 }
 
-// carryOut writes conditions, taints, labels.
-func (w *writing) carryOut() error {
-	err := w.writeConditions()
-	if errors.Is(err, errUnwanted) { // a heartbeat came meanwhile
-		w.again = true
-		return nil
+// draw plans with what is known now.
+func (w *writing) draw() {
+	if w.object.ResourceVersion != w.version {
+		w.written = nil
 	}
-	if err == nil {
-		err = w.writeTaints()
-	}
-	if err != nil || len(w.plan.labels) == 0 {
-		return err
-	}
-	return w.step("labels", nil, func() error { return w.clients.NodeWriter.UpdateLabels(w.ctx, w.object, w.plan.labels) }, Decision{Kind: LabelsWritten})
+	w.plan, w.domain = w.planWrites(w.n, w.object, w.written).part(w.lift), w.n.domain
 }
 
-// step makes one write, if it is permitted and still wanted, and reports it. A nil wanted means always.
-func (w *writing) step(name string, wanted func() bool, write func() error, done Decision) error {
+// look plans again with what the store shows now. It is the last look before a write: what was answered before it may have
+// taken time.
+func (w *writing) look() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.nodes[w.n.name] != w.n {
+		return errGone
+	}
+	object, gone := w.Controller.look(w.n.name)
+	switch {
+	case gone:
+		return errGone
+	case w.around.Permits.Last(gate.Write, zone.Key{}) != nil:
+		return errClosed
+	case object != nil:
+		w.object = object
+	}
+	w.draw()
+	return nil
+}
+
+func (w *writing) carryOut() error {
+	conditions := func() bool { return len(w.conditions) > 0 }
+	if err := w.step("conditions", conditions, func() (Decision, error) {
+		done := Decision{Kind: ConditionsWritten, Conditions: w.conditions}
+		return done, w.clients.NodeWriter.UpdateConditions(w.ctx, w.object, w.conditions)
+	}); err != nil {
+		return err
+	}
+	if err := w.step("taints", func() bool { return !w.change.Empty() }, func() (Decision, error) {
+		done := Decision{Kind: TaintsWritten, Added: w.change.Add, Removed: w.change.Remove}
+		if !w.harms() {
+			return done, w.clients.NodeWriter.UpdateTaints(w.ctx, w.object, w.change)
+		}
+		w.taint, w.sentTo = environment.Unknown, w.object.ResourceVersion // and stays so if the client panics
+		err := w.clients.NodeWriter.UpdateTaints(w.ctx, w.object, w.change)
+		w.taint = environment.OutcomeOf(err)
+		return done, err
+	}); err != nil {
+		return err
+	}
+	return w.step("labels", func() bool { return len(w.labels) > 0 }, func() (Decision, error) {
+		return Decision{Kind: LabelsWritten}, w.clients.NodeWriter.UpdateLabels(w.ctx, w.object, w.labels)
+	})
+}
+
+// step makes one write, if it is permitted and wanted then, and reports it.
+func (w *writing) step(name string, wanted func() bool, write func() (Decision, error)) error {
+	if !wanted() {
+		return nil
+	}
+	harms, domain := name == "taints" && w.harms(), w.domain
+	if harms {
+		_ = w.around.Permits.May(w.ctx, gate.Act{Do: gate.Harm, Domain: domain}) // what it refuses is withheld by look
+	}
 	if w.around.Permits.May(w.ctx, gate.Act{Do: gate.Write}) != nil {
 		return errClosed
 	}
-	if name == "taints" && len(w.plan.change.Add) > 0 && w.around.Permits.May(w.ctx, gate.Act{Do: gate.Harm, Domain: w.n.domain}) != nil {
-		return errUnwanted
+	if harms { // again, because the answer about the write may have taken time
+		_ = w.around.Permits.May(w.ctx, gate.Act{Do: gate.Harm, Domain: domain})
 	}
-	if err := w.still(w.n, wanted); err != nil {
+	if err := w.look(); err != nil {
 		return err
 	}
-	err := write()
+	if name == "taints" && (!harms || w.domain != domain) {
+		w.withhold() // nobody was asked about it
+	}
+	if !wanted() {
+		return nil
+	}
+	done, err := write()
 	switch {
 	case apierrors.IsNotFound(err):
 		return errGone
@@ -123,81 +173,29 @@ func (w *writing) step(name string, wanted func() bool, write func() error, done
 	defer w.mu.Unlock()
 	done.Node = w.object.Name
 	w.decide(done)
+	if name == "conditions" {
+		w.n.status, w.written, w.version = upToDate, w.conditions, w.object.ResourceVersion
+		if fresh := w.current(w.n); fresh != nil {
+			w.object = fresh
+		}
+	}
+	w.draw()
 	return nil
-}
-
-// still looks at the node again, because what came before took time.
-func (c *Controller) still(n *node, wanted func() bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.nodes[n.name] != n {
-		return errGone
-	}
-	switch _, gone := c.look(n.name); {
-	case gone:
-		return errGone
-	case wanted != nil && !wanted():
-		return errUnwanted
-	}
-	return nil
-}
-
-func (w *writing) writeConditions() error {
-	if len(w.plan.conditions) == 0 {
-		return nil
-	}
-	err := w.step("conditions", func() bool { return w.n.unwritten && w.n.unread == nil }, func() error {
-		return w.clients.NodeWriter.UpdateConditions(w.ctx, w.object, w.plan.conditions)
-	}, Decision{Kind: ConditionsWritten, Conditions: w.plan.conditions})
-	if err != nil {
-		return err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.n.unwritten = false
-	if fresh := w.current(w.n); fresh != nil {
-		w.object, w.tainted = fresh, w.n.tainted
-	}
-	return nil
-}
-
-// writeTaints writes the change or, if it must do no harm now, what is left of it without that.
-func (w *writing) writeTaints() error {
-	// step asks about harm again, after it has asked about the write: each answer may take time
-	if len(w.plan.change.Add) > 0 && w.around.Permits.May(w.ctx, gate.Act{Do: gate.Harm, Domain: w.n.domain}) != nil {
-		w.withhold()
-	}
-	if w.plan.change.Empty() {
-		return nil
-	}
-	err := w.step("taints", w.mayTaint, func() error {
-		return w.clients.NodeWriter.UpdateTaints(w.ctx, w.object, w.plan.change)
-	}, Decision{Kind: TaintsWritten, Added: w.plan.change.Add, Removed: w.plan.change.Remove})
-	if errors.Is(err, errUnwanted) {
-		w.withhold()
-		return w.writeTaints()
-	}
-	w.tainted = w.tainted || err == nil && w.harms()
-	return err
-}
-
-// mayTaint is the last look at a change, with the lock held.
-func (w *writing) mayTaint() bool {
-	if len(w.plan.change.Add) > 0 && w.around.Permits.Last(gate.Harm, w.n.domain) != nil {
-		return false
-	}
-	taint, _ := w.execute(w.n, w.tainted)
-	return !w.harms() || w.adds(taint.Key) && !w.n.reported()
 }
 
 // wrote records the result of a write and says when the next one is to be.
 func (w *writing) wrote(err error) timedworker.Result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.n.busy = false
+	return w.ended(err)
+}
+
+func (w *writing) ended(err error) timedworker.Result {
 	n := w.n
-	n.busy = false
-	if errors.Is(err, errGone) { // there is nothing left to write
-		err, w.tainted, n.unwritten = nil, w.tainted || w.harms(), false
+	gone := errors.Is(err, errGone)
+	if gone { // there is nothing left to write
+		err, n.status = nil, upToDate
 	}
 	closed, conflict := errors.Is(err, errClosed), apierrors.IsConflict(err)
 	if n.conflicts++; !conflict {
@@ -206,43 +204,52 @@ func (w *writing) wrote(err error) timedworker.Result {
 	if err != nil && !closed {
 		w.decide(Decision{Kind: WriteFailed, Node: n.name, Reason: cmp.Or(w.failed, "write"), Err: err})
 	}
-	w.wroteInTurn(n, w.in, w.tainted, err)
+	soon := w.backoff()
+	soon.Max = min(soon.Max, 2*time.Second)
+	again := max(1, soon.Delay(max(1, n.conflicts), nil)) // the object read was old, which is soon over
+	if w.failed == "conditions" && !conflict && n.status != upToDate {
+		n.status = failing
+		for pod, how := range n.leaving { // they are not deleted in this turn
+			if how.tried == untried {
+				how.tried = shut
+				n.leaving[pod] = how
+			}
+		}
+		if !w.cfg.TaintBasedEviction {
+			w.noteEmptied(n)
+		}
+	}
+	w.wroteInTurn(gone, again)
 	switch {
-	case err == nil && w.again:
-		return timedworker.Blocked(0)
 	case err == nil && !w.held:
 		return timedworker.Forget()
 	case err == nil || closed:
 		return timedworker.Blocked(w.cfg.GateInterval)
-	case conflict: // the object read was old, which is soon over
-		backoff := w.backoff()
-		backoff.Max = min(backoff.Max, 2*time.Second)
-		return timedworker.Blocked(max(1, backoff.Delay(n.conflicts, nil)))
+	case conflict:
+		return timedworker.Blocked(again)
 	}
 	return timedworker.Retry(err)
 }
 
-// maxConflicts is how often a write may meet a conflict before the node loses its turn.
-const maxConflicts = 5
-
-// wroteInTurn ends the turn that a write acted on. Except for a conflict, each failed try costs the turn, so that an outage
-// of the API saves no turns up.
-func (c *Controller) wroteInTurn(n *node, in *turn, tainted bool, err error) {
-	if in == nil || n.turn != in || !c.cfg.TaintBasedEviction {
+// wroteInTurn ends the turn of a node that is tainted. Its outcome is that of the taint, whatever became of other writes. If
+// none was sent, or a Conflict says that none was written, the token is for another node, and this one asks the Gate again
+// after a while. Any other failure costs the token, so that an outage of the API saves none up.
+func (w *writing) wroteInTurn(gone bool, after time.Duration) {
+	n := w.n
+	if w.in == nil || n.turn != w.in || !w.cfg.TaintBasedEviction {
 		return // none, or one granted during the write
 	}
-	switch {
-	case !tainted && 0 < n.conflicts && n.conflicts <= maxConflicts:
-		return
-	case tainted:
-		n.unseen = c.mu.Now.Add(c.cfg.NodeMonitorGracePeriod)
-		c.endTurn(n, done)
-	case err == nil && !c.standing(n).wanted():
-		c.endTurn(n, dropped)
-	case environment.Unknown(err) && !errors.Is(err, errClosed):
-		c.endTurn(n, again)
-	default:
-		c.endTurn(n, spent)
+	if w.taint == environment.Done && !n.tainted || w.taint == environment.Unknown {
+		n.unshown = w.unshownSince(w.taint == environment.Done, w.sentTo)
 	}
-	n.conflicts = 0
+	switch {
+	case w.carries(n):
+		w.endTurn(n, done, over)
+	case gone, !w.standing(n).wanted():
+		w.endTurn(n, dropped, over)
+	case w.taint == environment.NotSent || w.taint == environment.Conflict:
+		w.endTurn(n, spent, after)
+	default:
+		w.endTurn(n, spent, 0)
+	}
 }

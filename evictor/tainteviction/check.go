@@ -37,7 +37,6 @@ func (e *engine) check(p *pod) (due *v1.Pod, domain zone.Key, wait time.Duration
 		reason = p.reason(own)
 	}
 	if reason != "" {
-		p.armed = false
 		e.cancelled(p, reason)
 		return nil, domain, 0
 	}
@@ -45,6 +44,9 @@ func (e *engine) check(p *pod) (due *v1.Pod, domain zone.Key, wait time.Duration
 	p.why = why
 	if because == "" {
 		return object, own.Domain, 0
+	}
+	if because != "NotDue" && e.around.Permits.Closed(own.Domain) != nil {
+		e.isOverdue(p)
 	}
 	if because == notSettled && p.delayed != because {
 		p.no = nil

@@ -15,8 +15,7 @@ import (
 func (e *engine) decideOn(p *pod, object *v1.Pod, own cluster.Own) {
 	why := e.deadline(p, object, own.Wanted)
 	switch {
-	case e.around.Evicted.Was(object):
-	case object.DeletionTimestamp != nil: // it goes anyway: cancel without a report
+	case e.around.Evicted.Was(object), object.DeletionTimestamp != nil: // it goes anyway: cancel without a report
 		e.disarm(p, "")
 	case seen.Spared(object) != "":
 		e.disarm(p, seen.Spared(object))
@@ -38,7 +37,9 @@ func (p *pod) waits(now time.Time) bool {
 
 func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
 	p.why, p.armed, p.delayed, p.no = why, true, "", nil
-	p.overdue = p.overdue && !why.At.After(e.mu.Now)
+	if p.overdue = p.overdue && !why.At.After(e.mu.Now); !why.At.After(e.begun) {
+		e.isOverdue(p)
+	}
 	due := why.At
 	if p.again.After(due) {
 		due = p.again
@@ -47,21 +48,37 @@ func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
 	e.decide(e.decision(p, kind, "", nil))
 }
 
-// disarm cancels the pod's eviction. An empty reason means not to report it.
+// isOverdue has the pod leave with its node, at the zone's rate, if it leaves by our own taint.
+func (e *engine) isOverdue(p *pod) {
+	if taints.OwnNoExecute(p.why.Taint) && e.clients.Verdicts != nil {
+		p.overdue = true
+		e.clients.Verdicts.Overdue(p.ref.Node)
+	}
+}
+
+// disarm cancels the pod's eviction. An empty reason means not to report it. If it is being tried, what comes of that is seen
+// afterwards.
 func (e *engine) disarm(p *pod, reason string) {
-	p.armed = false
-	if e.armed.Cancel(p.ref) == timedworker.Waiting && reason != "" {
+	if e.armed.Cancel(p.ref) == timedworker.InFlight {
+		e.armed.Schedule(p.ref, p, e.mu.Now)
+	} else {
 		e.cancelled(p, reason)
 	}
 }
 
+// cancelled says once that an eviction does not come.
 func (e *engine) cancelled(p *pod, reason string) {
-	p.no, p.refused, p.again = nil, 0, time.Time{} // if it is armed again, that is another question
-	e.decide(Decision{Kind: EvictionCancelled, Pod: p.ref, Toleration: -1, Reason: reason})
+	if p.armed && reason != "" {
+		p.no, p.refused, p.again = nil, 0, time.Time{} // if it is armed again, that is another question
+		e.decide(Decision{Kind: EvictionCancelled, Pod: p.ref, Toleration: -1, Reason: reason})
+	}
+	p.armed = false
 }
 
 func (e *engine) forget(p *pod, reason string) {
-	e.disarm(p, reason)
+	if e.armed.Cancel(p.ref) != timedworker.InFlight {
+		e.cancelled(p, reason)
+	}
 	delete(p.node.pods, p.ref.PodKey)
 	delete(e.pods, p.ref.PodKey)
 }

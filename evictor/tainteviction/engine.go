@@ -28,7 +28,8 @@ type engine struct {
 	around  *environment.Environment
 
 	started bool
-	blind   bool // the evictor cannot see the cluster
+	begun   time.Time // the first Plan
+	blind   bool      // the evictor cannot see the cluster
 
 	armed *timedworker.Set[cluster.PodRef, *pod]
 	nodes map[string]*node
@@ -60,7 +61,7 @@ type pod struct {
 	refused int             // how often in a row it was refused
 	again   time.Time       // until when that is believed, whatever else changes; zero if nothing may leave there
 	closed  bool            // nothing may leave there
-	overdue bool            // it became due by our own taint while harm was refused
+	overdue bool            // it became due by our own taint while harm was refused, or before this process began
 }
 
 // decide records a decision for the next deliver.

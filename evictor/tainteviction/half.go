@@ -22,6 +22,9 @@ func (h half) Await(missing string) {
 func (h half) Plan(_ context.Context, nodes []string, pods []cluster.PodKey) (changed []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.started {
+		h.begun = h.mu.Now
+	}
 	for _, name := range nodes {
 		h.syncNode(name)
 	}

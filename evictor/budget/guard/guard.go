@@ -48,19 +48,15 @@ type Guard struct {
 	clock    clock.PassiveClock
 	exceeded func(by *budget.Refusal) (wait bool)
 	alarm    time.Duration
-	grace    time.Duration
-	gap      time.Duration // between passes, at most, of an evictor that runs
-	taints   bool          // a turn taints its node; otherwise it deletes the pods
+	taints   bool // a turn taints its node; otherwise it deletes the pods
 
 	// mu is taken with the evictor's lock held, so nothing of the evictor's is called with mu held.
 	mu      sync.Mutex
 	nodes   map[string]*node
-	fresh   []*node            // without a verdict yet
-	unseen  map[*node]struct{} // to which something was done, or may have been, that the store need not show yet
-	started bool               // every node that was there at the start has a verdict
-	pass    time.Time          // the last one
-	writes  time.Time          // since when this process may write, as far as is known; zero while it may not
-	hears   bool               // of pods that leave
+	fresh   []*node   // without a verdict yet
+	started bool      // every node that was there at the start has a verdict
+	writes  time.Time // since when this process may write, as far as is known; zero while it may not
+	hears   bool      // of pods that leave
 }
 
 // New returns a Guard for one evictor with that configuration, or an error with all faults of the arguments. The budget's
@@ -77,9 +73,8 @@ func New(b *budget.Budget[string, Member], cfg nodelifecycle.Config, opts Option
 		return nil, fmt.Errorf("guard: %w", errs.ToAggregate())
 	}
 	return &Guard{
-		budget: b.As("evictor"), clock: clock.RealClock{}, exceeded: opts.Exceeded, nodes: make(map[string]*node), unseen: make(map[*node]struct{}),
-		alarm: cmp.Or(opts.FalseAlarmWithin, cfg.NodeMonitorGracePeriod), grace: cfg.NodeMonitorGracePeriod,
-		gap: max(cfg.NodeMonitorGracePeriod/4, 2*cfg.NodeMonitorPeriod), taints: cfg.TaintBasedEviction,
+		budget: b.As("evictor"), clock: clock.RealClock{}, exceeded: opts.Exceeded, nodes: make(map[string]*node),
+		alarm: cmp.Or(opts.FalseAlarmWithin, cfg.NodeMonitorGracePeriod), taints: cfg.TaintBasedEviction,
 	}, nil
 }
 
@@ -136,16 +131,15 @@ func (g *Guard) reserve(name string) error {
 	n.asked = g.clock.Now()
 	switch n.state {
 	case reserved, acting: // it counts already
-		delete(g.unseen, n)
 		return nil
 	case inherited: // what an earlier process did is done anew
-		g.budget.End(name)
+		n.anew = g.budget.End(name)
 		n.state = idle
 	}
 	if _, err := g.budget.Reserve(name); err != nil {
 		return refused(err)
 	}
-	n.state, n.sent = reserved, time.Time{}
+	n.state = reserved
 	return nil
 }
 

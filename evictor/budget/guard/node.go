@@ -21,10 +21,10 @@ type node struct {
 
 	state   state
 	asked   time.Time // when its last turn came
-	sent    time.Time // until when what its turn has written, or may have, counts although no object shows it; zero for nothing
+	anew    bool      // an earlier process had acted on it, so that this turn may find nothing left to do
 	tainted bool      // its object has our taint
 	since   time.Time // as its taint says
-	begun   bool      // without taints: it is being emptied, or was
+	begun   bool      // its turn was served, and its object need not show it yet; without taints: it is being emptied, or was
 
 	began time.Time // when the act began: its turn came, or we saw it
 	left  time.Time // when the first pod left because of it; zero if none has, as far as is known
@@ -59,6 +59,7 @@ func (g *Guard) sees(object *v1.Node, is Member) {
 		}
 		n.is, n.version = is, object.ResourceVersion
 		n.shows(object)
+		n.begun = n.begun && !(g.taints && n.tainted)
 		g.budget.Set(n.name, is)
 	}
 	g.settle(n)
@@ -92,16 +93,12 @@ func (n *node) shows(object *v1.Node) {
 
 func (g *Guard) forget(n *node) {
 	g.budget.Remove(n.name)
-	delete(g.unseen, n)
 	delete(g.nodes, n.name)
 }
 
 // carries says whether the node is acted on.
 func (g *Guard) carries(n *node) bool {
-	if !g.taints {
-		return n.begun
-	}
-	return n.tainted
+	return n.begun || g.taints && n.tainted
 }
 
 // settle tells the budget whether the node is acted on, and trials what came of it.
@@ -143,22 +140,6 @@ func (g *Guard) over(n *node) {
 	g.budget.End(n.name)
 	g.budget.Judge(n.name, budget.Inconclusive)
 	n.state, n.left = idle, time.Time{}
-}
-
-// giveBack ends a reservation of which nothing came. What may have been written keeps it until the store has had time to show
-// it. After that it counts as begun, because nobody can know, and is over.
-func (g *Guard) giveBack(n *node) {
-	switch {
-	case n.state != reserved:
-	case g.clock.Now().Before(n.sent):
-		g.unseen[n] = struct{}{}
-	case !n.sent.IsZero():
-		g.begin(n)
-		g.over(n)
-	default:
-		g.budget.End(n.name)
-		n.state, n.left = idle, time.Time{}
-	}
 }
 
 // outcome is what became of an act on a node that is ready again.

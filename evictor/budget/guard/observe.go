@@ -1,13 +1,11 @@
 package guard
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
@@ -19,7 +17,7 @@ func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
 	defer g.mu.Unlock()
 	switch d.Kind {
 	case nodelifecycle.Passed:
-		g.passed()
+		g.passed(d)
 		return
 	case nodelifecycle.GateChanged:
 		g.mayWrite(d)
@@ -32,18 +30,18 @@ func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
 	switch d.Kind {
 	case nodelifecycle.NodeVerdict:
 		n.judged, n.is.Ready = true, d.To == v1.ConditionTrue
-		n.begun = n.begun && !n.is.Ready
+		n.begun = n.begun && (g.taints || !n.is.Ready)
 		g.budget.Set(n.name, n.is)
 	case nodelifecycle.NodeRemoved:
 		g.forget(n)
 		return
 	case nodelifecycle.PodEvicted:
 		g.podLeft(n)
-	case nodelifecycle.NodeEmptied:
-		n.begun = n.state >= reserved
 	case nodelifecycle.WriteFailed:
-		g.failed(n, d)
-	case nodelifecycle.TurnEnded, nodelifecycle.NodeDequeued, nodelifecycle.TurnRefused:
+		if d.Reason == "eviction" && environment.OutcomeOf(d.Err) == environment.Unknown {
+			g.mayHaveLeft(n)
+		}
+	case nodelifecycle.TurnEnded, nodelifecycle.TurnRefused:
 		g.turnEnded(n, d)
 	}
 	g.settle(n)
@@ -59,29 +57,25 @@ func (g *Guard) ObservePod(d tainteviction.Decision) {
 		return
 	}
 	switch {
-	case d.Kind == tainteviction.PodEvicted && taints.OwnNoExecute(d.Taint), d.Kind == tainteviction.WriteFailed && unknown(d.Err):
+	case d.Kind == tainteviction.PodEvicted && taints.OwnNoExecute(d.Taint), d.Kind == tainteviction.WriteFailed && environment.OutcomeOf(d.Err) == environment.Unknown:
 		g.podLeft(n)
 	}
 }
 
 // passed is told of each pass. The nodes that were there have a verdict by now. The first pass ends the start: who is only
 // in the budget is gone.
-func (g *Guard) passed() {
+func (g *Guard) passed(d nodelifecycle.Decision) {
 	fresh, now := g.fresh, g.clock.Now()
-	if g.fresh = nil; !g.writes.IsZero() && now.Sub(g.pass) > g.gap { // it did not run, and another process may have acted
+	if g.fresh = nil; !g.writes.IsZero() && d.Absent > 0 { // another process may have acted meanwhile
 		g.writes = now
 	}
-	if g.pass = now; !g.started {
+	if !g.started {
 		g.started, g.writes = true, now
 		for _, name := range g.budget.Keys() {
 			if g.nodes[name] == nil {
 				g.budget.Remove(name)
 			}
 		}
-	}
-	for _, n := range slices.Collect(maps.Keys(g.unseen)) {
-		delete(g.unseen, n)
-		g.giveBack(n)
 	}
 	for _, n := range fresh {
 		if n.judged = true; g.nodes[n.name] == n {
@@ -100,41 +94,28 @@ func (g *Guard) mayWrite(d nodelifecycle.Decision) {
 	}
 }
 
-// podLeft notes that a pod left because the node is acted on.
+// podLeft notes that a pod left because the node is acted on. Without taints, that begins the act.
 func (g *Guard) podLeft(n *node) {
-	if n.state < reserved {
-		return
-	}
-	n.begun = true
-	if n.left.IsZero() {
-		n.left = g.clock.Now()
-	}
+	n.begun = n.begun || !g.taints
+	g.mayHaveLeft(n)
 }
 
-// failed notes that a turn's write may have been done although the answer is an error.
-func (g *Guard) failed(n *node, d nodelifecycle.Decision) {
-	if n.state != reserved || d.Reason == "conditions" || d.Reason == "labels" || !unknown(d.Err) {
-		return
-	}
-	now := g.clock.Now()
-	if n.sent = now.Add(g.grace); d.Reason == "eviction" && n.left.IsZero() {
-		n.left = now
+func (g *Guard) mayHaveLeft(n *node) {
+	if n.left.IsZero() && (n.state >= reserved || n.begun) {
+		n.left = g.clock.Now()
 	}
 }
 
 // turnEnded gives a reservation back unless the turn was used. What is reported late, of an earlier turn, is no news.
 func (g *Guard) turnEnded(n *node, d nodelifecycle.Decision) {
 	switch {
-	case d.Kind == nodelifecycle.TurnEnded && d.Reason == "Served":
-		n.begun, n.sent = true, g.clock.Now().Add(g.grace)
-		g.giveBack(n) // not before the store shows it
-	case d.Time.Before(n.asked):
-	default:
-		g.giveBack(n)
+	case d.Reason == "Undone":
+		n.begun = false
+	case n.state != reserved:
+	case d.Reason == "Served", d.Reason == "Dropped" && n.anew && !g.taints:
+		n.begun = g.taints || !n.is.Ready // though no object may show it yet
+	case !d.Time.Before(n.asked):
+		g.budget.End(n.name)
+		n.state, n.left = idle, time.Time{}
 	}
-}
-
-// unknown says whether the API server may have done what it was asked. These four errors say that it did nothing.
-func unknown(err error) bool {
-	return err != nil && !apierrors.IsConflict(err) && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsNotFound(err)
 }

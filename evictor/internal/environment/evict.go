@@ -9,6 +9,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/internal/seen"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
@@ -43,8 +44,8 @@ func (r *Refusal) Wait(times int, backoff timedworker.Backoff) time.Duration {
 	return backoff.Delay(max(1, times), nil)
 }
 
-// Evict makes one try: check, ask the Gate, check once more, call. Calls about one pod never overlap: if the other half
-// makes one, it waits for busy.
+// Evict makes one try: check, ask the Gate, check once more, call. If what is to be done has changed meanwhile, the Gate is
+// asked anew. Calls about one pod never overlap: if the other half makes one, it waits for busy.
 func (e *Environment) Evict(ctx context.Context, pod cluster.PodRef, by Eviction, through cluster.Evicter, busy time.Duration) (result timedworker.Result) {
 	defer e.Out.Deliver()
 	asked := e.Permits.Asked()
@@ -53,18 +54,25 @@ func (e *Environment) Evict(ctx context.Context, pod cluster.PodRef, by Eviction
 		if no := e.Permits.MayEvict(ctx, act); no != nil {
 			return by.Refused(e.refusal(no, act, asked, false))
 		}
-		act, wait, due = by.Check() // that may have taken time
+		if !e.Evicted.Begin(pod.PodKey) {
+			return timedworker.Blocked(busy)
+		}
+		defer e.Evicted.End(pod.PodKey)
+		e.Out.Deliver()
+		was := act
+		act, wait, due = by.Check() // all that may have taken time
+		if no := e.Permits.Closed(act.Domain); due && no != nil {
+			return by.Refused(e.refusal(no, act, asked, false))
+		} else if due && !same(was, act) {
+			return timedworker.Blocked(0)
+		}
 	}
 	switch {
 	case !due && wait > 0:
 		return timedworker.Blocked(wait)
 	case !due:
 		return timedworker.Forget()
-	case !e.Evicted.Begin(pod.PodKey):
-		return timedworker.Blocked(busy)
 	}
-	defer e.Evicted.End(pod.PodKey)
-	e.Out.Deliver()
 	err := ErrEnded // and stays so if the client ends the goroutine
 	defer func() {
 		switch no := e.Refused(err); {
@@ -79,6 +87,12 @@ func (e *Environment) Evict(ctx context.Context, pod cluster.PodRef, by Eviction
 	}()
 	err = e.Guard(pod.PodKey, func() error { return through.Evict(ctx, pod, act.Why) })
 	return result
+}
+
+// same says whether the Gate was asked about this act.
+func same(asked, act gate.Act) bool {
+	was, is := asked.Why.Taint, act.Why.Taint
+	return asked.Domain == act.Domain && (was == nil) == (is == nil) && (was == nil || seen.Same(was, is))
 }
 
 func (e *Environment) refusal(no *gate.Refused, act gate.Act, asked int, byWriter bool) Refusal {
@@ -103,10 +117,4 @@ func (e *Environment) Refused(err error) *gate.Refused {
 		no.Again = e.Shown(e.Now().Add(time.Duration(seconds) * time.Second))
 	}
 	return no
-}
-
-// Unknown says whether the API server may have done what it was asked although the answer is an error: a lost answer, a
-// time-out, an internal error. These four say that nothing was done.
-func Unknown(err error) bool {
-	return err != nil && !apierrors.IsConflict(err) && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsNotFound(err)
 }

@@ -66,7 +66,7 @@ func (p *Permits) May(ctx context.Context, act gate.Act) *gate.Refused {
 	old, blind, asked := p.refused[key], p.blind, p.asked
 	p.mu.Unlock()
 	switch {
-	case act.Do == gate.Harm && blind != nil:
+	case blind != nil:
 		return blind
 	case p.gate == nil:
 		return nil
@@ -110,7 +110,7 @@ func (p *Permits) note(key remembered, no *gate.Refused, asked int) {
 func (p *Permits) Last(do gate.Do, domain zone.Key) *gate.Refused {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if do == gate.Harm && p.blind != nil {
+	if p.blind != nil {
 		return p.blind
 	}
 	return p.refused[remembered{do, domain}].no
@@ -121,7 +121,7 @@ func (p *Permits) Closed(domain zone.Key) *gate.Refused {
 	return cmp.Or(p.Last(gate.Harm, domain), p.Last(gate.Write, zone.Key{}))
 }
 
-// Blind refuses harm because the evictor cannot see the cluster, until it is called with nil.
+// Blind refuses everything because the evictor cannot see the cluster, until it is called with nil.
 func (p *Permits) Blind(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +136,7 @@ func (p *Permits) Refresh(ctx context.Context) {
 	now := p.clock.Now()
 	p.mu.Lock()
 	for key, m := range p.refused {
-		if p.asksAgain(key) && !now.Before(m.until) {
+		if p.asksAgain() && !now.Before(m.until) {
 			old = append(old, key)
 		}
 	}
@@ -146,16 +146,16 @@ func (p *Permits) Refresh(ctx context.Context) {
 	}
 }
 
-// asksAgain says whether Refresh asks about it.
-func (p *Permits) asksAgain(key remembered) bool { return key.do == gate.Write || p.blind == nil }
+// asksAgain says whether Refresh asks about anything.
+func (p *Permits) asksAgain() bool { return p.blind == nil }
 
 // Next is when Refresh has something to ask.
 func (p *Permits) Next() (time.Time, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var soon Soonest
-	for key, m := range p.refused {
-		soon.Or(m.until, p.asksAgain(key))
+	for _, m := range p.refused {
+		soon.Or(m.until, p.asksAgain())
 	}
 	return soon.Time, !soon.IsZero()
 }

@@ -2,6 +2,7 @@
 package seen
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,9 +20,11 @@ type Taints []taints.Begun
 // A new taint counts from now or, if the node was not watched before, from its plausible start. A taint that was there
 // before (same key and value) keeps its start, unless it has another TimeAdded that is plausibly later than that start:
 // then it went and came back unseen, and counts from there. The new TimeAdded is not compared with the old one, which may
-// have been in the future. The same rule applies to a swap of our taints, from not-ready to unreachable or back: it is the
-// same outage if TimeAdded was carried over. A start is never set back. ahead is how far now is ahead of the clock, by
-// which TimeAdded is set.
+// have been in the future. A start is never set back. ahead is how far now is ahead of the clock, by which TimeAdded is set.
+//
+// A swap of our taints, from not-ready to unreachable or back, counts from now, in the same outage, if its TimeAdded was
+// carried over or both are there for a moment. With a later TimeAdded alone, another outage has begun. If the node was not
+// watched before, a swap is taken to be as late as it may have been.
 func (s Taints) Observe(node *v1.Node, running bool, own func(*v1.Taint) bool, now time.Time, ahead time.Duration) (current Taints, changed bool) {
 	was := memory{seen: s}
 	for i := range node.Spec.Taints {
@@ -31,22 +34,58 @@ func (s Taints) Observe(node *v1.Node, running bool, own func(*v1.Taint) bool, n
 		}
 		plausible := taints.PlausibleStart(t, node.CreationTimestamp.Time, now.Add(-ahead)).Add(ahead)
 		seen := taints.Begun{Taint: v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, TimeAdded: t.TimeAdded.DeepCopy()}, Start: now}
-		if !running {
+		before, swap := was.before(len(current), t, own)
+		switch {
+		case !running && own(t):
+			seen.Start, seen.Outage = swapped(node, plausible, now, ahead), plausible
+		case !running:
 			seen.Start = plausible
-		}
-		before := was.before(len(current), t, own)
-		if before != nil {
-			seen.Start = before.Start
+		case before == nil:
+		case swap:
+			seen.Outage = began(before)
+			if carried := t.TimeAdded == nil || t.TimeAdded.Equal(before.Taint.TimeAdded) || !plausible.After(seen.Outage); !carried && !there(node, before) {
+				seen.Start, seen.Outage = plausible, time.Time{}
+			} else if t.TimeAdded == nil {
+				seen.Taint.TimeAdded = before.Taint.TimeAdded
+			}
+		default:
+			seen.Start, seen.Outage = before.Start, before.Outage
 			if t.TimeAdded == nil {
 				seen.Taint.TimeAdded = before.Taint.TimeAdded
 			} else if !t.TimeAdded.Equal(before.Taint.TimeAdded) && plausible.After(before.Start) {
-				seen.Start = plausible
+				seen.Start, seen.Outage = plausible, time.Time{}
 			}
 		}
-		changed = changed || before == nil || !Same(&before.Taint, t) || !seen.Start.Equal(before.Start)
+		changed = changed || before == nil || swap || !seen.Start.Equal(before.Start)
 		current = append(current, seen)
 	}
 	return current, changed || len(current) != len(s)
+}
+
+// began is when the outage of a taint of ours began.
+func began(t *taints.Begun) time.Time {
+	if !t.Outage.IsZero() {
+		return t.Outage
+	}
+	return t.Start
+}
+
+// there says whether the node still has the taint.
+func there(node *v1.Node, was *taints.Begun) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Effect == was.Taint.Effect && Same(&t, &was.Taint) })
+}
+
+// swapped is when our taint may last have replaced the other, on a node that was not watched: when its Ready condition became
+// Unknown, if that is so and was in this outage, because a controller wrote it; else now.
+func swapped(node *v1.Node, outage, now time.Time, ahead time.Duration) time.Time {
+	for i := range node.Status.Conditions {
+		c := &node.Status.Conditions[i]
+		at := c.LastTransitionTime.Time.Add(ahead)
+		if c.Type == v1.NodeReady && c.Status == v1.ConditionUnknown && !at.Before(outage) && !at.After(now) {
+			return at
+		}
+	}
+	return now
 }
 
 // memory looks up what was seen before. Most often the taints come in the same order again, so that nothing is searched.
@@ -58,10 +97,10 @@ type memory struct {
 
 type id struct{ key, value string }
 
-// before returns the i-th taint as it was seen before or, for one of ours, the one of ours that it replaces.
-func (m *memory) before(i int, t *v1.Taint, own func(*v1.Taint) bool) *taints.Begun {
+// before returns the i-th taint as it was seen before or, for one of ours, the one of ours that it replaces: a swap.
+func (m *memory) before(i int, t *v1.Taint, own func(*v1.Taint) bool) (was *taints.Begun, swap bool) {
 	if i < len(m.seen) && Same(&m.seen[i].Taint, t) {
-		return &m.seen[i]
+		return &m.seen[i], false
 	}
 	if m.at == nil {
 		m.at = make(map[id]int, len(m.seen))
@@ -76,18 +115,19 @@ func (m *memory) before(i int, t *v1.Taint, own func(*v1.Taint) bool) *taints.Be
 		}
 	}
 	if i, ok := m.at[id{t.Key, t.Value}]; ok {
-		return &m.seen[i]
+		return &m.seen[i], false
 	}
 	if own(t) {
-		return m.swaps
+		return m.swaps, m.swaps != nil
 	}
-	return nil
+	return nil, false
 }
 
 // Has says whether the taint is still there or, for one of ours, another of ours that replaced it.
 func (s Taints) Has(t *v1.Taint, own func(*v1.Taint) bool) bool {
 	m := memory{seen: s}
-	return m.before(len(s), t, own) != nil
+	was, _ := m.before(len(s), t, own)
+	return was != nil
 }
 
 // Outage returns the TimeAdded for a taint of ours that replaces another of ours which has no TimeAdded on the node: the
@@ -101,7 +141,7 @@ func (s Taints) Outage(have []v1.Taint, own func(*v1.Taint) bool, ahead time.Dur
 	}
 	var since *metav1.Time
 	for i := range s {
-		if start := metav1.NewTime(s[i].Start.Add(-ahead).Truncate(time.Second)); own(&s[i].Taint) && (since == nil || start.Before(since)) {
+		if start := metav1.NewTime(began(&s[i]).Add(-ahead).Truncate(time.Second)); own(&s[i].Taint) && (since == nil || start.Before(since)) {
 			since = &start
 		}
 	}

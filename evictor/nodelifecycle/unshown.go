@@ -1,0 +1,94 @@
+package nodelifecycle
+
+import "time"
+
+// unshown is what a turn has written, or may have written, and the store does not show yet.
+type unshown struct {
+	certain bool          // it was written
+	version string        // of the object when it was sent
+	until   time.Duration // of the time in which we listened: after that, nothing was done; 0 while the store cannot know
+}
+
+// unshownSince begins to wait for the store. What was certainly written is in each version that comes after the one to which
+// it was sent. What may have been written need not come with another version.
+func (e *engine) unshownSince(certain bool, version string) *unshown {
+	u := &unshown{certain: certain, version: version}
+	if !certain || version == "" {
+		u.until = e.listened + e.cfg.NodeMonitorGracePeriod
+	}
+	return u
+}
+
+// lost says whether the node's turn is not over because nobody knows whether what it wrote was done.
+func (n *node) lost() bool { return n.unshown != nil && !n.unshown.certain }
+
+// resolve says what became of what the store did not show, once it is known: the store shows it, or has not shown it for one
+// grace period in which we listened.
+func (e *engine) resolve(n *node, version string) {
+	u := n.unshown
+	if u == nil {
+		return
+	}
+	if u.until == 0 && version != u.version {
+		u.until = e.listened + e.cfg.NodeMonitorGracePeriod
+	}
+	how := done
+	switch {
+	case n.tainted || e.podsLeft(n):
+	case u.until == 0 || e.listened < u.until:
+		return
+	case u.certain:
+		how = undone
+	case e.standing(n).wanted():
+		how = spent
+	default:
+		how = dropped
+	}
+	n.unshown = nil
+	e.attention[n.name] = n
+	if n.turn != nil || u.certain && how == done { // what is being tried decides, or it was told
+		return
+	}
+	if e.carries(n) {
+		e.dequeue(n, standings[served])
+	}
+	e.turnOver(n, how)
+}
+
+// podsLeft says whether the store shows that a deletion was done of which nobody knew. If it was the last, the node is emptied.
+func (e *engine) podsLeft(n *node) (left bool) {
+	for ref, how := range n.leaving {
+		if pod, _ := e.clients.Pods.Pod(ref.PodKey); how.tried == lost && (!ref.Shows(pod) || pod.DeletionTimestamp != nil) {
+			left, n.begun = true, true
+			delete(n.leaving, ref)
+		}
+	}
+	if left && len(n.leaving) == 0 && n.turn == nil {
+		n.emptied = true
+		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid})
+	}
+	return left
+}
+
+// listen counts the time in which we listened: of the time between two calls at most the longest gap of one that runs, and
+// none while we cannot see. It returns the time for which we did not run before this call, if that was longer.
+func (e *engine) listen() (absent time.Duration) {
+	gap := max(0, e.mu.Now.Sub(e.planned))
+	if e.planned.IsZero() {
+		gap = 0
+	}
+	if !e.blind {
+		e.listened += min(gap, e.gap())
+	}
+	e.planned = e.mu.Now
+	if gap > e.gap() {
+		return gap
+	}
+	return 0
+}
+
+// gap is the longest time between two calls of an evictor that runs.
+func (e *engine) gap() time.Duration {
+	period := e.cfg.NodeMonitorPeriod
+	return max(e.cfg.NodeMonitorGracePeriod/4, period+period/5)
+}

@@ -25,7 +25,7 @@ func (w *livesWorld) happens(e livesEvent) {
 	switch e.kind {
 	case "kill", "revive", "notready":
 		if machine := w.machines[node]; machine != nil {
-			if machine.state = livesStates[e.kind]; e.amid && e.kind == "revive" {
+			if w.turns(machine, e); e.amid && machine.state == "alive" {
 				w.report(node, v1.ConditionTrue)
 			}
 		}
@@ -37,7 +37,7 @@ func (w *livesWorld) happens(e livesEvent) {
 		domain := fmt.Sprintf("z%d", e.a%w.plan.Zones)
 		for _, name := range livesKeys(w.nodes.now) {
 			if e.kind == "killall" || e.kind == "reviveall" || w.nodes.now[name].Labels[livesZone] == domain {
-				w.machines[name].state = livesStates[e.kind]
+				w.turns(w.machines[name], e)
 			}
 		}
 	case "taint", "untaint", "retaint", "forge", "strip":
@@ -60,9 +60,8 @@ func (w *livesWorld) happens(e livesEvent) {
 	case "deafen", "mute":
 		w.readEvent(node, e)
 	case "fault":
-		kinds := []string{"conflict", "busy", "busy-retry", "internal", "timeout", "done-timeout", "forbidden", "panic", "done-panic"}
-		w.faults = append(w.faults, &livesFault{until: w.now.Add(time.Duration(1+e.b%200) * time.Second), scope: []string{"nodes", "pods", "all"}[e.c%3],
-			kind: kinds[e.a%len(kinds)], ratio: []int{100, 50, 20}[e.c/3%3], salt: uint64(e.b)<<16 + uint64(e.c)})
+		w.faults = append(w.faults, &livesFault{until: w.now.Add(time.Duration(1+e.b%200) * time.Second), scope: livesScopes[e.c%len(livesScopes)],
+			kind: livesFaults[e.a%len(livesFaults)], ratio: []int{100, 50, 20}[e.c/len(livesScopes)%3], salt: uint64(e.b)<<16 + uint64(e.c)})
 	default:
 		w.processEvent(e)
 	}
@@ -70,6 +69,15 @@ func (w *livesWorld) happens(e livesEvent) {
 
 var livesStates = map[string]string{"kill": "dead", "killzone": "dead", "killall": "dead", "notready": "notready",
 	"revive": "alive", "revivezone": "alive", "reviveall": "alive"}
+
+// turns changes what a machine is like. Of those that come back many are not ready for a while.
+func (w *livesWorld) turns(machine *livesMachine, e livesEvent) {
+	back := machine.state == "dead" && livesStates[e.kind] == "alive"
+	machine.state, machine.well = livesStates[e.kind], time.Time{}
+	if back && e.b%2 == 0 {
+		machine.state, machine.well = "notready", w.now.Add(time.Duration(1+e.b/2%90)*time.Second)
+	}
+}
 
 func livesPick[T any](table map[string]*T, number int) string {
 	names := livesKeys(table)

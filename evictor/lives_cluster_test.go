@@ -106,6 +106,7 @@ type livesWorld struct {
 	gone      map[string]time.Time // when kubelets remove terminating pods
 	touched   map[string]time.Time // when pods were last written, or protected
 	faults    []*livesFault
+	turnsShut time.Time    // until when no node may have its turn
 	amid      []livesEvent // to happen while the next writes are under way
 	about     string       // the node of the write that is
 	midst     time.Time    // when that was last
@@ -428,7 +429,7 @@ func (p *livesProcess) write(ctx context.Context, scope, node, what string, judg
 			return ctx.Err()
 		}
 	}
-	if i := slices.IndexFunc(w.amid, func(e livesEvent) bool { return scope == "pods" || !e.ofPods() }); i >= 0 {
+	if i := slices.IndexFunc(w.amid, func(e livesEvent) bool { return (scope == "pods" || !e.ofPods()) && !e.ofQuestion() }); i >= 0 {
 		event := w.amid[i]
 		w.amid = slices.Delete(w.amid, i, i+1)
 		w.logf("EVENT %s", event)

@@ -55,7 +55,7 @@ func (w *livesWorld) happens(e livesEvent) {
 		}
 	case "addpod", "deletepod", "replacepod", "tolerate", "complete", "terminate", "budget":
 		w.podEvent(pod, e)
-	case "hold", "release", "pause", "resume", "fence", "policy", "lead", "blind", "kick":
+	case "hold", "release", "pause", "resume", "fence", "policy", "turns", "lead", "blind", "kick":
 		w.permission(node, e)
 	case "deafen", "mute":
 		w.readEvent(node, e)
@@ -238,6 +238,8 @@ func (w *livesWorld) permission(name string, e livesEvent) {
 		w.pause(domain, reason, false)
 	case "fence":
 		w.shut(domain, "fence", !w.shutBy[domain]["fence"])
+	case "turns":
+		w.turnsShut = w.now.Add(time.Duration(e.b%200) * time.Second)
 	case "policy":
 		w.ruling = zone.Ruling{Rate: float64(e.b / 3 % 2)}
 	}

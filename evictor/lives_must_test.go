@@ -27,6 +27,7 @@ func (m *livesMind) stepped() {
 			m.disturbedIn(fault.scope, fault.String())
 		}
 	}
+	m.turnsLoosen()
 	for _, known := range m.nodes {
 		m.knowSilence(known)
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/zone"
@@ -63,6 +62,9 @@ func (m *livesMind) zones() {
 		m.unsettled = m.world.now
 	}
 	if !down {
+		if !m.downSince.IsZero() {
+			m.up = m.world.now
+		}
 		m.downSince = time.Time{}
 		return
 	}
@@ -80,8 +82,8 @@ func (m *livesMind) conflicted(node string) {
 	}
 }
 
-// tries is told of each try to taint a node, and tried of what came of it. A conflict is read again and keeps the turn;
-// row "a failed taint costs its token", so that after any other failure the next try is another turn.
+// tries is told of each try to taint a node, and tried of what came of it. Row "a failed taint costs its token": one that is
+// certainly not done, so that the next try is another turn. What nobody knows is tried again in the same turn.
 func (m *livesMind) tries(node string) {
 	if known := m.nodes[node]; known != nil && m.turn[node].IsZero() {
 		m.turn[node] = m.world.now
@@ -90,7 +92,7 @@ func (m *livesMind) tries(node string) {
 }
 
 func (m *livesMind) tried(node string, err error) {
-	if err == nil || !apierrors.IsConflict(err) {
+	if m.acted(node, err); err == nil || livesCertain(err) {
 		delete(m.turn, node)
 	}
 }
@@ -108,6 +110,10 @@ func (m *livesMind) evicting(ref evictor.PodRef) {
 		return
 	}
 	m.ours = true
+	if m.overdueAtStart(known, pod) && m.released[ref.Node].IsZero() {
+		m.released[ref.Node] = m.world.now
+		m.pacedSince(m.came.Add(m.grace()), ref.Node, known.domain, false)
+	}
 	if m.timedOut(known, pod) && !known.emptied && !m.comesLate(known, pod) {
 		known.unsure = false
 		if known.emptied = true; m.behind.Before(m.world.now) { // else it may have had its turn when older versions were ignored
@@ -180,7 +186,10 @@ func (j *livesJudge) keeps(pace string, rate float64, at time.Time, all bool) bo
 // emptied is told of each eviction: without taints, one that fails ends the turn, for which another is wanted.
 func (m *livesMind) emptied(node string, err error) {
 	known := m.nodes[node]
-	if known == nil || err == nil || m.world.plan.Taints {
+	if known == nil || m.world.plan.Taints {
+		return
+	}
+	if m.acted(node, err); err == nil {
 		return
 	}
 	known.unsure = true
@@ -204,4 +213,12 @@ func (m *livesMind) unheard() time.Duration {
 		gap -= m.world.config.Nodes.NodeMonitorPeriod
 	}
 	return max(0, gap)
+}
+
+// overdueAtStart: what our own taints made overdue before the process began leaves node by node at the zone's rate; what
+// falls due later keeps its instant.
+func (m *livesMind) overdueAtStart(known *livesNode, pod livesPod) bool {
+	end := m.deadline(known, pod, true, false)
+	return m.world.plan.Taints && m.world.plan.Half == livesBoth && !end.IsZero() && end.Before(m.came.Add(-time.Second)) && !known.swap.moved.After(known.first) &&
+		pod.changed.Before(m.came.Add(time.Second))
 }

@@ -51,6 +51,7 @@ type livesFeatures struct {
 	Large    bool // zones are large from 4 nodes on
 	MaxRate  float64
 	May      bool // a Gate answers about evictions
+	Turns    bool // and one about turns
 }
 
 // livesEvent is one thing that happens. Its numbers mean something only within the world in which they are applied, so
@@ -130,7 +131,7 @@ var livesKinds = []struct {
 	{"movezone", 3}, {"exclude", 2}, {"loseready", 2}, {"addpod", 5}, {"deletepod", 3}, {"replacepod", 5}, {"tolerate", 8}, {"complete", 4}, {"renew", 5},
 	{"replaceall", 4}, {"terminate", 4}, {"cordon", 2}, {"relabel", 2}, {"holdlabel", 3}, {"policy", 4}, {"restore", 1}, {"storepanic", 1},
 	{"budget", 4}, {"lag", 8}, {"relist", 3}, {"back", 4}, {"backlease", 2}, {"restart", 4}, {"takeover", 3}, {"split", 2}, {"freeze", 3}, {"clockback", 2},
-	{"hold", 4}, {"release", 3}, {"pause", 4}, {"resume", 4}, {"fence", 6}, {"lead", 3}, {"blind", 3}, {"fault", 20}, {"kick", 2}, {"twice", 2},
+	{"hold", 4}, {"release", 3}, {"pause", 4}, {"resume", 4}, {"fence", 6}, {"lead", 3}, {"blind", 5}, {"turns", 4}, {"fault", 20}, {"kick", 2}, {"twice", 2},
 }
 
 // livesOfProcesses cannot happen while one of them is within a Step.
@@ -145,7 +146,7 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 		plan.Nodes, plan.Zones = 8+random.Intn(6), 3+random.Intn(5)
 	}
 	plan.Exact, plan.Racks, plan.Hold, plan.Prefer, plan.Policy, plan.Large = one(4), one(5), one(4), one(5), one(5), one(5)
-	plan.MaxRate, plan.May = []float64{0.1, 0, 0, 0, 0, 0}[random.Intn(6)], newLivesMay(seed)
+	plan.MaxRate, plan.May, plan.Turns = []float64{0.1, 0, 0, 0, 0, 0}[random.Intn(6)], newLivesMay(seed), one(4)
 	for i := range plan.Skew {
 		plan.Skew[i] = []time.Duration{0, 0, 0, 30 * time.Second, -90 * time.Second, 7 * time.Minute}[random.Intn(6)]
 	}
@@ -168,7 +169,7 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 			}
 		}
 		event := livesEvent{time.Duration(random.Intn(int(livesActive/time.Second))) * time.Second, kind, random.Intn(1 << 16), random.Intn(1 << 16), random.Intn(1 << 16), false}
-		event.amid = (event.c%3 == 0 || slices.Contains([]string{"replaceall", "fault"}, kind) && event.c%2 == 0) && !mode.Run && !slices.Contains(livesOfProcesses, kind)
+		event.amid = (event.c%3 == 0 || slices.Contains([]string{"replaceall", "fault"}, kind) && event.c%2 == 0) && !mode.Run && (!slices.Contains(livesOfProcesses, kind) || kind == "blind")
 		if !picky || chosen[kind] {
 			plan.Events = append(plan.Events, event)
 		}
@@ -242,7 +243,7 @@ func livesShrink(plan livesPlan, rule string, play func(livesPlan) *livesJudge) 
 		func(p *livesPlan) { p.Two = false }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Skew = [2]time.Duration{} },
 		func(p *livesPlan) { p.Confirms = false }, func(p *livesPlan) { p.Exact = false }, func(p *livesPlan) { p.Racks = false }, func(p *livesPlan) { p.Hold = false }, func(p *livesPlan) { p.Prefer = false },
 		func(p *livesPlan) { p.Policy = false }, func(p *livesPlan) { p.Large = false }, func(p *livesPlan) { p.MaxRate = 0 },
-		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Half = livesBoth },
+		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Turns = false }, func(p *livesPlan) { p.Half = livesBoth },
 	} {
 		try(simpler)
 	}

@@ -56,6 +56,7 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why taints.Deadl
 	w, m := p.world, p.mind
 	w.enter()
 	defer w.mu.Unlock()
+	w.asked(pod.Spec.NodeName)
 	what, ref := "asking about "+pod.Name, cluster.RefOf(pod)
 	m.may(what, func(m *livesMind) string { return m.evicts(ref, why) })
 	m.evicting(ref)

@@ -86,6 +86,7 @@ type livesMind struct {
 	slow      map[string]time.Time    // since when that of others is the secondary one
 	perhaps   map[string]time.Time    // since when a zone may be partially disrupted
 	downSince time.Time               // since when every zone is down, as of the last pass
+	up        time.Time               // when that last ended, at the latest
 	came      time.Time               // when it began to watch
 	anew      time.Time               // when all clocks started anew, at the earliest
 	closed    map[string][2]time.Time // since when and until when harm was last not permitted, by domain

@@ -295,6 +295,7 @@ func (p *livesProcess) options() evictor.Options {
 		return func() error {
 			w.enter()
 			defer w.mu.Unlock()
+			w.asked("")
 			return may()
 		}
 	}
@@ -320,9 +321,9 @@ func (p *livesProcess) options() evictor.Options {
 			w.logf("    p%d %s", p.slot, d)
 			p.mind.told(d)
 		}), evictor.Observe(func(d evictor.NodeDecision) {
-			if d.Kind == nodelifecycle.Passed {
-				w.enter()
-				defer w.mu.Unlock()
+			w.enter()
+			defer w.mu.Unlock()
+			if p.mind.turnEnds(d); d.Kind == nodelifecycle.Passed {
 				p.mind.passed()
 			}
 		}, nil)},
@@ -347,6 +348,12 @@ func (p *livesProcess) options() evictor.Options {
 	if w.plan.May {
 		options.Gate = gate.All(options.Gate, mayEvict(p.mayEvict))
 	}
+	options.Gate = gate.All(options.Gate, gate.Func(func(_ context.Context, act gate.Act) error {
+		if act.Do != gate.Turn {
+			return nil
+		}
+		return p.mayTurn(act)
+	}))
 	if w.plan.Policy {
 		options.Policy = zone.PolicyFunc(p.decide)
 	}

@@ -422,6 +422,10 @@ func (p *livesProcess) write(ctx context.Context, scope, node, what string, judg
 	w.judge.writes++
 	if w.plan.Run {
 		wait := time.Duration(livesMix(uint64(w.judge.writes))%8) * 40 * time.Millisecond
+		if fault := w.bites(what); fault != nil && fault.kind == "slow" {
+			p.mind.disturbedIn(livesScope(what), "own slow")
+			wait += time.Duration(fault.salt%30) * time.Second
+		}
 		w.mu.Unlock()
 		ended := livesSleep(ctx, wait)
 		w.enter()

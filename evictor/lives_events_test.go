@@ -408,6 +408,8 @@ func (w *livesWorld) processEvent(e livesEvent) {
 		p.mind.disturbed("own panic")
 	case "restart":
 		w.restart(p)
+	case "setting":
+		w.switches()
 	case "restore": // the API server goes back to what it was, as from a backup of etcd, and every process restarts
 		w.version = max(int64(w.plan.Nodes), w.version-int64(1+e.b%120))
 		w.nodes.goBack(w.version)

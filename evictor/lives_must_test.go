@@ -123,7 +123,7 @@ func (m *livesMind) endedZones() {
 			{"not known in the end", !known},
 			{"in another domain in the end", st.Zone != domain},
 			{"held in the end", st.Held != ""},
-			{"waits in the end", !st.Queued.IsZero() && (!bad || len(own) > 0 || !m.downSince.IsZero())},
+			{"waits in the end", !st.Queued.IsZero() && (!bad || w.plan.Taints && len(own) > 0 || !m.downSince.IsZero())},
 		}.first(), "%s in %s: %+v", name, domain, st)
 		if n := counts[domain]; !w.plan.excluded(node) {
 			if n.Total++; bad {

@@ -131,11 +131,11 @@ var livesKinds = []struct {
 	{"movezone", 3}, {"exclude", 2}, {"loseready", 2}, {"addpod", 5}, {"deletepod", 3}, {"replacepod", 5}, {"tolerate", 8}, {"complete", 4}, {"renew", 5},
 	{"replaceall", 4}, {"terminate", 4}, {"cordon", 2}, {"relabel", 2}, {"holdlabel", 3}, {"policy", 4}, {"restore", 1}, {"storepanic", 1},
 	{"budget", 4}, {"lag", 8}, {"relist", 3}, {"back", 4}, {"backlease", 2}, {"restart", 4}, {"takeover", 3}, {"split", 2}, {"freeze", 3}, {"clockback", 2},
-	{"hold", 4}, {"release", 3}, {"pause", 4}, {"resume", 4}, {"fence", 6}, {"lead", 3}, {"blind", 5}, {"turns", 4}, {"fault", 20}, {"kick", 2}, {"twice", 2},
+	{"hold", 4}, {"release", 3}, {"pause", 4}, {"resume", 4}, {"fence", 6}, {"lead", 3}, {"blind", 5}, {"turns", 4}, {"setting", 2}, {"fault", 20}, {"kick", 2}, {"twice", 2},
 }
 
 // livesOfProcesses cannot happen while one of them is within a Step.
-var livesOfProcesses = []string{"lag", "relist", "back", "backlease", "restart", "restore", "takeover", "split", "freeze", "clockback", "twice", "blind", "storepanic"}
+var livesOfProcesses = []string{"lag", "relist", "back", "backlease", "restart", "restore", "takeover", "split", "freeze", "clockback", "twice", "blind", "storepanic", "setting"}
 
 func newLivesPlan(seed int64, mode livesMode) livesPlan {
 	random := rand.New(rand.NewSource(seed))
@@ -180,28 +180,6 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 	livesLoses(&plan, rand.New(rand.NewSource(seed+1<<40)))
 	slices.SortStableFunc(plan.Events, func(a, b livesEvent) int { return int(a.at - b.at) })
 	return plan
-}
-
-// livesBrake is two nodes of a zone that fail, and harm that is not permitted when their pods are due, or a
-// store that goes back, a Ready condition that is lost between two evictions, a node that moves while it waits.
-func livesBrake(random *rand.Rand, plan livesPlan) []livesEvent {
-	first, which, a, c := random.Intn(plan.Nodes), random.Intn(6), random.Intn(1<<16), random.Intn(1<<16)
-	at := time.Duration(random.Intn(800)) * time.Second
-	shut := at + time.Duration(45+random.Intn(60))*time.Second
-	open := shut + time.Duration(20+random.Intn(300))*time.Second
-	fail := []livesEvent{{at: at, kind: "kill", a: first}, {at: at, kind: "kill", a: first + plan.Zones}}
-	switch which {
-	case 3:
-		return append(fail, livesEvent{at: shut, kind: "back", b: 3599, c: 1}) // of the pods
-	case 4:
-		return []livesEvent{{at: at, kind: "notready", a: first}, {at: shut, kind: "loseready", amid: !plan.Run}}
-	case 5: // the second waits when it moves to where another waits
-		return append(fail, livesEvent{at: at, kind: "kill", a: first + 1}, livesEvent{at: at, kind: "kill", a: first + 1 + plan.Zones},
-			livesEvent{at: at + 51*time.Second, kind: "movezone", a: first + plan.Zones, b: first + 1})
-	}
-	return append(fail, []livesEvent{
-		{at: shut, kind: []string{"pause", "fence", "policy"}[which%3], a: a, b: 1, c: c}, {at: open, kind: []string{"resume", "fence", "policy"}[which%3], a: a, b: 3, c: c},
-	}...)
 }
 
 // String is the life but for its events.

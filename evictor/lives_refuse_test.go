@@ -56,10 +56,10 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why taints.Deadl
 	w, m := p.world, p.mind
 	w.enter()
 	defer w.mu.Unlock()
-	w.asked(pod.Spec.NodeName)
 	what, ref := "asking about "+pod.Name, cluster.RefOf(pod)
 	m.may(what, func(m *livesMind) string { return m.evicts(ref, why) })
 	m.evicting(ref)
+	w.asked(ref.Node)
 	err := w.refusal(pod.UID, p.wall())
 	w.logf("  p%d %s: %v", p.slot, what, err)
 	if m.permitted[ref.UID] = w.now; err != nil {

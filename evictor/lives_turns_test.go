@@ -28,9 +28,9 @@ func (p *livesProcess) mayTurn(act gate.Act) error {
 	w, m := p.world, p.mind
 	w.enter()
 	defer w.mu.Unlock()
-	w.asked(act.Node)
 	what := "asking about the turn of " + act.Node
 	m.may(what, func(m *livesMind) string { return m.asksTurn(act.Node) })
+	w.asked(act.Node)
 	err := w.refusesTurn(act.Node, p.wall())
 	w.logf("  p%d %s: %v", p.slot, what, err)
 	if delete(m.turns, act.Node); err == nil {

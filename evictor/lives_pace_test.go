@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/zone"
@@ -83,7 +84,8 @@ func (m *livesMind) conflicted(node string) {
 }
 
 // tries is told of each try to taint a node, and tried of what came of it. Row "a failed taint costs its token": one that is
-// certainly not done, so that the next try is another turn. What nobody knows is tried again in the same turn.
+// certainly not done, so that the next try is another turn. What nobody knows is tried again in the same turn. After a
+// conflict the Gate is asked anew, but the token is kept: it is the object that was old.
 func (m *livesMind) tries(node string) {
 	if known := m.nodes[node]; known != nil && m.turn[node].IsZero() {
 		m.turn[node] = m.world.now
@@ -92,7 +94,8 @@ func (m *livesMind) tries(node string) {
 }
 
 func (m *livesMind) tried(node string, err error) {
-	if m.acted(node, err); err == nil || livesCertain(err) {
+	m.conflicts[node] = apierrors.IsConflict(err)
+	if m.acted(node, err); err == nil || livesCertain(err) && !apierrors.IsConflict(err) {
 		delete(m.turn, node)
 	}
 }

@@ -35,7 +35,9 @@ func (p *livesProcess) mayTurn(act gate.Act) error {
 	w.logf("  p%d %s: %v", p.slot, what, err)
 	if delete(m.turns, act.Node); err == nil {
 		m.turns[act.Node] = &livesTurn{granted: w.now}
-		delete(m.turn, act.Node) // another one, which costs a token
+		if m.nodes[act.Node] != nil && !m.conflicts[act.Node] {
+			delete(m.turn, act.Node) // another one, which costs a token
+		}
 	}
 	return err
 }

@@ -57,7 +57,9 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why taints.Deadl
 	w.enter()
 	defer w.mu.Unlock()
 	what, ref := "asking about "+pod.Name, cluster.RefOf(pod)
-	m.may(what, func(m *livesMind) string { return m.evicts(ref, why) })
+	if !w.midst.Equal(w.now) { // else something happened while another question was asked, and a look follows the last answer
+		m.may(what, func(m *livesMind) string { return m.evicts(ref, why) })
+	}
 	m.evicting(ref)
 	w.asked(ref.Node)
 	err := w.refusal(pod.UID, p.wall())

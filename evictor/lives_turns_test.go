@@ -71,6 +71,9 @@ func (m *livesMind) asksTurn(node string) string {
 	if known == nil || m.process.seenNodes[node] == nil {
 		return "turn of a node that the store does not show"
 	}
+	if m.world.midst.Equal(m.world.now) { // something happened while another question was asked: a look follows the last answer
+		return ""
+	}
 	own, _ := livesNoExecute(known.object.Spec.Taints)
 	return livesRules{
 		{"turn of a node that carries our taint", m.world.plan.Taints && len(own) > 0},

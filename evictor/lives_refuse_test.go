@@ -114,6 +114,7 @@ func (m *livesMind) reports(d decision) {
 	case "NodeEmptied":
 		if known := m.nodes[d.Node]; known != nil && d.Reason == "NoPods" { // it had its turn, and nobody was asked about it
 			known.emptied = true
+			m.turns[d.Node] = &livesTurn{granted: m.world.now, done: true}
 			m.paced(d.Node, known.domain, true)
 		}
 	}

@@ -561,7 +561,7 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why taints
 		unasked := w.plan.May && !m.permitted[ref.UID].Equal(w.now)
 		return livesRules{{"evicted without being permitted", unasked}, {m.evicts(ref, why), true}}.first()
 	})
-	p.mind.evicting(ref)
+	p.mind.evicting(ref, false)
 	w.mu.Unlock()
 	err := errLivesPanic // unless it returns
 	defer func() {

@@ -100,10 +100,10 @@ func (m *livesMind) tried(node string, err error) {
 	}
 }
 
-// evicting is told of each eviction that the API server sees. The first one from a node has cost its turn where nothing
-// is tainted. What our own taints made overdue while they were not permitted leaves node by node, at the zone's rate
-// (decision 4).
-func (m *livesMind) evicting(ref evictor.PodRef) {
+// evicting is told of each eviction that the program is asked about, and of each that the API server sees. The first of
+// these from a node has cost its turn where nothing is tainted. What our own taints made overdue while they were not
+// permitted leaves node by node, at the zone's rate (decision 4).
+func (m *livesMind) evicting(ref evictor.PodRef, asked bool) {
 	known, pod := m.nodes[ref.Node], m.pods[ref.Name]
 	if m.ours = false; known == nil || pod.Pod == nil {
 		return
@@ -117,7 +117,7 @@ func (m *livesMind) evicting(ref evictor.PodRef) {
 		m.released[ref.Node] = m.world.now
 		m.pacedSince(m.came.Add(m.grace()), ref.Node, known.domain, false)
 	}
-	if m.timedOut(known, pod) && !known.emptied && !m.comesLate(known, pod) {
+	if !asked && m.timedOut(known, pod) && !known.emptied && !m.comesLate(known, pod) {
 		known.unsure = false
 		if known.emptied = true; m.behind.Before(m.world.now) { // else it may have had its turn when older versions were ignored
 			m.paced(ref.Node, known.domain, true)

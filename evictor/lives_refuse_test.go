@@ -60,7 +60,7 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why taints.Deadl
 	if !w.midst.Equal(w.now) { // else something happened while another question was asked, and a look follows the last answer
 		m.may(what, func(m *livesMind) string { return m.evicts(ref, why) })
 	}
-	m.evicting(ref)
+	m.evicting(ref, true)
 	w.asked(ref.Node)
 	err := w.refusal(pod.UID, p.wall())
 	w.logf("  p%d %s: %v", p.slot, what, err)

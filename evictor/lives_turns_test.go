@@ -67,12 +67,12 @@ func (w *livesWorld) refusesTurn(node string, wall time.Time) error {
 
 // asksTurn judges that a turn is asked about.
 func (m *livesMind) asksTurn(node string) string {
+	if m.world.midst.Equal(m.world.now) { // something happened while another question was asked: a look follows the last answer
+		return ""
+	}
 	known, turn := m.nodes[node], m.turns[node]
 	if known == nil || m.process.seenNodes[node] == nil {
 		return "turn of a node that the store does not show"
-	}
-	if m.world.midst.Equal(m.world.now) { // something happened while another question was asked: a look follows the last answer
-		return ""
 	}
 	own, _ := livesNoExecute(known.object.Spec.Taints)
 	return livesRules{

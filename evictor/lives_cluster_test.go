@@ -76,17 +76,8 @@ type livesMachine struct {
 	leases bool   // it has a lease; else it reports its status every 10 s
 	phase  int
 	renew  time.Time
-	lease  int64 // resourceVersion of the lease
-}
-
-// livesFault is what the API server does wrong for a while.
-type livesFault struct {
-	until time.Time
-	scope string // "nodes", "pods" or "all"
-	kind  string
-	ratio int // in percent
-	salt  uint64
-	calls uint64
+	lease  int64     // resourceVersion of the lease
+	well   time.Time // until when it reports NotReady since it is back, zero for not
 }
 
 var errLivesPanic = errors.New("a client panics, as it was told to")
@@ -115,6 +106,7 @@ type livesWorld struct {
 	gone      map[string]time.Time // when kubelets remove terminating pods
 	touched   map[string]time.Time // when pods were last written, or protected
 	faults    []*livesFault
+	turnsShut time.Time    // until when no node may have its turn
 	amid      []livesEvent // to happen while the next writes are under way
 	about     string       // the node of the write that is
 	midst     time.Time    // when that was last
@@ -139,30 +131,6 @@ func (w *livesWorld) call(f func()) {
 	} else {
 		f()
 	}
-}
-
-// ill is what is wrong with the API server now.
-func (w *livesWorld) ill() string {
-	for _, fault := range w.faults {
-		if w.now.Before(fault.until) {
-			return fault.String()
-		}
-	}
-	return ""
-}
-
-// String tells whether it looks like a trouble of an object's own: an outage is everybody's.
-func (f *livesFault) String() string {
-	if f.scope == "all" && f.ratio == 100 && !slices.Contains([]string{"forbidden", "panic", "done-panic"}, f.kind) {
-		return f.kind
-	}
-	return "own " + f.kind
-}
-
-// ours: without taints nobody of us writes NoExecute, and "NoExecute taints that others set evict pods in both cases"
-// (Config.TaintBasedEviction).
-func (w *livesWorld) ours(key string) bool {
-	return w.plan.Taints && w.plan.Half != livesTaintEviction && livesIsOwn(key)
 }
 
 // livesProcess is one evictor with its store and what permits it to write.
@@ -222,13 +190,6 @@ func livesNoExecute(list []v1.Taint) (own, foreign []string) {
 		} else if !strings.HasPrefix(taint.Key, "node.kubernetes.io/") {
 			foreign = append(foreign, taint.Key)
 		}
-	}
-	return own, foreign
-}
-
-func (w *livesWorld) noExecute(list []v1.Taint) (own, foreign []string) {
-	if own, foreign = livesNoExecute(list); !w.plan.Taints {
-		return nil, append(foreign, own...)
 	}
 	return own, foreign
 }
@@ -461,6 +422,10 @@ func (p *livesProcess) write(ctx context.Context, scope, node, what string, judg
 	w.judge.writes++
 	if w.plan.Run {
 		wait := time.Duration(livesMix(uint64(w.judge.writes))%8) * 40 * time.Millisecond
+		if fault := w.bites(what); fault != nil && fault.kind == "slow" {
+			p.mind.disturbedIn(livesScope(what), "own slow")
+			wait += time.Duration(fault.salt%30) * time.Second
+		}
 		w.mu.Unlock()
 		ended := livesSleep(ctx, wait)
 		w.enter()
@@ -468,7 +433,7 @@ func (p *livesProcess) write(ctx context.Context, scope, node, what string, judg
 			return ctx.Err()
 		}
 	}
-	if i := slices.IndexFunc(w.amid, func(e livesEvent) bool { return scope == "pods" || !e.ofPods() }); i >= 0 {
+	if i := slices.IndexFunc(w.amid, func(e livesEvent) bool { return (scope == "pods" || !e.ofPods()) && !e.ofQuestion() }); i >= 0 {
 		event := w.amid[i]
 		w.amid = slices.Delete(w.amid, i, i+1)
 		w.logf("EVENT %s", event)
@@ -482,42 +447,13 @@ func (p *livesProcess) write(ctx context.Context, scope, node, what string, judg
 			defer happens() // when it has landed
 		}
 	}
-	for _, fault := range w.faults {
-		if !w.now.Before(fault.until) || fault.scope != "all" && fault.scope != scope {
-			continue
-		}
-		fault.calls++
-		if int(livesMix(fault.salt+fault.calls)%100) >= fault.ratio {
-			continue
-		}
-		p.mind.disturbed(fault.String())
+	if fault := w.bites(what); fault != nil {
+		p.mind.disturbedIn(livesScope(what), fault.String())
 		w.logf("  p%d %s: %s", p.slot, what, fault.kind)
-		resource := schema.GroupResource{Resource: scope}
-		switch fault.kind {
-		case "conflict":
-			return apierrors.NewConflict(resource, what, errors.New("the object has been modified"))
-		case "busy":
-			return apierrors.NewTooManyRequestsError("too much to do")
-		case "busy-retry":
-			return apierrors.NewTooManyRequests("too much to do", 3)
-		case "internal":
-			return apierrors.NewInternalError(errors.New("etcd is ill"))
-		case "timeout":
-			return context.DeadlineExceeded
-		case "done-timeout":
-			_ = do()
-			return apierrors.NewServerTimeout(resource, "patch", 0)
-		case "forbidden":
-			return apierrors.NewForbidden(resource, what, errors.New("no"))
-		case "panic":
-			panic(errLivesPanic)
-		case "done-panic":
-			_ = do()
-			panic(errLivesPanic)
-		}
+		return fault.answers(p, scope, what, do)
 	}
 	if err = do(); err != nil {
-		p.mind.disturbed("own refusal")
+		p.mind.disturbedIn(livesScope(what), "own refusal")
 	}
 	w.logf("  p%d %s: %v", p.slot, what, err)
 	return err
@@ -566,6 +502,7 @@ func (p *livesProcess) node(ctx context.Context, kind kind, what string, node *v
 	if p.mind.wrote(kind, err); apierrors.IsConflict(err) {
 		p.mind.conflicted(node.Name)
 	}
+	p.mind.misses(node.Name, node, err)
 	return err
 }
 
@@ -624,7 +561,7 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why taints
 		unasked := w.plan.May && !m.permitted[ref.UID].Equal(w.now)
 		return livesRules{{"evicted without being permitted", unasked}, {m.evicts(ref, why), true}}.first()
 	})
-	p.mind.evicting(ref)
+	p.mind.evicting(ref, false)
 	w.mu.Unlock()
 	err := errLivesPanic // unless it returns
 	defer func() {
@@ -654,6 +591,7 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why taints
 	w.enter()
 	defer w.mu.Unlock()
 	p.mind.wrote("PodEvicted", err)
+	p.mind.misses(ref.Name, p.seenPods[ref.Name], err)
 	p.mind.of(ref, func(known *livesPod) {
 		known.evicted = known.evicted || err == nil || apierrors.IsNotFound(err)
 		known.failed = err != nil
@@ -682,6 +620,7 @@ func (p *livesProcess) MarkNotReady(ctx context.Context, ref evictor.PodRef) err
 	p.world.enter()
 	defer p.world.mu.Unlock()
 	p.mind.wrote("PodMarkedNotReady", err)
+	p.mind.misses(ref.Name, p.seenPods[ref.Name], err)
 	if err == nil {
 		p.mind.of(ref, func(known *livesPod) { known.marked = p.world.now })
 	}

@@ -25,7 +25,7 @@ func (w *livesWorld) happens(e livesEvent) {
 	switch e.kind {
 	case "kill", "revive", "notready":
 		if machine := w.machines[node]; machine != nil {
-			if machine.state = livesStates[e.kind]; e.amid && e.kind == "revive" {
+			if w.turns(machine, e); e.amid && machine.state == "alive" {
 				w.report(node, v1.ConditionTrue)
 			}
 		}
@@ -37,7 +37,7 @@ func (w *livesWorld) happens(e livesEvent) {
 		domain := fmt.Sprintf("z%d", e.a%w.plan.Zones)
 		for _, name := range livesKeys(w.nodes.now) {
 			if e.kind == "killall" || e.kind == "reviveall" || w.nodes.now[name].Labels[livesZone] == domain {
-				w.machines[name].state = livesStates[e.kind]
+				w.turns(w.machines[name], e)
 			}
 		}
 	case "taint", "untaint", "retaint", "forge", "strip":
@@ -55,14 +55,13 @@ func (w *livesWorld) happens(e livesEvent) {
 		}
 	case "addpod", "deletepod", "replacepod", "tolerate", "complete", "terminate", "budget":
 		w.podEvent(pod, e)
-	case "hold", "release", "pause", "resume", "fence", "policy", "lead", "blind", "kick":
+	case "hold", "release", "pause", "resume", "fence", "policy", "turns", "lead", "blind", "kick":
 		w.permission(node, e)
 	case "deafen", "mute":
 		w.readEvent(node, e)
 	case "fault":
-		kinds := []string{"conflict", "busy", "busy-retry", "internal", "timeout", "done-timeout", "forbidden", "panic", "done-panic"}
-		w.faults = append(w.faults, &livesFault{until: w.now.Add(time.Duration(1+e.b%200) * time.Second), scope: []string{"nodes", "pods", "all"}[e.c%3],
-			kind: kinds[e.a%len(kinds)], ratio: []int{100, 50, 20}[e.c/3%3], salt: uint64(e.b)<<16 + uint64(e.c)})
+		w.faults = append(w.faults, &livesFault{until: w.now.Add(time.Duration(1+e.b%200) * time.Second), scope: livesScopes[e.c%len(livesScopes)],
+			kind: livesFaults[e.a%len(livesFaults)], ratio: []int{100, 50, 20}[e.c/len(livesScopes)%3], salt: uint64(e.b)<<16 + uint64(e.c)})
 	default:
 		w.processEvent(e)
 	}
@@ -70,6 +69,15 @@ func (w *livesWorld) happens(e livesEvent) {
 
 var livesStates = map[string]string{"kill": "dead", "killzone": "dead", "killall": "dead", "notready": "notready",
 	"revive": "alive", "revivezone": "alive", "reviveall": "alive"}
+
+// turns changes what a machine is like. Of those that come back many are not ready for a while.
+func (w *livesWorld) turns(machine *livesMachine, e livesEvent) {
+	back := machine.state == "dead" && livesStates[e.kind] == "alive"
+	machine.state, machine.well = livesStates[e.kind], time.Time{}
+	if back && e.b%2 == 0 {
+		machine.state, machine.well = "notready", w.now.Add(time.Duration(1+e.b/2%90)*time.Second)
+	}
+}
 
 func livesPick[T any](table map[string]*T, number int) string {
 	names := livesKeys(table)
@@ -230,6 +238,8 @@ func (w *livesWorld) permission(name string, e livesEvent) {
 		w.pause(domain, reason, false)
 	case "fence":
 		w.shut(domain, "fence", !w.shutBy[domain]["fence"])
+	case "turns":
+		w.turnsShut = w.now.Add(time.Duration(e.b%200) * time.Second)
 	case "policy":
 		w.ruling = zone.Ruling{Rate: float64(e.b / 3 % 2)}
 	}
@@ -398,6 +408,8 @@ func (w *livesWorld) processEvent(e livesEvent) {
 		p.mind.disturbed("own panic")
 	case "restart":
 		w.restart(p)
+	case "setting":
+		w.switches()
 	case "restore": // the API server goes back to what it was, as from a backup of etcd, and every process restarts
 		w.version = max(int64(w.plan.Nodes), w.version-int64(1+e.b%120))
 		w.nodes.goBack(w.version)

@@ -52,8 +52,12 @@ type livesNotes struct {
 	ours      bool                 // the eviction that is about to be made is by our own taints, or empties the node
 	did       map[kind]int         // writes that were done and not told yet
 	turn      map[string]time.Time // when nodes had the turn whose NoExecute taint is being written
+	conflicts map[string]bool      // nodes whose last taint met a conflict
+	turns     map[string]*livesTurn
 	conflict  map[string]time.Time // since when a node's writes are too old
 	released  map[string]time.Time // when the closure ended after which a node was released
+	hindered  map[string]time.Time // until when something last kept it from a kind of write, or from all
+	absent    map[string]string    // versions of nodes and pods of which a write was told that they are gone
 	trouble   time.Time            // when something last kept this process from its work
 	troubles  string
 	kicked    time.Time
@@ -70,7 +74,7 @@ func newLivesMind(p *livesProcess) *livesMind {
 		world: p.world, process: p, nodes: map[string]*livesNode{}, pods: map[string]livesPod{}, prior: map[string]livesMachine{},
 		partly: map[string]bool{}, slow: map[string]time.Time{}, closed: map[string][2]time.Time{},
 		unsettled: p.world.now, came: p.world.now,
-		livesNotes: livesNotes{did: map[kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, permitted: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
+		livesNotes: livesNotes{conflicts: map[string]bool{}, turns: map[string]*livesTurn{}, absent: map[string]string{}, hindered: map[string]time.Time{livesAll: p.world.now}, did: map[kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, permitted: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
 	}
 }
 
@@ -118,8 +122,30 @@ func (m *livesMind) wrong(rule, format string, args ...any) {
 }
 
 // disturbed notes what keeps the process from its work. "What is forbidden … keeps its backoff" (doc.go), and so does
-// what fails alone.
+// what fails alone. What brakes harm alone keeps it from no other work.
 func (m *livesMind) disturbed(why string) {
+	if !slices.Contains(livesBrakes, why) {
+		m.hinders(livesAll, livesLater(m.world.now, m.process.frozen))
+	}
+	m.disturbs(why)
+}
+
+// disturbedIn notes what kept it from one kind of write.
+func (m *livesMind) disturbedIn(write, why string) {
+	if m.hinders(write, m.world.now); strings.HasPrefix(why, "own ") {
+		m.hinders(write, m.world.now.Add(m.world.config.Nodes.RetryMax))
+	}
+	m.disturbs(why)
+}
+
+func (m *livesMind) hinders(write string, until time.Time) {
+	if write == "all" {
+		write = livesAll
+	}
+	m.hindered[write] = livesLater(m.hindered[write], until)
+}
+
+func (m *livesMind) disturbs(why string) {
 	m.troubles, m.trouble = why, livesLater(livesLater(m.trouble, m.world.now), m.process.frozen) // nobody looks before
 	if why == "lag" {
 		m.behind = m.world.now
@@ -128,6 +154,9 @@ func (m *livesMind) disturbed(why string) {
 		m.trouble = m.world.now.Add(m.world.config.Nodes.RetryMax)
 	}
 }
+
+// livesBrakes are the events that keep nobody from a write that only protects.
+var livesBrakes = []string{"hold", "release", "pause", "resume", "fence", "policy", "turns", "kick"}
 
 // wrote is told what a write came to: of a success a Decision may follow, and of nothing else (doc.go).
 func (m *livesMind) wrote(kind kind, err error) {

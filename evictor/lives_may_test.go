@@ -15,6 +15,7 @@ import (
 func (m *livesMind) mayWrite(ofNode bool) string {
 	return livesRules{
 		{"write without permission", !m.process.leads && !m.world.fresh(m.process.ledAt)},
+		{"written while blind", m.process.blind != nil && !m.world.fresh(m.process.blindSince)},
 		{"the other half writes", ofNode && m.world.plan.Half == livesTaintEviction},
 	}.first()
 }
@@ -53,33 +54,6 @@ func (m *livesMind) stays(known *livesNode) string {
 func (m *livesMind) held(known *livesNode) bool {
 	_, held := m.world.holds[known.object.Name]
 	return held && !m.world.fresh(m.world.shaken) || m.world.plan.Hold && known.object.Annotations[livesHold] != ""
-}
-
-// deadline is when the taints shown end the pod's stay, at the earliest or at the latest; zero for never. The first
-// toleration that matches a taint counts (taints.Tolerates), from the later of the taint's start and the pod's binding
-// (decision 2).
-func (m *livesMind) deadline(known *livesNode, pod livesPod, own, late bool) (end time.Time) {
-	for _, taint := range known.object.Spec.Taints {
-		if taint.Effect != v1.TaintEffectNoExecute || m.world.ours(taint.Key) && !own {
-			continue
-		}
-		at := livesLater(known.taints[taint.Key].start, pod.soonest)
-		if late {
-			at = livesLater(known.taints[taint.Key].late, pod.latest)
-		}
-		use := slices.IndexFunc(pod.Spec.Tolerations, func(t v1.Toleration) bool {
-			return (t.Effect == "" || t.Effect == taint.Effect) && (t.Key == "" || t.Key == taint.Key) && (t.Operator == v1.TolerationOpExists || t.Value == taint.Value)
-		})
-		if use >= 0 && pod.Spec.Tolerations[use].TolerationSeconds == nil {
-			continue
-		} else if use >= 0 {
-			at = at.Add(max(0, time.Duration(*pod.Spec.Tolerations[use].TolerationSeconds)*time.Second))
-		}
-		if end.IsZero() || at.Before(end) {
-			end = at
-		}
-	}
-	return end
 }
 
 func (m *livesMind) due(end time.Time) bool { return !end.IsZero() && !end.After(m.world.now) }
@@ -129,11 +103,13 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
 		{"stale", m.stale(known, node) && !m.world.fresh(known.changed)},
 		{"foreign taint written", len(foreign)+len(alien) > 0},
 		{"row NoSchedule and NoExecute are lifted in one write", halved},
+		{m.unprotects(node, change), m.unprotects(node, change) != ""},
 		{"row a swap of our two taints keeps its start and TimeAdded", slices.ContainsFunc(change.Apply(node.Spec.Taints, m.process.wall()), anew)},
 		{"tainted without taints", harms && !m.world.plan.Taints},
 		{"healthy node tainted: " + m.failed(known), harms && m.failed(known) != ""},
 		{"held node tainted", harms && m.held(known)},
 		{"wrong taint (decision 3: from the next pass or answer on)", harms && ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && known.verdict != v1.ConditionUnknown && !known.fell && !(known.silent && !m.unconfirmed(known)) && !m.revived(known)},
+		{"tainted without a turn", fresh && m.unasked(node.Name)},
 		{"tainted without permission", fresh && !m.mayHarm(known)},
 		{"tainted without an answer", fresh && ready == v1.ConditionUnknown && m.unconfirmed(known)},
 		{"tainted while all are down", fresh && !m.downSince.IsZero()},
@@ -165,6 +141,7 @@ func (m *livesMind) evicts(ref evictor.PodRef, why taints.Deadline) string {
 		{"evicted without permission", !m.mayHarm(known)},
 		{"the other half evicts", half == livesLifecycle && why.Taint != nil},
 		{"row a disruption budget delays an eviction, for longer each time", m.world.now.Before(pod.later) && pod.laterDirect == (why.Taint == nil)},
+		{"emptied without a turn", why.Taint == nil && known.object != nil && m.unasked(ref.Node) && !m.comesLate(known, pod)},
 		{"unjustified eviction", !foreign && !own && !m.timedOut(known, pod)},
 		{"unjustified eviction: " + m.stays(known), !foreign && m.stays(known) != ""},
 		{"emptied in a zone that stands", !foreign && !own && m.stood(known.domain) && !known.emptied && !known.unsure && !m.comesLate(known, pod)},

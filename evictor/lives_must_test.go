@@ -22,13 +22,23 @@ func (m *livesMind) stepped() {
 	for domain := range w.closed {
 		m.closed[domain] = [2]time.Time{w.shutSince[domain], w.now}
 	}
+	for _, fault := range w.faults {
+		if w.now.Before(fault.until) {
+			m.disturbedIn(fault.scope, fault.String())
+		}
+	}
+	m.turnsLoosen()
+	for _, known := range m.nodes {
+		m.knowSilence(known)
+	}
 	switch {
-	case !m.process.leads || m.process.blind != nil || len(m.process.lag) > 0 || w.ill() != "":
-		m.disturbed(w.ill())
+	case !m.process.leads || m.process.blind != nil || len(m.process.lag) > 0:
+		m.disturbed("kept away")
 	default:
 		wait := 6*time.Second + w.slack // a pass, or what a conflict costs
 		for name := range m.nodes {
 			m.lifted(name, wait)
+			m.protected(name, wait)
 		}
 		for name := range w.pods.now {
 			m.left(name, wait+livesLate, false)
@@ -39,7 +49,7 @@ func (m *livesMind) stepped() {
 // lifted: recovery is never blocked.
 func (m *livesMind) lifted(name string, wait time.Duration) {
 	w, known, node := m.world, m.nodes[name], m.world.nodes.now[name]
-	if node == nil || m.process.seenNodes[name] != node || known.object != node || w.plan.Half == livesTaintEviction {
+	if node == nil || m.process.seenNodes[name] != node || known.object != node || w.plan.Half == livesTaintEviction || m.absent[name] == node.ResourceVersion {
 		return
 	}
 	ready, _ := livesReady(node)
@@ -48,12 +58,13 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 	switch hold, held := w.holds[name]; {
 	case ready == v1.ConditionTrue && m.silence(known) < m.grace()-w.config.Nodes.NodeMonitorPeriod:
 		why = "Ready"
+	case !w.plan.Taints: // what is left of them orders nothing
 	case held || m.held(known):
 		since, why = livesLater(since, hold), "held"
 	case !m.downSince.IsZero():
 		since, why = livesLater(since, m.downSince), "down with all zones"
 	}
-	until := livesLater(since.Add(wait), m.trouble.Add(wait+w.config.Nodes.RetryMax)) // a lift that failed waits for its backoff, whatever else changes meanwhile
+	until := livesLater(since.Add(wait), m.hinder(false).Add(wait+w.config.Nodes.RetryMax)) // a lift that failed waits for its backoff, whatever else changes meanwhile
 	if why != "" && len(own) > 0 && w.now.After(until) {
 		m.wrong("not lifted", "%s is %s and carries %v for %v (last trouble: %s)", name, why, own, w.now.Sub(since), m.troubles)
 	}
@@ -65,7 +76,7 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	w, pod := m.world, m.world.pods.now[name]
 	known := m.nodes[pod.Spec.NodeName]
-	if m.process.seenPods[name] != pod || m.pods[name].Pod != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || livesSpared(pod) {
+	if m.process.seenPods[name] != pod || m.pods[name].Pod != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || livesSpared(pod) || m.absent[name] == pod.ResourceVersion {
 		return
 	}
 	ready, _ := livesReady(known.object)
@@ -112,7 +123,7 @@ func (m *livesMind) endedZones() {
 			{"not known in the end", !known},
 			{"in another domain in the end", st.Zone != domain},
 			{"held in the end", st.Held != ""},
-			{"waits in the end", !st.Queued.IsZero() && (!bad || len(own) > 0 || !m.downSince.IsZero())},
+			{"waits in the end", !st.Queued.IsZero() && (!bad || w.plan.Taints && len(own) > 0 || !m.downSince.IsZero())},
 		}.first(), "%s in %s: %+v", name, domain, st)
 		if n := counts[domain]; !w.plan.excluded(node) {
 			if n.Total++; bad {
@@ -162,7 +173,7 @@ func (m *livesMind) endedNode(name string) {
 	wanted := map[string][]string{"dead": {v1.TaintNodeUnreachable}, "notready": {v1.TaintNodeNotReady}}[state]
 	own, _ := w.noExecute(node.Spec.Taints)
 	waits := !w.plan.Taints || !m.downSince.IsZero() || m.stands(w.plan.domain(node))
-	tainted := slices.Equal(own, wanted) || len(own) == 0 && waits
+	tainted := slices.Equal(own, wanted) || len(own) == 0 && waits || !w.plan.Taints && state != "alive"
 	if node.Spec.Unschedulable {
 		wanted = append(wanted, v1.TaintNodeUnschedulable)
 	}
@@ -176,8 +187,7 @@ func (m *livesMind) endedNode(name string) {
 	slices.Sort(wanted)
 	unmarked := false
 	for _, pod := range w.pods.now {
-		marked := slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionFalse })
-		unmarked = unmarked || pod.Spec.NodeName == name && pod.DeletionTimestamp == nil && pod.Status.Phase == v1.PodRunning && !marked
+		unmarked = unmarked || pod.Spec.NodeName == name && pod.DeletionTimestamp == nil && pod.Status.Phase == v1.PodRunning && !livesMarked(pod) && m.absent[pod.Name] != pod.ResourceVersion
 	}
 	m.wrong(livesRules{
 		{"taint in the end", !tainted},

@@ -63,6 +63,9 @@ func (m *livesMind) zones() {
 		m.unsettled = m.world.now
 	}
 	if !down {
+		if !m.downSince.IsZero() {
+			m.up = m.world.now
+		}
 		m.downSince = time.Time{}
 		return
 	}
@@ -80,8 +83,9 @@ func (m *livesMind) conflicted(node string) {
 	}
 }
 
-// tries is told of each try to taint a node, and tried of what came of it. A conflict is read again and keeps the turn;
-// row "a failed taint costs its token", so that after any other failure the next try is another turn.
+// tries is told of each try to taint a node, and tried of what came of it. Row "a failed taint costs its token": one that is
+// certainly not done, so that the next try is another turn. What nobody knows is tried again in the same turn. After a
+// conflict the Gate is asked anew, but the token is kept: it is the object that was old.
 func (m *livesMind) tries(node string) {
 	if known := m.nodes[node]; known != nil && m.turn[node].IsZero() {
 		m.turn[node] = m.world.now
@@ -90,15 +94,16 @@ func (m *livesMind) tries(node string) {
 }
 
 func (m *livesMind) tried(node string, err error) {
-	if err == nil || !apierrors.IsConflict(err) {
+	m.conflicts[node] = apierrors.IsConflict(err)
+	if m.acted(node, err); err == nil || livesCertain(err) && !apierrors.IsConflict(err) {
 		delete(m.turn, node)
 	}
 }
 
-// evicting is told of each eviction that the API server sees. The first one from a node has cost its turn where nothing
-// is tainted. What our own taints made overdue while they were not permitted leaves node by node, at the zone's rate
-// (decision 4).
-func (m *livesMind) evicting(ref evictor.PodRef) {
+// evicting is told of each eviction that the program is asked about, and of each that the API server sees. The first of
+// these from a node has cost its turn where nothing is tainted. What our own taints made overdue while they were not
+// permitted leaves node by node, at the zone's rate (decision 4).
+func (m *livesMind) evicting(ref evictor.PodRef, asked bool) {
 	known, pod := m.nodes[ref.Node], m.pods[ref.Name]
 	if m.ours = false; known == nil || pod.Pod == nil {
 		return
@@ -108,7 +113,11 @@ func (m *livesMind) evicting(ref evictor.PodRef) {
 		return
 	}
 	m.ours = true
-	if m.timedOut(known, pod) && !known.emptied && !m.comesLate(known, pod) {
+	if m.overdueAtStart(known, pod) && m.released[ref.Node].IsZero() {
+		m.released[ref.Node] = m.world.now
+		m.pacedSince(m.came.Add(m.grace()), ref.Node, known.domain, false)
+	}
+	if !asked && m.timedOut(known, pod) && !known.emptied && !m.comesLate(known, pod) {
 		known.unsure = false
 		if known.emptied = true; m.behind.Before(m.world.now) { // else it may have had its turn when older versions were ignored
 			m.paced(ref.Node, known.domain, true)
@@ -180,7 +189,10 @@ func (j *livesJudge) keeps(pace string, rate float64, at time.Time, all bool) bo
 // emptied is told of each eviction: without taints, one that fails ends the turn, for which another is wanted.
 func (m *livesMind) emptied(node string, err error) {
 	known := m.nodes[node]
-	if known == nil || err == nil || m.world.plan.Taints {
+	if known == nil || m.world.plan.Taints {
+		return
+	}
+	if m.acted(node, err); err == nil {
 		return
 	}
 	known.unsure = true
@@ -204,4 +216,12 @@ func (m *livesMind) unheard() time.Duration {
 		gap -= m.world.config.Nodes.NodeMonitorPeriod
 	}
 	return max(0, gap)
+}
+
+// overdueAtStart: what our own taints made overdue before the process began leaves node by node at the zone's rate; what
+// falls due later keeps its instant.
+func (m *livesMind) overdueAtStart(known *livesNode, pod livesPod) bool {
+	end := m.deadline(known, pod, true, false)
+	return m.world.plan.Taints && m.world.plan.Half == livesBoth && !end.IsZero() && end.Before(m.came.Add(-time.Second)) && !known.swap.moved.After(known.first) &&
+		pod.changed.Before(m.came.Add(time.Second))
 }

@@ -51,6 +51,7 @@ type livesFeatures struct {
 	Large    bool // zones are large from 4 nodes on
 	MaxRate  float64
 	May      bool // a Gate answers about evictions
+	Turns    bool // and one about turns
 }
 
 // livesEvent is one thing that happens. Its numbers mean something only within the world in which they are applied, so
@@ -130,11 +131,11 @@ var livesKinds = []struct {
 	{"movezone", 3}, {"exclude", 2}, {"loseready", 2}, {"addpod", 5}, {"deletepod", 3}, {"replacepod", 5}, {"tolerate", 8}, {"complete", 4}, {"renew", 5},
 	{"replaceall", 4}, {"terminate", 4}, {"cordon", 2}, {"relabel", 2}, {"holdlabel", 3}, {"policy", 4}, {"restore", 1}, {"storepanic", 1},
 	{"budget", 4}, {"lag", 8}, {"relist", 3}, {"back", 4}, {"backlease", 2}, {"restart", 4}, {"takeover", 3}, {"split", 2}, {"freeze", 3}, {"clockback", 2},
-	{"hold", 4}, {"release", 3}, {"pause", 4}, {"resume", 4}, {"fence", 6}, {"lead", 3}, {"blind", 3}, {"fault", 20}, {"kick", 2}, {"twice", 2},
+	{"hold", 4}, {"release", 3}, {"pause", 4}, {"resume", 4}, {"fence", 6}, {"lead", 3}, {"blind", 5}, {"turns", 4}, {"setting", 2}, {"fault", 20}, {"kick", 2}, {"twice", 2},
 }
 
 // livesOfProcesses cannot happen while one of them is within a Step.
-var livesOfProcesses = []string{"lag", "relist", "back", "backlease", "restart", "restore", "takeover", "split", "freeze", "clockback", "twice", "blind", "storepanic"}
+var livesOfProcesses = []string{"lag", "relist", "back", "backlease", "restart", "restore", "takeover", "split", "freeze", "clockback", "twice", "blind", "storepanic", "setting"}
 
 func newLivesPlan(seed int64, mode livesMode) livesPlan {
 	random := rand.New(rand.NewSource(seed))
@@ -145,7 +146,7 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 		plan.Nodes, plan.Zones = 8+random.Intn(6), 3+random.Intn(5)
 	}
 	plan.Exact, plan.Racks, plan.Hold, plan.Prefer, plan.Policy, plan.Large = one(4), one(5), one(4), one(5), one(5), one(5)
-	plan.MaxRate, plan.May = []float64{0.1, 0, 0, 0, 0, 0}[random.Intn(6)], newLivesMay(seed)
+	plan.MaxRate, plan.May, plan.Turns = []float64{0.1, 0, 0, 0, 0, 0}[random.Intn(6)], newLivesMay(seed), one(4)
 	for i := range plan.Skew {
 		plan.Skew[i] = []time.Duration{0, 0, 0, 30 * time.Second, -90 * time.Second, 7 * time.Minute}[random.Intn(6)]
 	}
@@ -168,7 +169,7 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 			}
 		}
 		event := livesEvent{time.Duration(random.Intn(int(livesActive/time.Second))) * time.Second, kind, random.Intn(1 << 16), random.Intn(1 << 16), random.Intn(1 << 16), false}
-		event.amid = (event.c%3 == 0 || slices.Contains([]string{"replaceall", "fault"}, kind) && event.c%2 == 0) && !mode.Run && !slices.Contains(livesOfProcesses, kind)
+		event.amid = (event.c%3 == 0 || slices.Contains([]string{"replaceall", "fault"}, kind) && event.c%2 == 0) && !mode.Run && (!slices.Contains(livesOfProcesses, kind) || kind == "blind")
 		if !picky || chosen[kind] {
 			plan.Events = append(plan.Events, event)
 		}
@@ -179,28 +180,6 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 	livesLoses(&plan, rand.New(rand.NewSource(seed+1<<40)))
 	slices.SortStableFunc(plan.Events, func(a, b livesEvent) int { return int(a.at - b.at) })
 	return plan
-}
-
-// livesBrake is two nodes of a zone that fail, and harm that is not permitted when their pods are due, or a
-// store that goes back, a Ready condition that is lost between two evictions, a node that moves while it waits.
-func livesBrake(random *rand.Rand, plan livesPlan) []livesEvent {
-	first, which, a, c := random.Intn(plan.Nodes), random.Intn(6), random.Intn(1<<16), random.Intn(1<<16)
-	at := time.Duration(random.Intn(800)) * time.Second
-	shut := at + time.Duration(45+random.Intn(60))*time.Second
-	open := shut + time.Duration(20+random.Intn(300))*time.Second
-	fail := []livesEvent{{at: at, kind: "kill", a: first}, {at: at, kind: "kill", a: first + plan.Zones}}
-	switch which {
-	case 3:
-		return append(fail, livesEvent{at: shut, kind: "back", b: 3599, c: 1}) // of the pods
-	case 4:
-		return []livesEvent{{at: at, kind: "notready", a: first}, {at: shut, kind: "loseready", amid: !plan.Run}}
-	case 5: // the second waits when it moves to where another waits
-		return append(fail, livesEvent{at: at, kind: "kill", a: first + 1}, livesEvent{at: at, kind: "kill", a: first + 1 + plan.Zones},
-			livesEvent{at: at + 51*time.Second, kind: "movezone", a: first + plan.Zones, b: first + 1})
-	}
-	return append(fail, []livesEvent{
-		{at: shut, kind: []string{"pause", "fence", "policy"}[which%3], a: a, b: 1, c: c}, {at: open, kind: []string{"resume", "fence", "policy"}[which%3], a: a, b: 3, c: c},
-	}...)
 }
 
 // String is the life but for its events.
@@ -242,7 +221,7 @@ func livesShrink(plan livesPlan, rule string, play func(livesPlan) *livesJudge) 
 		func(p *livesPlan) { p.Two = false }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Skew = [2]time.Duration{} },
 		func(p *livesPlan) { p.Confirms = false }, func(p *livesPlan) { p.Exact = false }, func(p *livesPlan) { p.Racks = false }, func(p *livesPlan) { p.Hold = false }, func(p *livesPlan) { p.Prefer = false },
 		func(p *livesPlan) { p.Policy = false }, func(p *livesPlan) { p.Large = false }, func(p *livesPlan) { p.MaxRate = 0 },
-		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Half = livesBoth },
+		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Turns = false }, func(p *livesPlan) { p.Half = livesBoth },
 	} {
 		try(simpler)
 	}

@@ -57,8 +57,11 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why taints.Deadl
 	w.enter()
 	defer w.mu.Unlock()
 	what, ref := "asking about "+pod.Name, cluster.RefOf(pod)
-	m.may(what, func(m *livesMind) string { return m.evicts(ref, why) })
-	m.evicting(ref)
+	if !w.midst.Equal(w.now) { // else something happened while another question was asked, and a look follows the last answer
+		m.may(what, func(m *livesMind) string { return m.evicts(ref, why) })
+	}
+	m.evicting(ref, true)
+	w.asked(ref.Node)
 	err := w.refusal(pod.UID, p.wall())
 	w.logf("  p%d %s: %v", p.slot, what, err)
 	if m.permitted[ref.UID] = w.now; err != nil {
@@ -111,6 +114,7 @@ func (m *livesMind) reports(d decision) {
 	case "NodeEmptied":
 		if known := m.nodes[d.Node]; known != nil && d.Reason == "NoPods" { // it had its turn, and nobody was asked about it
 			known.emptied = true
+			m.turns[d.Node] = &livesTurn{granted: m.world.now, done: true}
 			m.paced(d.Node, known.domain, true)
 		}
 	}

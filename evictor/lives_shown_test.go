@@ -41,9 +41,13 @@ type livesNode struct {
 	confirmed      bool                  // somebody said so since
 	fell           bool                  // and that was since the last pass
 	silent         bool                  // that was Unknown at a pass since the last sign of life
+	surely         time.Time             // since when that is so for sure
+	said           time.Time             // since when its conditions call for the NoSchedule taints that they do
 	again          time.Time             // when it had failed and all clocks started anew
 	taints         map[string]livesTaint // NoExecute ones, by key
 	hidden         map[string]livesTaint // those it had before an older version was believed
+	swap           livesSwap             // which of our two it is
+	hiddenSwap     livesSwap             // before an older version was believed
 	tainted        time.Time             // since when it carries any, if it does
 	due            time.Time             // without taints: since when PodEvictionTimeout is over, zero for not
 	emptied        bool                  // without taints: it has had its turn in this outage
@@ -82,6 +86,7 @@ type livesMind struct {
 	slow      map[string]time.Time    // since when that of others is the secondary one
 	perhaps   map[string]time.Time    // since when a zone may be partially disrupted
 	downSince time.Time               // since when every zone is down, as of the last pass
+	up        time.Time               // when that last ended, at the latest
 	came      time.Time               // when it began to watch
 	anew      time.Time               // when all clocks started anew, at the earliest
 	closed    map[string][2]time.Time // since when and until when harm was last not permitted, by domain
@@ -111,6 +116,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 			taint.late = now
 			known.taints[key] = taint
 		}
+		known.swap.latest = now
 	}
 	ready, stamp := livesReady(node)
 	spoke := ready == v1.ConditionTrue || ready == v1.ConditionFalse
@@ -156,7 +162,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		known.stamp = stamp
 	}
 	if older { // not each half has looked at it
-		known.hidden = known.taints
+		known.hidden, known.hiddenSwap = known.taints, known.swap
 	}
 	m.knowTaints(known, node)
 	if known.object != nil && ready == v1.ConditionFalse {
@@ -165,6 +171,9 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	}
 	if spoke || ready == "" {
 		known.spoke = now
+	}
+	if known.object == nil || !slices.Equal(livesNoSchedule(known.object), livesNoSchedule(node)) {
+		known.said = now
 	}
 	known.object, known.changed, known.reported = node, now, known.reported || ready != "" && (ready != v1.ConditionUnknown || known.object == nil)
 	if m.world.plan.Half == livesTaintEviction {
@@ -186,7 +195,7 @@ func (m *livesMind) knowTaints(known *livesNode, node *v1.Node) {
 		if taint.Effect != v1.TaintEffectNoExecute {
 			continue
 		}
-		is, plausible := livesTaint{value: taint.Value, start: now, late: now}, now
+		is, plausible, together := livesTaint{value: taint.Value, start: now, late: now}, now, false
 		if taint.TimeAdded != nil {
 			is.added = taint.TimeAdded.Time
 			if !is.added.After(m.process.wall()) && !is.added.Before(node.CreationTimestamp.Time) {
@@ -196,12 +205,14 @@ func (m *livesMind) knowTaints(known *livesNode, node *v1.Node) {
 		was, there := known.taints[taint.Key]
 		hidden, hid := known.hidden[taint.Key]
 		if there = there && was.value == taint.Value; !there && livesIsOwn(taint.Key) {
-			was, there = known.taints[livesOwn[1-slices.Index(livesOwn, taint.Key)]] // row "a swap of our two taints keeps its start and TimeAdded"
+			other := livesOwn[1-slices.Index(livesOwn, taint.Key)]
+			was, there = known.taints[other] // row "a swap of our two taints keeps its start and TimeAdded"
+			together = there && slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == other && t.Effect == taint.Effect })
 		}
 		switch {
 		case known.object == nil: // a start, or a node that was not known
 			is.start = plausible
-		case there && is.added.Equal(was.added):
+		case there && (together || is.added.Equal(was.added)): // "seen together they are one outage"
 			is.start, is.late = was.start, was.late
 		case hid && hidden.value == taint.Value && hidden.added.Equal(is.added):
 			is.start = hidden.start
@@ -217,6 +228,7 @@ func (m *livesMind) knowTaints(known *livesNode, node *v1.Node) {
 		}
 		fresh[taint.Key] = is
 	}
+	m.knowSwap(known, node, fresh)
 	if len(known.taints) == 0 {
 		known.tainted = now
 	}
@@ -270,6 +282,7 @@ func (m *livesMind) renewed(name string, renew time.Time, version int64) {
 
 func (m *livesMind) lives(known *livesNode) {
 	known.beat, known.heard, known.silent, known.confirmed, known.lost = m.world.now, m.hears(), false, false, m.unheard()
+	known.surely = time.Time{}
 }
 
 // hears is how long this process has listened: row "of the time between two calls, at most a quarter of a grace counts".

@@ -295,6 +295,7 @@ func (p *livesProcess) options() evictor.Options {
 		return func() error {
 			w.enter()
 			defer w.mu.Unlock()
+			w.asked("")
 			return may()
 		}
 	}
@@ -320,9 +321,9 @@ func (p *livesProcess) options() evictor.Options {
 			w.logf("    p%d %s", p.slot, d)
 			p.mind.told(d)
 		}), evictor.Observe(func(d evictor.NodeDecision) {
-			if d.Kind == nodelifecycle.Passed {
-				w.enter()
-				defer w.mu.Unlock()
+			w.enter()
+			defer w.mu.Unlock()
+			if p.mind.turnEnds(d); d.Kind == nodelifecycle.Passed {
 				p.mind.passed()
 			}
 		}, nil)},
@@ -347,6 +348,12 @@ func (p *livesProcess) options() evictor.Options {
 	if w.plan.May {
 		options.Gate = gate.All(options.Gate, mayEvict(p.mayEvict))
 	}
+	options.Gate = gate.All(options.Gate, gate.Func(func(_ context.Context, act gate.Act) error {
+		if act.Do != gate.Turn {
+			return nil
+		}
+		return p.mayTurn(act)
+	}))
 	if w.plan.Policy {
 		options.Policy = zone.PolicyFunc(p.decide)
 	}
@@ -406,6 +413,9 @@ func (w *livesWorld) heal() {
 func (w *livesWorld) kubelets(second int) {
 	for _, name := range livesKeys(w.machines) {
 		machine, node := w.machines[name], w.nodes.now[name]
+		if !machine.well.IsZero() && !w.now.Before(machine.well) {
+			machine.state, machine.well = "alive", time.Time{}
+		}
 		if machine.state == "dead" || node == nil || (second+machine.phase)%10 != 0 {
 			continue
 		}
@@ -484,40 +494,6 @@ func (w *livesWorld) createPod(name, node string, number int) {
 		pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"}
 	}
 	w.setPod(name, pod)
-}
-
-// livesTolerations is one of the lists that pods have.
-func livesTolerations(number int) []v1.Toleration {
-	exists := func(key string, seconds int64) v1.Toleration {
-		t := v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}
-		if seconds >= 0 {
-			t.TolerationSeconds = &seconds
-		}
-		return t
-	}
-	both := func(seconds int64) []v1.Toleration {
-		return []v1.Toleration{exists(v1.TaintNodeNotReady, seconds), exists(v1.TaintNodeUnreachable, seconds)}
-	}
-	switch number % 9 {
-	case 0:
-		return nil
-	case 1:
-		return both(60)
-	case 2:
-		return append(both(300), exists("maintenance", 120))
-	case 3:
-		return []v1.Toleration{exists("", -1)}
-	case 4:
-		return append(both(0), exists("maintenance", 30))
-	case 5:
-		return append(both(200), v1.Toleration{Key: "maintenance", Operator: v1.TolerationOpEqual, Value: "a"})
-	case 6:
-		return append(both(20), exists("maintenance", 200), exists("maintenance", 5))
-	case 7:
-		return []v1.Toleration{exists(v1.TaintNodeNotReady, 100), exists(v1.TaintNodeUnreachable, 30), exists("", 250)}
-	default:
-		return append(both(-1), exists("maintenance", 60), exists("repair", 90))
-	}
 }
 
 // livesTest plays lives in these modes in turn and, where one is wrong, shows the shortest that is wrong alike.

@@ -121,11 +121,12 @@
 //
 // # Leadership
 //
-// A leader that cannot see, or whose writes all fail while its lease renewals succeed, keeps other replicas from
-// acting. MayLead says whether a replica is fit to lead, and Parts which of four parts fails: the lists, the watches,
-// the evictor's passes, or its writes. Each fault shows within 1.625 times LeaseSilence, or 30 seconds later for writes
-// that hang. With Lock, the leader then loses the lease by its renew deadline, and does not take it again before all
-// parts work. While no replica is fit, none leads and none does harm. MayLead in a gate.Leader stops writes at once.
+// A leader that cannot see, or that cannot write while its lease renewals succeed, keeps other replicas from acting.
+// MayLead says whether a replica is fit to lead, and Parts which of four parts fails: the lists, the watches, the
+// evictor's passes, or its writes. Each fault shows within 1.625 times LeaseSilence, or 30 seconds later for writes
+// that hang. That the API server answers evictions of some pods with errors is none: Parts says what is. With Lock, the
+// leader then loses the lease by its renew deadline, and does not take it again before all parts work. While no replica
+// is fit, none leads and none does harm. MayLead in a gate.Leader stops writes at once.
 //
 // No write begins while the Gate forbids it, and each ends within 30 seconds, or within FinishWithin after Run ends. So
 // a program that ends Run when it could not renew its lease for the renew deadline writes nothing in the next leader's

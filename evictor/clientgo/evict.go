@@ -64,7 +64,7 @@ func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why taints.De
 	}
 	began := w.clock.Now()
 	err := w.remove(ctx, ref, mark)
-	w.writes.note(began, ref.String(), err)
+	w.writes.note(began, err)
 	return err
 }
 
@@ -89,7 +89,7 @@ func (w *podWriter) askFor(ctx context.Context, what string, ref evictor.PodRef,
 	return w.budgets.ask(of, ref.Namespace, func() error {
 		began := w.clock.Now()
 		err := w.evict(ctx, ref, &options)
-		w.writes.note(began, ref.String(), err)
+		w.writes.note(began, err)
 		return failed(what, "pods", ref.String(), err)
 	})
 }
@@ -128,7 +128,7 @@ func (w *podWriter) MarkNotReady(ctx context.Context, ref evictor.PodRef) error 
 	}
 	began := w.clock.Now()
 	err := patchCondition(ctx, w.client, began, ref, p.ResourceVersion, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionFalse})
-	w.writes.note(began, ref.String(), err)
+	w.writes.note(began, err)
 	return failed("patching the condition Ready of pod", "pods", ref.String(), err)
 }
 

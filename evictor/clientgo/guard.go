@@ -229,9 +229,6 @@ func (g *guard) run(ctx context.Context) {
 			_ = g.awake() // or while it looked
 			g.found(err, began)
 			g.prod()
-			if g.c.writes.ill() != nil {
-				g.c.tryWriting(ctx)
-			}
 		}
 	}
 }

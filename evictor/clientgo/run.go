@@ -82,7 +82,7 @@ func (c *Cluster) start() {
 			run(ctx)
 		}()
 	}
-	for _, run := range slices.Concat([]task{c.guard.run, c.guard.ticks}, c.sources.runs(), c.begin) {
+	for _, run := range slices.Concat([]task{c.guard.run, c.guard.ticks, c.trials}, c.sources.runs(), c.begin) {
 		c.launch(run)
 	}
 	if c.opts.Factory != nil {

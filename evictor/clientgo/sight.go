@@ -12,7 +12,7 @@ import (
 // Part is one thing that a replica must be able to do to be fit to lead.
 type Part struct {
 	// Name is "lists" (the first lists are complete), "watches" (they deliver changes), "passes" (an evictor looks at the
-	// cluster) or "writes" (not every write fails).
+	// cluster) or "writes" (a write of some node arrives, if the evictor's own do not).
 	Name string
 	// Err is why it fails; nil means that it works.
 	Err error
@@ -22,6 +22,10 @@ type Part struct {
 // is for the guard's next look, and half for the answer. Writes that hang take another 30 seconds, the most that a
 // write may take. With a negative LeaseSilence, passes and writes never fail. A PartialError of Health is no fault of a
 // part.
+//
+// Writes of the evictor that fail are no fault yet. What the API server or an admission answers about a pod says
+// nothing of other objects. If the evictor's writes have all failed for half of LeaseSilence, the Cluster writes three
+// nodes in a dry run, eight times in each LeaseSilence. The part fails if all these tries fail, too.
 func (c *Cluster) Parts() []Part {
 	lists := error(nil)
 	if what := c.Awaits(); what != "" {
@@ -31,7 +35,7 @@ func (c *Cluster) Parts() []Part {
 }
 
 // MayLead returns nil if every part works, or the error of the first that fails. Lock gives up the lease meanwhile. The
-// part "writes" works again once a write succeeds; while it fails, the guard tries a dry-run write at each look.
+// part "writes" works again once one of the dry-run writes succeeds, which go on meanwhile.
 func (c *Cluster) MayLead() error {
 	for _, part := range c.Parts() {
 		if part.Err != nil {

@@ -5,7 +5,6 @@ package clientgo_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -225,37 +224,44 @@ func TestWritesThatAllFailAreNamed(t *testing.T) {
 	})
 }
 
-// TestAnAnswerAboutAnObjectIsNoFailureOfWriting.
+// TestAnAnswerAboutAnObjectIsNoFailureOfWriting: the evictor's writes are of one node, and nobody else's are.
 func TestAnAnswerAboutAnObjectIsNoFailureOfWriting(t *testing.T) {
 	nodes := v1.Resource("nodes")
 	budget := apierrors.NewTooManyRequests("a budget", 10)
 	budget.ErrStatus.Details.Causes = append(budget.ErrStatus.Details.Causes, metav1.StatusCause{Type: policyv1.DisruptionBudgetCause})
+	refused, failed := apierrors.NewForbidden(nodes, "n", errors.New("a policy")), apierrors.NewInternalError(errors.New("failed calling webhook"))
 	for name, row := range map[string]struct {
-		err     error
-		objects int
-		ill     bool
+		err error
+		all bool // of all nodes, not of one
+		ill bool
 	}{
-		"conflict":           {apierrors.NewConflict(nodes, "n", errors.New("changed")), 5, false},
-		"gone":               {apierrors.NewNotFound(nodes, "n"), 5, false},
-		"budget":             {budget, 5, false},
-		"overload":           {apierrors.NewTooManyRequests("too much to do", 1), 1, true},
-		"no answer":          {context.DeadlineExceeded, 1, true},
-		"ours to end":        {context.Canceled, 5, false},
-		"one refused":        {apierrors.NewForbidden(nodes, "n", errors.New("a policy")), 1, false},
-		"everything refused": {apierrors.NewForbidden(nodes, "n", errors.New("no rights")), 3, true},
+		"conflict":             {apierrors.NewConflict(nodes, "n", errors.New("changed")), true, false},
+		"gone":                 {apierrors.NewNotFound(nodes, "n"), true, false},
+		"budget":               {budget, true, false},
+		"ours to end":          {context.Canceled, true, false},
+		"overload":             {apierrors.NewTooManyRequests("too much to do", 1), true, true},
+		"no answer":            {context.DeadlineExceeded, true, true},
+		"no answer about one":  {context.DeadlineExceeded, false, false},
+		"one refused":          {refused, false, false},
+		"everything refused":   {refused, true, true},
+		"an error about one":   {failed, false, false},
+		"an error about all":   {failed, true, true},
+		"a 500 without reason": {twoBudgets, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client := fake.NewClientset()
-				client.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, row.err })
+				client := fake.NewClientset(node("n-0"), node("n-1"), node("n-2"), node("n-3"))
+				client.PrependReactor("patch", "nodes", func(action clienttesting.Action) (bool, runtime.Object, error) {
+					return row.all || action.(clienttesting.PatchAction).GetName() == "n-0", nil, row.err
+				})
 				cluster, err := clientgo.New(client, clientgo.Options{})
 				require.NoError(t, err)
+				runs(t, func(ctx context.Context) error { return errors.Join(cluster.Run(ctx), ctx.Err()) })
+				synctest.Wait()
 				writer := cluster.Clients().NodeWriter
-				for range 5 {
-					for i := range row.objects {
-						require.Error(t, writer.UpdateLabels(t.Context(), node(fmt.Sprint("n", i)), nil))
-					}
-					time.Sleep(5 * time.Second)
+				for range 8 {
+					require.Error(t, writer.UpdateLabels(t.Context(), node("n-0"), nil))
+					time.Sleep(3 * time.Second)
 				}
 				for _, part := range cluster.Parts() {
 					if part.Name == "writes" {

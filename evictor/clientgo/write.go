@@ -116,7 +116,7 @@ func (w *nodeWriter) patch(ctx context.Context, what string, node *v1.Node, kind
 	defer cancel()
 	began := w.clock.Now()
 	written, err := w.client.CoreV1().Nodes().Patch(ctx, node.Name, kind, body, metav1.PatchOptions{}, subresource...)
-	w.writes.note(began, node.Name, err)
+	w.writes.note(began, err)
 	if err != nil {
 		return failed(what, "nodes", node.Name, err)
 	}

@@ -1,8 +1,8 @@
 package simulation
 
 import (
-	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,7 +73,8 @@ const disruptionBudgetCause = "DisruptionBudget" // policyv1.DisruptionBudgetCau
 
 // refusal returns the error with which the eviction API refuses to evict a pod; nil if it allows the eviction. The rules
 // are those of the API server. Pods that do not run or are deleted already may always be evicted. A pod that is not Ready
-// may be evicted if enough others are Ready, or always if the budget says so. Two budgets for one pod are an error.
+// may be evicted if enough others are Ready, or always if the budget says so. Two budgets for one pod are an error, which
+// has no reason.
 func (c *cluster) refusal(i int32) error {
 	p := &c.pods[i]
 	if p.member == 0 || p.terminating || p.phase.finished() || phases[p.phase] == v1.PodPending {
@@ -85,7 +86,10 @@ func (c *cluster) refusal(i int32) error {
 		return nil
 	case 1:
 	default:
-		return apierrors.NewInternalError(errors.New("this pod has more than one PodDisruptionBudget, which the eviction subresource does not support"))
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+			Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+		}}
 	}
 	b := &c.levels.budgets[budgets[0]]
 	needed := b.need(b.desired)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -48,6 +49,25 @@ func TestUnhealthyPodEvictionPolicy(t *testing.T) {
 		_, _, r = told(t, cluster, s)
 		require.Equal(t, min(2, 8-c.needed), r.Evicted, fmt.Sprint(policy, ", ", c.needed, " needed"))
 	}
+}
+
+// TestTwoBudgetsOfAPodAreAnError of the API server, as eviction.go of kube-apiserver v1.37.2 makes it: a 500 without a
+// reason.
+func TestTwoBudgetsOfAPodAreAnError(t *testing.T) {
+	least := intstr.FromInt(0)
+	cluster := newCluster(clockOf(nil))
+	for _, name := range []string{"one", "another"} {
+		spec := budgetSpec{MinAvailable: &least, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}}
+		require.NoError(t, cluster.AddBudget("default", name, spec))
+	}
+	s := Scenario{Until: 20 * time.Minute, Zones: appX(4), ReplaceAfter: -1, Events: []Event{{At: time.Minute, Fail: named("a-000")}}}
+	s.AskBudgets = true
+	_, _, r := told(t, cluster, s)
+	require.Zero(t, r.Evicted)
+	err := cluster.refusal(0)
+	require.EqualError(t, err, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
+	require.True(t, apierrors.IsInternalError(err))
+	require.Equal(t, metav1.StatusReasonUnknown, apierrors.ReasonForError(err))
 }
 
 func TestAPolicyThatNobodyKnowsIsRefused(t *testing.T) {

@@ -23,9 +23,13 @@ import (
 // says which controllers it runs: its Lease says only that it runs. So it shows when it writes: managedFields name it as
 // the writer of what only these controllers write, and the object itself says when that was written. Failed nodes are
 // looked at one after another, because all else of a node may be written by others of its controllers.
+//
+// Every client chooses its own name and times, so a kubelet can forge such a write of its node. It can raise the alert, but
+// not blind it: a time that has not come yet counts for nothing, or no later write would be later.
 type beside struct {
 	client    kubernetes.Interface
 	nodes     evictor.NodeStore
+	clock     clock.PassiveClock
 	logger    *slog.Logger
 	lifecycle bool      // whether this program replaces the node-lifecycle controller
 	evictions bool      // whether it replaces the taint-eviction controller
@@ -37,7 +41,8 @@ type beside struct {
 const (
 	besidePeriod = 30 * time.Second
 	// besideMargin is how far the clock of kube-controller-manager's machine may be ahead: what it wrote before it was
-	// configured anew must not count. An evictor that has just started watches a grace period before it writes, too.
+	// configured anew must not count, nor does what is further ahead than that. An evictor that has just started watches a
+	// grace period before it writes, too.
 	besideMargin = time.Minute
 
 	upstreamsManager   = "kube-controller-manager"
@@ -51,7 +56,7 @@ const (
 // kube-controller-manager.
 func newBeside(client kubernetes.Interface, o *options, nodes evictor.NodeStore, on clock.PassiveClock, logger *slog.Logger) *beside {
 	b := &beside{
-		client: client, nodes: nodes, logger: logger, last: on.Now().Add(besideMargin),
+		client: client, nodes: nodes, clock: on, logger: logger, last: on.Now().Add(besideMargin),
 		lifecycle: !o.dryRun && o.half != clientgo.TaintEviction, evictions: !o.dryRun && o.half != clientgo.Lifecycle,
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evictkit_kube_controller_manager_writes_total",
@@ -81,7 +86,7 @@ func (b *beside) look(ctx context.Context) {
 		return
 	}
 	b.asked = name
-	found := map[string]time.Time{}
+	found := map[string][]time.Time{}
 	// Lists, because the account may list nodes and pods but need not be allowed to get one.
 	if b.lifecycle {
 		nodes, err := b.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
@@ -98,7 +103,7 @@ func (b *beside) look(ctx context.Context) {
 			return
 		}
 		for i := range pods.Items {
-			found[taintEvictionName] = later(found[taintEvictionName], upstreamEvicted(&pods.Items[i]))
+			found[taintEvictionName] = append(found[taintEvictionName], upstreamEvicted(&pods.Items[i])...)
 		}
 	}
 	b.count(name, found)
@@ -125,9 +130,17 @@ func (b *beside) next() string {
 }
 
 // count counts and tells of writes that are later than any before.
-func (b *beside) count(node string, found map[string]time.Time) {
-	last := b.last
-	for controller, at := range found {
+func (b *beside) count(node string, found map[string][]time.Time) {
+	last, ahead := b.last, b.clock.Now().Add(besideMargin)
+	for controller, times := range found {
+		var at time.Time
+		for _, wrote := range times {
+			if wrote.After(ahead) {
+				b.logger.Warn("ignored a write of kube-controller-manager whose time has not come: it is forged, or a clock is wrong", "controller", controller, "node", node, "wrote", wrote)
+				continue
+			}
+			at = later(at, wrote)
+		}
 		if at.After(b.last) {
 			b.writes.WithLabelValues(controller).Inc()
 			b.logger.Error("kube-controller-manager still runs a controller that this program replaces: both act", "controller", controller, "node", node, "wrote", at)
@@ -137,10 +150,10 @@ func (b *beside) count(node string, found map[string]time.Time) {
 	b.last = last
 }
 
-// upstreamJudged returns when kube-controller-manager marked the node Unknown or tainted it, the zero time if it did not.
-func upstreamJudged(n *v1.Node) (at time.Time) {
+// upstreamJudged returns when kube-controller-manager marked the node Unknown and tainted it, as far as it did.
+func upstreamJudged(n *v1.Node) (at []time.Time) {
 	if ready := nodeReady(n); ready != nil && ready.Status == v1.ConditionUnknown && upstreamOwns(n.ManagedFields, "f:status", "f:conditions", `k:{"type":"Ready"}`, "f:status") {
-		at = ready.LastTransitionTime.Time
+		at = append(at, ready.LastTransitionTime.Time)
 	}
 	// The taints are one field. Its writer wrote our taint unless it may have added another one to ours.
 	if !upstreamOwns(n.ManagedFields, "f:spec", "f:taints") || slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Key == shutdownByTheCloud }) {
@@ -148,21 +161,21 @@ func upstreamJudged(n *v1.Node) (at time.Time) {
 	}
 	for i := range n.Spec.Taints {
 		if t := &n.Spec.Taints[i]; taints.OwnNoExecute(t) && t.TimeAdded != nil {
-			at = later(at, t.TimeAdded.Time)
+			at = append(at, t.TimeAdded.Time)
 		}
 	}
 	return at
 }
 
-// upstreamEvicted returns when kube-controller-manager evicted the pod because of a taint, the zero time if it did not.
-func upstreamEvicted(p *v1.Pod) time.Time {
+// upstreamEvicted returns when kube-controller-manager evicted the pod because of a taint, if it did.
+func upstreamEvicted(p *v1.Pod) []time.Time {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == v1.DisruptionTarget && c.Reason == byTaintManager &&
 			upstreamOwns(p.ManagedFields, "f:status", "f:conditions", `k:{"type":"DisruptionTarget"}`, "f:reason") {
-			return c.LastTransitionTime.Time
+			return []time.Time{c.LastTransitionTime.Time}
 		}
 	}
-	return time.Time{}
+	return nil
 }
 
 // upstreamOwns says whether kube-controller-manager wrote the field last.

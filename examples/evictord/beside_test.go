@@ -59,7 +59,9 @@ func lookBeside(t *testing.T, args string, started time.Time, node *v1.Node, pod
 	nodes.Start(o.evictor, evictor.Options{})
 	nodes.Fail("a-0", "b-1")
 	nodes.Advance(2 * time.Minute)
-	s.beside = newBeside(client, &o, nodes.Clients().Nodes, clocktesting.NewFakePassiveClock(started), slog.New(slog.NewTextHandler(&s.log, nil)))
+	on := clocktesting.NewFakePassiveClock(started)
+	s.beside = newBeside(client, &o, nodes.Clients().Nodes, on, slog.New(slog.NewTextHandler(&s.log, nil)))
+	on.SetTime(started.Add(3 * time.Hour))
 	return s
 }
 
@@ -134,6 +136,32 @@ func TestOnlyTheReplacedControllersCount(t *testing.T) {
 			require.Equal(t, row.want, s.counted(t))
 		})
 	}
+}
+
+// TestAForgedTimeBlindsNobody: a kubelet may write its node under any name and with any time. A write that lies ahead does
+// not count, and one of a true rival does, on the same node and afterwards.
+func TestAForgedTimeBlindsNobody(t *testing.T) {
+	node, pod := judged(t), evicted(t)
+	wrote := node.Status.Conditions[0].LastTransitionTime.Time
+	far := metav1.NewTime(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	for i := range node.Spec.Taints {
+		node.Spec.Taints[i].TimeAdded = &far
+	}
+	nodeReady(node).LastTransitionTime = far
+	left := pod.Status.Conditions[1].LastTransitionTime
+	pod.Status.Conditions[1].LastTransitionTime = far
+	s := lookBeside(t, "", wrote.Add(-2*time.Minute), node, pod)
+	s.look(t.Context())
+	require.Equal(t, map[string]float64{lifecycleName: 0, taintEvictionName: 0}, s.counted(t))
+	require.Contains(t, s.log.String(), "whose time has not come")
+	require.NotContains(t, s.log.String(), "level=ERROR")
+
+	for i := range node.Spec.Taints {
+		node.Spec.Taints[i].TimeAdded = &metav1.Time{Time: wrote}
+	}
+	pod.Status.Conditions[1].LastTransitionTime = left
+	s.look(t.Context())
+	require.Equal(t, map[string]float64{lifecycleName: 1, taintEvictionName: 1}, s.counted(t))
 }
 
 // TestADryRunLooksForNobody: it may run beside kube-controller-manager.

@@ -186,6 +186,25 @@ func TestReplicasAreApart(t *testing.T) {
 	}
 }
 
+// TestItStartsWhereEveryNodeIsNew: it tolerates the taint with which nodes are created, which only a leader lifts. It
+// tolerates no taint of a dead node, so that a replica is not bound to one.
+func TestItStartsWhereEveryNodeIsNew(t *testing.T) {
+	for _, name := range overlays(t) {
+		pod := renderOverlay(t, name).deployment.Spec.Template.Spec
+		tolerated := func(key string, effect v1.TaintEffect) bool {
+			return slices.ContainsFunc(pod.Tolerations, func(one v1.Toleration) bool {
+				return one.Key == key && one.Operator == v1.TolerationOpExists && (one.Effect == "" || one.Effect == effect)
+			})
+		}
+		require.True(t, tolerated(v1.TaintNodeNotReady, v1.TaintEffectNoSchedule), name)
+		require.False(t, tolerated(v1.TaintNodeNotReady, v1.TaintEffectNoExecute), name)
+		require.False(t, tolerated(v1.TaintNodeUnreachable, v1.TaintEffectNoSchedule), name)
+	}
+	_, section, _ := strings.Cut(readme(t), "\n## When the leader is lost\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	require.Contains(t, section, "While nobody leads, new nodes stay unschedulable.")
+}
+
 // TestTheComponentZonesInsists on different zones: where the overlays prefer them it demands them, of the zones that have
 // nodes without taints. With one zone both run there.
 func TestTheComponentZonesInsists(t *testing.T) {

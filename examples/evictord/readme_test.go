@@ -144,6 +144,15 @@ func pageBlock(t *testing.T, begins string) string {
 	return begins + block
 }
 
+// TestTheListOfControllersKeepsKubeadms, which kubeadm join needs: the page appends to it, in the manifest and in extraArgs.
+func TestTheListOfControllersKeepsKubeadms(t *testing.T) {
+	lists := regexp.MustCompile(`(?:--controllers=|value: ")(\*[^\s"`+"`"+`]*)`).FindAllStringSubmatch(readme(t), -1)
+	require.Len(t, lists, 2)
+	for _, list := range lists {
+		require.Equal(t, "*,bootstrapsigner,tokencleaner,-node-lifecycle-controller,-taint-eviction-controller", list[1])
+	}
+}
+
 // TestTheFirstScreen has what matters first, the commands that stop the controller, and a link to each section.
 func TestTheFirstScreen(t *testing.T) {
 	first, rest, found := strings.Cut(readme(t), "\n## ")

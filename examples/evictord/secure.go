@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -101,35 +102,79 @@ func newSecurity(ctx context.Context, o securityOptions, config *rest.Config, lo
 	return s, nil
 }
 
-// guard passes on requests of clients that may GET the path. It limits how many requests are handled at once, refused
-// ones included, because each of them costs the API server a review.
+// guard passes on requests of clients that may GET the path, and limits how many of these are handled at once. Other
+// requests take none of these places: each costs the API server a review, of which the client's own rate limit bounds the
+// pace, and an address has few at a time, so that nobody's wait for long.
 func (s *security) guard(handler http.Handler) http.Handler {
+	handler = atOnce(askedAtOnce, handler)
 	if s.who == nil {
-		return atOnce(askedAtOnce, handler)
+		return handler
 	}
-	return atOnce(askedAtOnce, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), reviewWithin)
-		known, ok, err := s.who.AuthenticateRequest(r.WithContext(ctx))
-		cancel()
-		if err != nil || !ok {
-			s.logger.Debug("request not authenticated", "path", r.URL.Path, "error", err)
-			http.Error(w, "Unauthorized", http.StatusUnauthorized)
-			return
-		}
-		ctx, cancel = context.WithTimeout(r.Context(), reviewWithin)
-		decision, reason, err := s.may.Authorize(ctx, authorizer.AttributesRecord{User: known.User, Verb: "get", Path: r.URL.Path})
-		cancel()
-		switch {
-		case decision == authorizer.DecisionAllow:
+	var waiting addresses
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.mayGet(w, r, &waiting) {
 			handler.ServeHTTP(w, r)
-		case err != nil:
-			s.logger.Warn("cannot ask the API server whether the request is authorized", "path", r.URL.Path, "error", err)
-			http.Error(w, "cannot ask the API server whether this is authorized", http.StatusServiceUnavailable)
-		default:
-			s.logger.Debug("request not authorized", "user", known.User.GetName(), "path", r.URL.Path, "reason", reason)
-			http.Error(w, "Forbidden", http.StatusForbidden)
 		}
-	}))
+	})
+}
+
+// mayGet says whether the client may GET the path, and answers it if not.
+func (s *security) mayGet(w http.ResponseWriter, r *http.Request, waiting *addresses) bool {
+	address, _, _ := net.SplitHostPort(r.RemoteAddr)
+	if !waiting.enter(address) {
+		http.Error(w, fmt.Sprintf("too many requests: at most %d of an address wait for the API server's word on them", reviewedAtOnce), http.StatusServiceUnavailable)
+		return false
+	}
+	defer waiting.leave(address)
+	ctx, cancel := context.WithTimeout(r.Context(), reviewWithin)
+	known, ok, err := s.who.AuthenticateRequest(r.WithContext(ctx))
+	cancel()
+	if err != nil || !ok {
+		s.logger.Debug("request not authenticated", "path", r.URL.Path, "error", err)
+		http.Error(w, "Unauthorized", http.StatusUnauthorized)
+		return false
+	}
+	ctx, cancel = context.WithTimeout(r.Context(), reviewWithin)
+	decision, reason, err := s.may.Authorize(ctx, authorizer.AttributesRecord{User: known.User, Verb: "get", Path: r.URL.Path})
+	cancel()
+	switch {
+	case decision == authorizer.DecisionAllow:
+		return true
+	case err != nil:
+		s.logger.Warn("cannot ask the API server whether the request is authorized", "path", r.URL.Path, "error", err)
+		http.Error(w, "cannot ask the API server whether this is authorized", http.StatusServiceUnavailable)
+	default:
+		s.logger.Debug("request not authorized", "user", known.User.GetName(), "path", r.URL.Path, "reason", reason)
+		http.Error(w, "Forbidden", http.StatusForbidden)
+	}
+	return false
+}
+
+// addresses counts the requests of each address that wait for a review.
+type addresses struct {
+	mu  sync.Mutex
+	all map[string]int // guarded by mu: no address has 0
+}
+
+func (a *addresses) enter(address string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.all[address] >= reviewedAtOnce {
+		return false
+	}
+	if a.all == nil {
+		a.all = make(map[string]int)
+	}
+	a.all[address]++
+	return true
+}
+
+func (a *addresses) leave(address string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.all[address]--; a.all[address] == 0 {
+		delete(a.all, address)
+	}
 }
 
 // reviewWithin bounds each of the two reviews of a request.

@@ -10,9 +10,11 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -41,7 +43,9 @@ type reviewer struct {
 	*httptest.Server
 	may    map[string][]string
 	asks   atomic.Int64
-	signer []byte // the CA of its clients' certificates; none unless set before the first request
+	signer []byte        // the CA of its clients' certificates; none unless set before the first request
+	holds  chan struct{} // until it is closed, strangers get no answer; nil is closed
+	held   atomic.Int64
 }
 
 func newReviewer(t *testing.T) *reviewer {
@@ -65,6 +69,10 @@ func (r *reviewer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		if _, known := r.may[review.Spec.Token]; known {
 			review.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: review.Spec.Token}}
 		} else {
+			r.held.Add(1)
+			if r.holds != nil {
+				<-r.holds
+			}
 			review.Status.Error = "invalid bearer token" // as in a kube-apiserver
 		}
 		_ = json.NewEncoder(w).Encode(review)
@@ -112,7 +120,7 @@ func served(t *testing.T, api *reviewer, o securityOptions) string {
 	t.Cleanup(cancel)
 	out := &log{}
 	logger := slog.New(slog.NewTextHandler(out, nil))
-	s, err := newSecurity(ctx, o, &rest.Config{Host: api.URL}, logger)
+	s, err := newSecurity(ctx, o, &rest.Config{Host: api.URL, QPS: 1000, Burst: 1000}, logger)
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/debug/evictor", s.guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pending\n") })))
@@ -301,6 +309,46 @@ func TestRequestsAreBounded(t *testing.T) {
 		require.Equal(t, http.StatusOK, <-done)
 	}
 	require.Equal(t, http.StatusOK, answer())
+}
+
+// TestAStrangerKeepsNobodyOut: the API server has not answered about eight connections with random tokens, and goes on to
+// be asked about them, while every scrape succeeds. More connections of that address than may wait are turned away.
+func TestAStrangerKeepsNobodyOut(t *testing.T) {
+	api := newReviewer(t)
+	api.holds = make(chan struct{})
+	address := served(t, api, securityOptions{})
+	answers := make(chan int)
+	stranger := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	knock := func(from *net.Dialer, token string) {
+		client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DialContext: from.DialContext, DisableKeepAlives: true}}
+		request, _ := http.NewRequest(http.MethodGet, "https://"+address+"/metrics", nil)
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := client.Do(request)
+		if err != nil {
+			answers <- 0
+			return
+		}
+		_ = response.Body.Close()
+		answers <- response.StatusCode
+	}
+	for i := range 8 {
+		go knock(new(net.Dialer), fmt.Sprint("random-", i))
+	}
+	require.Eventually(t, func() bool { return api.held.Load() == 8 }, time.Minute, time.Millisecond)
+	for range 20 {
+		code, text := ask(t, "https://"+address+"/metrics", "scraper")
+		require.Equal(t, http.StatusOK, code, text)
+	}
+	for i := range reviewedAtOnce + 1 {
+		go knock(&stranger, fmt.Sprint("strange-", i))
+	}
+	require.Equal(t, http.StatusServiceUnavailable, <-answers)
+	code, _ := ask(t, "https://"+address+"/metrics", "scraper")
+	require.Equal(t, http.StatusOK, code)
+	close(api.holds)
+	for range 8 + reviewedAtOnce {
+		require.Equal(t, http.StatusUnauthorized, <-answers)
+	}
 }
 
 // TestTheProgramServesOverTLS by default, and checks that it may create the reviews.

@@ -24,11 +24,12 @@ import (
 
 // The limits on what any client may cost.
 const (
-	askedAtOnce   = 4               // requests that are not probes
-	headersWithin = 5 * time.Second // and the TLS handshake
-	answerWithin  = 2 * time.Minute // longer than a profile takes
-	idleFor       = time.Minute
-	mostHeaders   = 16 << 10 // bytes; a token of a service account has one or two KiB
+	askedAtOnce    = 4               // permitted requests that are not probes
+	reviewedAtOnce = 32              // requests of one address that wait for the API server to permit them
+	headersWithin  = 5 * time.Second // and the TLS handshake
+	answerWithin   = 2 * time.Minute // longer than a profile takes
+	idleFor        = time.Minute
+	mostHeaders    = 16 << 10 // bytes; a token of a service account has one or two KiB
 )
 
 // observed serves /healthz, /readyz and /metrics. Both probes name every part that is failing: the lease, and those that

@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/taints"
@@ -62,16 +64,29 @@ func (m *Metrics) count(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	reason := string(apierrors.ReasonForError(err))
-	switch {
-	case reason != "":
-	case errors.Is(err, context.DeadlineExceeded):
-		reason = "NoAnswer"
-	default:
-		reason = "Unreachable"
-	}
-	m.apiErrors.WithLabelValues(operation, reason).Inc()
+	m.apiErrors.WithLabelValues(operation, reasonOf(err)).Inc()
 	return err
+}
+
+// reasonOf names the kind of an error. An answer of the API server may have a code and no reason: that two disruption
+// budgets select a pod is such a 500, and webhooks give what they like.
+func reasonOf(err error) string {
+	var answer apierrors.APIStatus
+	switch {
+	case errors.As(err, &answer):
+		reason := answer.Status().Reason
+		if reason == metav1.StatusReasonUnknown {
+			reason = apierrors.NewGenericServerResponse(int(answer.Status().Code), "", schema.GroupResource{}, "", "", 0, false).ErrStatus.Reason
+		}
+		if reason == metav1.StatusReasonUnknown {
+			return "Unknown"
+		}
+		return string(reason)
+	case errors.Is(err, context.DeadlineExceeded):
+		return "NoAnswer"
+	default:
+		return "Unreachable"
+	}
 }
 
 // Transport wraps a RoundTripper to count its requests, for rest.Config.Wrap.

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -124,6 +125,12 @@ taint_eviction_controller_pod_deletion_duration_seconds_count 1
 taint_eviction_controller_pod_deletions_total 1`, "taint_eviction_controller_pod_deletions_total", "taint_eviction_controller_pod_deletion_duration_seconds")
 }
 
+// twoBudgets is the API server's answer to the eviction of a pod that two disruption budgets select.
+var twoBudgets = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+	Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+}}
+
 // refusing answers each write with an error.
 type refusing struct{ err error }
 
@@ -141,6 +148,7 @@ func TestErrorsAreCountedByTheirKind(t *testing.T) {
 	for _, err := range []error{
 		nil, apierrors.NewTooManyRequests("the budget", 1), apierrors.NewConflict(v1.Resource("nodes"), "n", nil),
 		errors.New("connection refused"), context.DeadlineExceeded,
+		twoBudgets, &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusTeapot}},
 	} {
 		clients := m.Clients(evictor.Clients{NodeWriter: refusing{err}, PodWriter: refusing{err}})
 		require.Equal(t, err, clients.NodeWriter.UpdateConditions(ctx, nil, nil))
@@ -151,7 +159,7 @@ func TestErrorsAreCountedByTheirKind(t *testing.T) {
 	}
 	var want strings.Builder
 	for _, operation := range []string{"conditions", "evict", "labels", "mark", "taints"} {
-		for _, reason := range []string{"Conflict", "NoAnswer", "TooManyRequests", "Unreachable"} {
+		for _, reason := range []string{"Conflict", "InternalError", "NoAnswer", "TooManyRequests", "Unknown", "Unreachable"} {
 			fmt.Fprintf(&want, "evictkit_api_errors_total{operation=%q,reason=%q} 1\n", operation, reason)
 		}
 	}

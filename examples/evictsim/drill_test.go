@@ -66,6 +66,7 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 	require.Contains(t, errs, "playing 35 losses and false alarms with today's settings, then searching settings over the worst 4: up to 811 runs\n")
 	for _, text := range []string{
 		": 12 nodes and 17 pods\n",
+		"\nThe lost nodes report Ready=False for 15s when they are back (heartbeat.notReadyFor).\n",
 		"\nzone a                   4       11  6m15s             3.8           3        0        0      3\n",
 		"\nexample.com/rack=r0      6       10", "\nnode a-0 of large        1        3", "\nnode a-3 of small        1        2",
 		"\nEVICTED WHILE RUNNING, IN A FALSE ALARM OF  NODES  1M  3M  10M  30M\nzone a                                          4   0   0   11   11\n", "\nnode a-3 of small                               1   0   0    2    2\n",
@@ -84,6 +85,7 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 	for _, part := range []string{
 		"<td data-title=\"lost\">zone a</td>", "<b>shop/StatefulSet/db</b>: 0 of 3 live", "this loss costs 1 pod-hour instead of 3.8.", "<td data-title=\"\">today</td>",
 		"<p class=\"verdict\">Keep today", "<code>kube-apiserver --default-not-ready-toleration-seconds=300</code>", "<h2>The worst loss: zone a</h2>",
+		"<p class=\"soft\">The lost nodes report Ready=False for 15s when they are back (heartbeat.notReadyFor).</p>",
 	} {
 		require.Contains(t, string(text), part)
 	}
@@ -133,7 +135,7 @@ func TestADrillRefusesWhatItCannotPlay(t *testing.T) {
 		"needs a file of":          {},
 		"leave out --scenario":     {file, "--scenario", "x.yaml"},
 		"leave out --until":        {file, "--until", "1h"},
-		"only config.… can be":     {file, "--set", "until=1h"},
+		"only config.… and":        {file, "--set", "until=1h"},
 		"asks no disruption":       {file, "--set", "config.useEvictionAPI=true"},
 		"with leader election":     {file, "--set", "config.leaderElection=false"},
 		"no node has the label x":  {file, "--by", "x"},

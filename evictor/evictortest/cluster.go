@@ -69,7 +69,7 @@ func New(t TB, options ...Option) *Cluster {
 	}
 	c := &Cluster{t: t, clock: testingclock.NewFakeClock(Epoch), known: make(map[string]bool)}
 	world, err := simulation.New(simulation.Scenario{
-		Read: l.add, LeaseInterval: l.interval, StatusInterval: l.report, LeasesTogether: true, Clock: c.clock,
+		Read: l.add, LeaseInterval: l.interval, StatusInterval: l.report, NotReadyFor: l.notReadyFor, LeasesTogether: true, Clock: c.clock,
 		Timeline: func(line timeline.Line) error {
 			if line.Kind != timeline.KindEvent { // the test knows what it did
 				c.lines = append(c.lines, line)

@@ -86,7 +86,8 @@ func (c *Cluster) Fail(nodes ...string) {
 	}
 }
 
-// Recover brings the kubelets of these nodes back: they renew and report Ready at once.
+// Recover brings the kubelets of these nodes back: they renew, and report Ready at once or as
+// NotReadyFor says.
 func (c *Cluster) Recover(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
@@ -128,7 +129,7 @@ func (c *Cluster) DeleteNode(node string) {
 	c.do(simulation.Event{DeleteNode: named(node)})
 }
 
-// AddNode adds a node that reports Ready at once. If a node of that name was deleted, the new one has a new UID.
+// AddNode adds a node that reports Ready at once, or as NotReadyFor says. If a node of that name was deleted, the new one has a new UID.
 func (c *Cluster) AddNode(node string, key zone.Key) {
 	c.t.Helper()
 	c.add(newNode(node, c.clock.Now(), labelled(key, nil)))

@@ -24,6 +24,7 @@ type layout struct {
 	tolerations []v1.Toleration
 	interval    time.Duration
 	report      time.Duration
+	notReadyFor time.Duration
 }
 
 type zoneLayout struct {
@@ -91,6 +92,12 @@ func Tolerations(tolerations ...v1.Toleration) Option {
 // positive.
 func Heartbeats(lease, status time.Duration) Option {
 	return once("Heartbeats", func(l *layout) { l.interval, l.report = lease, status })
+}
+
+// NotReadyFor makes each kubelet that starts report that it is not Ready for that long, as real ones do for about 15 seconds:
+// that of an added node, and that of a node that Recover brings back. It renews its lease meanwhile. By default it is Ready at once.
+func NotReadyFor(d time.Duration) Option {
+	return once("NotReadyFor", func(l *layout) { l.notReadyFor = d })
 }
 
 // add adds the nodes and pods of the layout.

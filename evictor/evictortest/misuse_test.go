@@ -50,6 +50,9 @@ func TestMisuseSaysWhatIsWrong(t *testing.T) {
 		{"NegativePods", "PodsPerNode(-1): the number must not be negative", func(*evictortest.Cluster) {
 			evictortest.New(fatal{}, evictortest.PodsPerNode(-1))
 		}},
+		{"NegativeStart", "simulation: notReadyFor: -1s is negative", func(*evictortest.Cluster) {
+			evictortest.New(fatal{}, evictortest.NotReadyFor(-time.Second))
+		}},
 		{"OptionTwice", "PodsPerNode is given twice", func(*evictortest.Cluster) {
 			evictortest.New(fatal{}, evictortest.PodsPerNode(1), evictortest.PodsPerNode(2))
 		}},

@@ -28,6 +28,7 @@ func (p *player) check() error {
 	f.in("config").config(s.Config.Validate())
 	repeats(f.in("leaseInterval"), s.LeaseInterval)
 	repeats(f.in("statusInterval"), s.StatusInterval)
+	notNegative(f.in("notReadyFor"), s.NotReadyFor)
 	if period := s.Config.Nodes.NodeMonitorPeriod; period > 0 { // 0 is no period, and Validate reports the rest
 		repeats(f.in("config").in("nodeMonitorPeriod"), period)
 	}

@@ -37,8 +37,11 @@ type cluster struct {
 
 	comparing bool // kubelets compare the status of their nodes
 	reports   fifo
+	startEnds fifo // of kubelets that are not Ready at first
 	kubelets  calls
 	serial    uint64
+
+	notReadyFor int64 // how long a kubelet that starts says so
 
 	resources map[v1.ResourceName]int // numbers of extended resources
 	needs     map[string]*needs
@@ -104,6 +107,7 @@ type node struct {
 	finished      int32  // completed ones among them, which miss nothing when the node falls silent
 	unstarted     int32  // ones among them that have never run
 	failedAt      int64
+	starting      bool // its kubelet has started, and is not Ready yet
 	failed        bool
 	parted        bool   // failed, but its pods run on
 	reach         uint16 // how many thousandths of the clients reach its pods while it is partitioned
@@ -297,9 +301,9 @@ func (c *cluster) AddNodeObject(object *v1.Node) error {
 		room: c.newRoom(&object.Status),
 	}
 	if len(n.conditions) == 0 {
-		n.conditions, n.reported = healthy, c.now()
+		n.conditions, n.reported = c.registered(), c.now()
 	}
-	for _, cond := range n.conditions {
+	for _, cond := range object.Status.Conditions {
 		if cond.Type == v1.NodeReady && cond.Status == v1.ConditionUnknown {
 			n.failed, n.failedAt = true, c.now()
 		}
@@ -316,6 +320,7 @@ func (n *node) setKubelet(t v1.NodeConditionType, s v1.ConditionStatus) {
 		n.kubelet = make(map[v1.NodeConditionType]v1.ConditionStatus, 1)
 	}
 	n.kubelet[t] = s
+	n.starting = n.starting && t != v1.NodeReady
 }
 
 func (c *cluster) addNode(n node) error {

@@ -17,8 +17,8 @@ type Event struct {
 	// Fail stops kubelets: they do not renew their leases or report status, their pods do not run, and pods that are deleted
 	// stay terminating. It does nothing to nodes that have failed already.
 	Fail *Nodes `yaml:"fail,omitempty"`
-	// Recover ends Fail and Partition: kubelets renew their leases and report Ready at once, and finish the pods that were
-	// deleted meanwhile.
+	// Recover ends Fail and Partition: kubelets renew their leases and report Ready at once (but see Scenario.NotReadyFor),
+	// and finish the pods that were deleted meanwhile.
 	Recover *Nodes `yaml:"recover,omitempty"`
 	// Partition cuts kubelets off from the API and nothing else: their pods keep running.
 	Partition *Partition `yaml:"partition,omitempty"`
@@ -142,7 +142,7 @@ type Roll struct {
 	Then    string        `yaml:"then,omitempty"`    // as in Drain
 }
 
-// AddNode adds a node that is Ready at once. Its pods are <name>-p0, … and <name>-ds0, …, as in a Zone.
+// AddNode adds a node that is Ready at once, but see Scenario.NotReadyFor. Its pods are <name>-p0, … and <name>-ds0, …, as in a Zone.
 type AddNode struct {
 	// Node, if not nil, replaces the other fields. Its name, labels, taints, spec.unschedulable and allocatable resources
 	// (the capacity if there are none) count.

@@ -58,6 +58,7 @@ func randomEvents(seed int64) Scenario {
 		}
 		s.Events = append(s.Events, Event{At: time.Duration(r.Intn(600)) * time.Second, Repeat: again})
 	}
+	s.NotReadyFor = []time.Duration{0, 15 * time.Second, 2 * time.Minute}[r.Intn(3)]
 	return s
 }
 

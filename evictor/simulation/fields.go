@@ -81,7 +81,7 @@ func admitted(given []v1.Toleration, seconds int64) []v1.Toleration {
 func (p *player) addTemplated(name string, t *template) error {
 	c := p.cluster
 	n := node{
-		name: name, labels: nodeLabels(name, t.zone, t.fields.Labels), created: stamp(c.now()), conditions: healthy, reported: c.now(), unschedulable: t.fields.Unschedulable,
+		name: name, labels: nodeLabels(name, t.zone, t.fields.Labels), created: stamp(c.now()), conditions: c.registered(), reported: c.now(), unschedulable: t.fields.Unschedulable,
 		room: c.newRoom(&v1.NodeStatus{Capacity: resourcesOf(t.fields.Capacity)}),
 	}
 	for _, taint := range t.fields.Taints {

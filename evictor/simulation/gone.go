@@ -125,7 +125,7 @@ func (p *player) replaceNode(e *Planned) error {
 
 func (p *player) register(h *successorOf) error {
 	c := p.cluster
-	h.node.created, h.node.conditions, h.node.reported = stamp(c.now()), healthy, c.now()
+	h.node.created, h.node.conditions, h.node.reported = stamp(c.now()), c.registered(), c.now()
 	for i := range h.node.taints {
 		if t := &h.node.taints[i]; t.TimeAdded != nil {
 			*t = newTaint(t.Key, t.Value, t.Effect, stamp(c.now()))

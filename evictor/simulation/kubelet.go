@@ -68,8 +68,8 @@ func (c *cluster) StartKubelets(interval, statusInterval time.Duration, even boo
 	}
 }
 
-// startKubelet begins the rounds of one kubelet now, with a renewal and a report at once.
-func (c *cluster) startKubelet(i int32) {
+// beginRounds begins the rounds of one kubelet now, with a renewal and a report at once.
+func (c *cluster) beginRounds(i int32) {
 	n := &c.nodes[i]
 	n.epoch++
 	c.call(&c.kubelets.renewals, i, c.renew)
@@ -85,9 +85,9 @@ func (c *cluster) NextRenewal() time.Duration {
 	return min(c.renewals.next(), c.kubelets.renewals.next(), c.nextHeld())
 }
 
-// NextReport is NextRenewal for status reports, and comparisons.
+// NextReport is NextRenewal for status reports, comparisons, and ends of starts.
 func (c *cluster) NextReport() time.Duration {
-	return min(c.reports.next(), c.kubelets.reports.next(), c.kubelets.comparisons.next())
+	return min(c.reports.next(), c.kubelets.reports.next(), c.kubelets.comparisons.next(), c.startEnds.next())
 }
 
 // Renew lets the kubelet renew whose turn it is, or the watch show a renewal late. A kubelet that failed or is gone has no turns.
@@ -99,13 +99,17 @@ func (c *cluster) Renew() {
 	c.turn(&c.renewals, &c.kubelets.renewals, c.renew)
 }
 
-// Report lets one kubelet report, or compare.
+// Report lets one kubelet report, compare, or end its start.
 func (c *cluster) Report() {
-	if c.kubelets.comparisons.next() < min(c.reports.next(), c.kubelets.reports.next()) {
+	reports, comparisons, starts := min(c.reports.next(), c.kubelets.reports.next()), c.kubelets.comparisons.next(), c.startEnds.next()
+	switch {
+	case reports <= min(comparisons, starts):
+		c.turn(&c.reports, &c.kubelets.reports, c.report)
+	case comparisons <= starts:
 		c.compare()
-		return
+	default:
+		c.endStart()
 	}
-	c.turn(&c.reports, &c.kubelets.reports, c.report)
 }
 
 func (c *cluster) renew(n *node) {
@@ -152,8 +156,11 @@ func (c *cluster) report(n *node) {
 	c.nodeChanged(n)
 }
 
-// kubeletStatus returns the kubelet's status of a condition: what was last set or else healthy.
+// kubeletStatus returns the kubelet's status of a condition: not Ready while it starts, then what was last set or else healthy.
 func (n *node) kubeletStatus(kind v1.NodeConditionType) v1.ConditionStatus {
+	if n.starting && kind == v1.NodeReady {
+		return v1.ConditionFalse
+	}
 	if status, ok := n.kubelet[kind]; ok {
 		return status
 	}
@@ -215,7 +222,7 @@ func (n *node) lacks() int {
 func (n *node) serves() bool { return 2*n.lacks() < whole }
 
 // Recover brings the kubelet of a failed or partitioned node back, and says whether it had failed. Terminating pods
-// end, the node reports Ready, and its pods are Ready again.
+// end, the node reports Ready, and its pods are Ready again. A kubelet that has failed starts, a partitioned one ran on.
 func (c *cluster) Recover(n *node) bool {
 	if !n.failed {
 		return false
@@ -229,6 +236,7 @@ func (c *cluster) Recover(n *node) bool {
 		c.alive(n, 1)
 	}
 	c.zoneOf(n).lives(c.now(), 0, 1)
+	ran := n.parted
 	n.failed, n.parted, n.reach = false, false, 0
 	if c.kubelets.down {
 		c.tellHappening(n.name, "the kubelet is back and waits for the API")
@@ -237,7 +245,11 @@ func (c *cluster) Recover(n *node) bool {
 		c.tellPods(n, true)
 	}
 	n.setKubelet(v1.NodeReady, v1.ConditionTrue)
-	c.startKubelet(i)
+	if ran {
+		c.beginRounds(i)
+	} else {
+		c.startKubelet(i)
+	}
 	return true
 }
 

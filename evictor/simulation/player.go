@@ -161,6 +161,7 @@ func (p *player) begin() error {
 		c.endDeleted()
 	}
 	c.StartKubelets(s.LeaseInterval, s.StatusInterval, !s.LeasesTogether)
+	c.notReadyFor = int64(s.NotReadyFor) // of those that start later
 	return nil
 }
 

@@ -52,6 +52,10 @@ type Scenario struct {
 	// means 5 minutes. Both, and the evictor's NodeMonitorPeriod, are at least a millisecond.
 	LeaseInterval, StatusInterval time.Duration
 	LeasesTogether                bool
+	// NotReadyFor is how long a kubelet that starts after time 0 reports that it is not Ready, as real ones do for about
+	// 15 seconds; it renews its lease and runs its pods meanwhile. A kubelet starts when its node registers, and when Recover or a
+	// Trace ends Fail, but not when Recover ends Partition. A Condition of type Ready ends it. 0 means that it is Ready at once.
+	NotReadyFor time.Duration
 	// ReplaceAfter is how long a controller and the scheduler take to replace a pod: the time from the moment a deleted pod
 	// may be replaced until the scheduler first looks for a node. Outages of the API do not count. 0 means 10 seconds. If it is
 	// negative, no pod is replaced and pods without a node are left out.
@@ -171,6 +175,9 @@ func (s *Scenario) settings() timeline.Fields {
 	}
 	if s.LeasesTogether {
 		fields["spread"] = "none"
+	}
+	if s.NotReadyFor > 0 {
+		fields["notReadyFor"] = s.NotReadyFor
 	}
 	if len(s.Together) > 0 {
 		fields["together"] = strings.Join(s.Together, ", ")

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/drill"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
@@ -49,8 +48,9 @@ DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs,statefulsets -A -o yaml prin
 zone, the nodes with each value of a label of --by, and the fullest node of each class of machines. It also plays each loss as
 a false alarm: the nodes run on, but are silent for 1, 3, 10 and 30 minutes. Then it searches for settings that are better over
 the worst losses and over their false alarms, of 1 to 30 minutes: one of 1 to 2 minutes counts as likely as one of 2 to 4.
-Today's settings are those of kube-controller-manager unless --set config.… says otherwise. The page of --report
-shows all of this, and the worst loss with today's settings and with the best.`,
+Today's settings are those of kube-controller-manager unless --set config.… says otherwise. The kubelet of a lost node that is
+back reports that it is not ready for 15 seconds, as real ones do; --set heartbeat.notReadyFor=… changes that. The page of
+--report shows all of this, and the worst loss with today's settings and with the best.`,
 		Example: "  evictsim drill dump.yaml\n  evictsim drill dump.yaml --by example.com/rack --set config.nodeMonitorGracePeriod=40s",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -66,6 +66,7 @@ shows all of this, and the worst loss with today's settings and with the best.`,
 }
 
 func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
+	f.sets = append([]string{notReady + "=" + short(drill.NotReadyFor)}, f.sets...)
 	sets, err := f.check(c)
 	switch {
 	case err != nil:
@@ -83,7 +84,7 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 	case d.lost > longestLost:
 		return usage(fmt.Errorf("--lost %s is too long: the most is %s, a year", d.lost, longestLost))
 	}
-	config, err := configOf(sets)
+	today, err := todayOf(sets)
 	if err != nil {
 		return usage(err)
 	}
@@ -97,7 +98,7 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 			return err // before the runs, which may take minutes
 		}
 	}
-	a, err := f.drilled(c, d, files, config, report)
+	a, err := f.drilled(c, d, files, today, report)
 	if report != nil {
 		err = report.keep(err)
 	}
@@ -117,12 +118,13 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 }
 
 // drilled plays the drill, and writes its report unless that is nil.
-func (f *flags) drilled(c *cobra.Command, d *drillFlags, files []string, config evictor.Config, report *whole) (*assessment, error) {
+func (f *flags) drilled(c *cobra.Command, d *drillFlags, files []string, today *simulation.Scenario, report *whole) (*assessment, error) {
 	ctx := c.Context()
-	cluster, err := drill.Open(ctx, files, config)
+	cluster, err := drill.Open(ctx, files, today.Config)
 	if err != nil {
 		return nil, ofInput(err)
 	}
+	cluster.NotReadyFor = today.NotReadyFor
 	losses, err := cluster.Losses(d.labels, d.lost)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--by: %w", err))
@@ -131,7 +133,7 @@ func (f *flags) drilled(c *cobra.Command, d *drillFlags, files []string, config 
 	if err != nil {
 		return nil, err
 	}
-	a.Files, a.sets = files, f.sets
+	a.Files, a.sets, a.NotReady = files, f.sets, cluster.NotReadyFor.Seconds()
 	a.Play = a.command()
 	if report != nil {
 		err = drillReport(ctx, report, cluster, a)
@@ -139,27 +141,30 @@ func (f *flags) drilled(c *cobra.Command, d *drillFlags, files []string, config 
 	return a, err
 }
 
-// configOf returns the settings that --set changes.
-func configOf(sets []scenariofile.Set) (evictor.Config, error) {
+// notReady is a setting of the drill's scenarios that is no setting of an evictor.
+const notReady = "heartbeat.notReadyFor"
+
+// todayOf returns the settings that --set changes.
+func todayOf(sets []scenariofile.Set) (*simulation.Scenario, error) {
 	for _, set := range sets {
-		if !strings.HasPrefix(set.Path, "config.") {
-			return evictor.Config{}, fmt.Errorf("--set %s: drill makes its own scenarios, so only config.… can be set", set.Path)
+		if !strings.HasPrefix(set.Path, "config.") && set.Path != notReady {
+			return nil, fmt.Errorf("--set %s: drill makes its own scenarios, so only config.… and %s can be set", set.Path, notReady)
 		}
 	}
 	text := []byte("until: 1h\n")
 	s, err := scenariofile.Parse("drill", text, sets...)
 	if err != nil {
-		return evictor.Config{}, err
+		return nil, err
 	}
 	switch {
 	case s.Config.UseEvictionAPI:
-		return evictor.Config{}, errors.New("--set config.useEvictionAPI: drill deletes pods, as kube-controller-manager does, and asks no disruption budget")
+		return nil, errors.New("--set config.useEvictionAPI: drill deletes pods, as kube-controller-manager does, and asks no disruption budget")
 	case !s.Config.LeaderElection:
-		return evictor.Config{}, errors.New("--set config.leaderElection: drill plays with leader election")
+		return nil, errors.New("--set config.leaderElection: drill plays with leader election")
 	}
-	config := s.Config.Evictor()
-	_, err = simulation.New(simulation.Scenario{Config: config}) // checks them
-	return config, scenariofile.Locate("drill", text, err, sets...)
+	today := simulation.Scenario{Config: s.Config.Evictor(), NotReadyFor: s.Heartbeat.NotReadyFor}
+	_, err = simulation.New(today) // checks them
+	return &today, scenariofile.Locate("drill", text, err, sets...)
 }
 
 // assessment is the result of a drill.
@@ -180,6 +185,7 @@ type assessment struct {
 	Apply        []page.Apply   `json:"apply"`
 	Play         string         `json:"play"` // the command that plays the worst loss with the best settings
 	NotSimulated map[string]int `json:"notSimulated"`
+	NotReady     float64        `json:"notReadyForSeconds"` // at first, after a loss
 
 	advice *drill.Advice
 	sets   []string

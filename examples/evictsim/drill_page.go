@@ -17,6 +17,7 @@ func (a *assessment) page() *page.Drill {
 		of := tableOf(alarms)
 		d.Alarms = &of
 	}
+	d.Losses.Note = a.starts()
 	settings, title, note := a.settingTable()
 	d.Settings = tableOf(settings)
 	d.Settings.Title, d.Settings.Note = title, note

@@ -16,6 +16,7 @@ import (
 func (a *assessment) tell(w io.Writer) {
 	fmt.Fprintf(w, "%s\n\n", a.title())
 	a.lossTable().write(w, "")
+	fmt.Fprintln(w, a.starts())
 	if alarms := a.alarmTable(); len(alarms.rows) == 0 {
 		fmt.Fprintln(w, "\n"+noAlarm)
 	} else {
@@ -56,6 +57,14 @@ const (
 
 func (a *assessment) title() string {
 	return fmt.Sprintf("%s: %s and %s", strings.Join(a.Files, ", "), some(a.Nodes, "node"), some(a.Pods, "pod"))
+}
+
+// starts says what the kubelets of lost nodes do once they are back.
+func (a *assessment) starts() string {
+	if a.NotReady == 0 {
+		return "The lost nodes are Ready at once when they are back."
+	}
+	return fmt.Sprintf("The lost nodes report Ready=False for %s when they are back (%s).", seconds(a.NotReady), notReady)
 }
 
 func (a *assessment) notSimulated() string {

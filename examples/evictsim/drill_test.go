@@ -7,11 +7,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/examples/evictsim/drill"
+	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
 // dump writes a cluster of three zones of four nodes in two racks: a StatefulSet, a Deployment and a single pod in zone a, and
@@ -66,6 +72,7 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 	require.Contains(t, errs, "playing 35 losses and false alarms with today's settings, then searching settings over the worst 4: up to 811 runs\n")
 	for _, text := range []string{
 		": 12 nodes and 17 pods\n",
+		"\nThe lost nodes report Ready=False for 15s when they are back (heartbeat.notReadyFor).\n",
 		"\nzone a                   4       11  6m15s             3.8           3        0        0      3\n",
 		"\nexample.com/rack=r0      6       10", "\nnode a-0 of large        1        3", "\nnode a-3 of small        1        2",
 		"\nEVICTED WHILE RUNNING, IN A FALSE ALARM OF  NODES  1M  3M  10M  30M\nzone a                                          4   0   0   11   11\n", "\nnode a-3 of small                               1   0   0    2    2\n",
@@ -84,6 +91,7 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 	for _, part := range []string{
 		"<td data-title=\"lost\">zone a</td>", "<b>shop/StatefulSet/db</b>: 0 of 3 live", "this loss costs 1 pod-hour instead of 3.8.", "<td data-title=\"\">today</td>",
 		"<p class=\"verdict\">Keep today", "<code>kube-apiserver --default-not-ready-toleration-seconds=300</code>", "<h2>The worst loss: zone a</h2>",
+		"<p class=\"soft\">The lost nodes report Ready=False for 15s when they are back (heartbeat.notReadyFor).</p>",
 	} {
 		require.Contains(t, string(text), part)
 	}
@@ -110,6 +118,8 @@ func TestADrillAsJSONAndItsCommand(t *testing.T) {
 	require.Equal(t, "zone a", a.Worst[0].Name)
 	require.Equal(t, 3, a.Losses[0].Stuck)
 	require.Len(t, a.Losses, 20)
+	require.InDelta(t, 15, a.NotReady, 0)
+	require.Contains(t, a.Play, " --set 'heartbeat.notReadyFor=15s'")
 	var args []string
 	for _, part := range strings.Split(a.Play, " --set '")[1:] {
 		args = append(args, "--set", strings.TrimSuffix(part, "'"))
@@ -133,11 +143,12 @@ func TestADrillRefusesWhatItCannotPlay(t *testing.T) {
 		"needs a file of":          {},
 		"leave out --scenario":     {file, "--scenario", "x.yaml"},
 		"leave out --until":        {file, "--until", "1h"},
-		"only config.… can be":     {file, "--set", "until=1h"},
+		"only config.… and":        {file, "--set", "until=1h"},
 		"asks no disruption":       {file, "--set", "config.useEvictionAPI=true"},
 		"with leader election":     {file, "--set", "config.leaderElection=false"},
 		"no node has the label x":  {file, "--by", "x"},
 		"--lost 1m0s is too short": {file, "--lost", "1m"},
+		"-1s is negative":          {file, "--set", "heartbeat.notReadyFor=-1s"},
 		"must lie in (0,1]":        {file, "--set", "config.unhealthyZoneThreshold=2"},
 		"text or json":             {file, "-o", "csv"},
 	} {
@@ -147,6 +158,34 @@ func TestADrillRefusesWhatItCannotPlay(t *testing.T) {
 	}
 	_, _, err := simulate(t, "drill", filepath.Join(t.TempDir(), "none.json"))
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// The kubelets of lost nodes are not Ready at first, unless a flag says otherwise.
+func TestADrillsKubeletsStart(t *testing.T) {
+	today, err := todayOf([]scenariofile.Set{{Path: notReady, Value: "15s"}, {Path: notReady, Value: "0"}})
+	require.NoError(t, err)
+	require.Zero(t, today.NotReadyFor, "the last one counts")
+	require.Equal(t, "The lost nodes are Ready at once when they are back.", new(assessment).starts())
+
+	cluster, err := drill.Open(t.Context(), []string{dump(t, "a", "b")}, today.Config)
+	require.NoError(t, err)
+	losses, err := cluster.Losses(nil, time.Hour)
+	require.NoError(t, err)
+	back := func(silent time.Duration) (taints []string) {
+		played := cluster.Scenario(losses[0], cluster.Today(), false)
+		played.Timeline = func(l timeline.Line) error {
+			if l.Kind == timeline.KindTaint && l.Node == "a-0" && l.Effect == string(v1.TaintEffectNoExecute) && l.T >= silent {
+				taints = append(taints, fmt.Sprintf("%s %s %s", l.T, l.Op, strings.TrimPrefix(l.Key, "node.kubernetes.io/")))
+			}
+			return nil
+		}
+		_, err := simulation.Play(t.Context(), played)
+		require.NoError(t, err)
+		return taints
+	}
+	require.Equal(t, []string{"1h10m0s add not-ready", "1h10m0s remove unreachable", "1h10m15s remove not-ready"}, back(time.Hour))
+	cluster.NotReadyFor = 0
+	require.Equal(t, []string{"1h10m0s remove unreachable"}, back(time.Hour))
 }
 
 // The table of settings has the row that is advised, and says how many it leaves out. Today's is not among those that none beats if

@@ -9,6 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// The settings in effect, and the story of a node, say that its kubelet is not Ready at first.
+func TestAKubeletThatStartsIsTold(t *testing.T) {
+	starts := []string{"--set", "heartbeat.notReadyFor=15s"}
+	story, _, err := simulate(t, starts...)
+	require.NoError(t, err)
+	require.Contains(t, story, "\n  a kubelet that starts reports Ready=False for 15s\n")
+	told, _, err := simulate(t, append(starts, "-o", "json", "--quiet")...)
+	require.NoError(t, err)
+	require.Regexp(t, `"name": "notReadyFor",\s+"value": "15s"`, told)
+	story, _, err = simulate(t, append([]string{"explain", "--node", "a-000"}, starts...)...)
+	require.NoError(t, err)
+	require.Contains(t, story, " 15m0s  the kubelet starts, and reports Ready=False for 15s\n")
+	require.Contains(t, story, "15m15s  the kubelet reports Ready=True\n")
+}
+
 func TestExplain(t *testing.T) {
 	story, _, err := simulate(t, "explain", "--pod", "a-000-p1")
 	require.NoError(t, err)

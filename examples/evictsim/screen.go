@@ -99,6 +99,9 @@ func tellSettings(w io.Writer, s *simulation.Scenario) {
 		short(c.Nodes.NodeMonitorGracePeriod), short(c.Nodes.NodeMonitorPeriod), short(s.LeaseInterval))
 	fmt.Fprintf(w, "  %s nodes/s per zone; with %s %% or more not Ready: %s, or none in a zone of up to %s\n",
 		number(c.Nodes.NodeEvictionRate), number(100*c.Nodes.UnhealthyZoneThreshold), number(c.Nodes.SecondaryNodeEvictionRate), some(c.Nodes.LargeClusterSizeThreshold, "node"))
+	if s.NotReadyFor > 0 {
+		fmt.Fprintf(w, "  a kubelet that starts reports Ready=False for %s\n", short(s.NotReadyFor))
+	}
 	if s.AskBudgets {
 		fmt.Fprintf(w, "  evictions go through the eviction API, which enforces disruption budgets\n")
 	}

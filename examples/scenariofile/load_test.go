@@ -41,7 +41,7 @@ func TestLoadEverything(t *testing.T) {
 			PodEvictionTimeout: 5 * time.Minute, TaintBasedEviction: true,
 			UseEvictionAPI: true,
 		},
-		Heartbeat: scenariofile.Heartbeat{Interval: 10 * time.Second, StatusInterval: 5 * time.Minute, Spread: scenariofile.SpreadEven},
+		Heartbeat: scenariofile.Heartbeat{Interval: 10 * time.Second, StatusInterval: 5 * time.Minute, NotReadyFor: 15 * time.Second, Spread: scenariofile.SpreadEven},
 		Cluster: scenariofile.Cluster{
 			Files:                    []string{filepath.Join(dir, "scenarios/nodes.yaml"), "/clusters/pods.json"},
 			DefaultTolerationSeconds: ptr(simulation.TolerationSeconds(60)),

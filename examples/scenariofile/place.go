@@ -52,7 +52,8 @@ func at(name string, line int, sets []Set) string {
 func inFile(path []string) []string {
 	before := map[string][]string{
 		"zones": {"cluster", "zones"}, "defaultTolerationSeconds": {"cluster", "defaultTolerationSeconds"}, "traces": {"availability"},
-		"leaseInterval": {"heartbeat", "interval"}, "statusInterval": {"heartbeat", "statusInterval"}, "replaceAfter": {"reschedule", "after"},
+		"leaseInterval": {"heartbeat", "interval"}, "statusInterval": {"heartbeat", "statusInterval"},
+		"notReadyFor": {"heartbeat", "notReadyFor"}, "replaceAfter": {"reschedule", "after"},
 	}
 	if steps, ok := before[path[0]]; ok {
 		return append(slices.Clone(steps), path[1:]...)

@@ -47,6 +47,7 @@ type Config struct {
 type Heartbeat struct {
 	Interval       time.Duration `yaml:"interval"`       // between lease renewals
 	StatusInterval time.Duration `yaml:"statusInterval"` // between status reports
+	NotReadyFor    time.Duration `yaml:"notReadyFor"`    // from a kubelet's start to its report that it is Ready
 	// Spread is even: node i of n renews at i*interval/n + k*interval, k = 1, 2, …; or none: all at k*interval.
 	Spread string `yaml:"spread"`
 }
@@ -82,7 +83,7 @@ type Reschedule struct {
 
 // New returns a scenario that has only the defaults.
 func New() *Scenario {
-	s := &Scenario{Heartbeat: Heartbeat{10 * time.Second, 5 * time.Minute, SpreadEven}}
+	s := &Scenario{Heartbeat: Heartbeat{Interval: 10 * time.Second, StatusInterval: 5 * time.Minute, Spread: SpreadEven}}
 	config := evictor.DefaultConfig()
 	each(&s.Config, &config, func(ours, theirs reflect.Value) { ours.Set(theirs) })
 	s.Config.LeaderElection = true
@@ -115,7 +116,7 @@ const atOnce = time.Millisecond
 func (s *Scenario) simulation() simulation.Scenario {
 	played := simulation.Scenario{
 		Zones: s.Cluster.Zones, DefaultTolerationSeconds: s.Cluster.DefaultTolerationSeconds, Events: s.Events, Until: s.Until, Config: s.Config.Evictor(), AskBudgets: s.Config.UseEvictionAPI,
-		LeaseInterval: s.Heartbeat.Interval, StatusInterval: s.Heartbeat.StatusInterval, LeasesTogether: s.Heartbeat.Spread == SpreadNone,
+		LeaseInterval: s.Heartbeat.Interval, StatusInterval: s.Heartbeat.StatusInterval, NotReadyFor: s.Heartbeat.NotReadyFor, LeasesTogether: s.Heartbeat.Spread == SpreadNone,
 		ReplaceAfter: -1, NoLeaderElection: !s.Config.LeaderElection, Together: s.Together,
 	}
 	if s.Reschedule != nil {

@@ -20,7 +20,8 @@ import (
 
 // Cluster is the objects of a cluster. It does not change, so several plays may run at the same time.
 type Cluster struct {
-	Config evictor.Config // of today
+	Config      evictor.Config // of today
+	NotReadyFor time.Duration  // of lost nodes that are back; see simulation.Scenario
 
 	objects simulation.Scenario // and nothing else
 	nodes   []node
@@ -28,6 +29,9 @@ type Cluster struct {
 	pods    map[evictor.PodKey]placed // neither finished nor of DaemonSets
 	limits  map[string]int            // of Jobs, by workload: how many pods may fail
 }
+
+// NotReadyFor is how long a kubelet that starts usually reports that it is not Ready.
+const NotReadyFor = 15 * time.Second
 
 // placed is where a pod is, and to which workload it belongs; none if it is bare.
 type placed struct{ workload, node string }
@@ -45,7 +49,7 @@ func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster,
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Config: config, objects: objects, zones: make(map[zone.Key][]string), pods: make(map[evictor.PodKey]placed), limits: make(map[string]int)}
+	c := &Cluster{Config: config, NotReadyFor: NotReadyFor, objects: objects, zones: make(map[zone.Key][]string), pods: make(map[evictor.PodKey]placed), limits: make(map[string]int)}
 	pods := make(map[string]int)
 	for _, pod := range objects.Pods {
 		kind, name := simulation.ControllerOf(&pod.ObjectMeta)
@@ -207,7 +211,7 @@ func (l *Loss) Until() time.Duration { return Begins + l.For + after }
 // taint them out of service, and remove that taint when the nodes are back.
 func (c *Cluster) Scenario(loss Loss, s Settings, outOfService bool) simulation.Scenario {
 	nodes, played := simulation.Nodes{Names: loss.Nodes}, c.objects
-	played.Config, played.Until = c.Config, loss.Until()
+	played.Config, played.Until, played.NotReadyFor = c.Config, loss.Until(), c.NotReadyFor
 	played.Config.Nodes.NodeEvictionRate, played.Config.Nodes.UnhealthyZoneThreshold, played.Config.Nodes.NodeMonitorGracePeriod = s.Rate, s.Threshold, s.Grace
 	if s.Tolerance != usual {
 		seconds := simulation.TolerationSeconds(s.Tolerance / time.Second)

@@ -246,6 +246,9 @@ func settings(s *simulation.Scenario) []Field {
 		{"rescheduleAfter", after},
 		{"until", s.Until.String()},
 	}
+	if s.NotReadyFor > 0 {
+		fields = append(fields, Field{"notReadyFor", s.NotReadyFor.String()})
+	}
 	if len(s.Together) > 0 {
 		fields = append(fields, Field{"together", strings.Join(s.Together, ", ")})
 	}

@@ -1,0 +1,44 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// startKubelet starts a kubelet now.
+func (c *cluster) startKubelet(i int32) {
+	n := &c.nodes[i]
+	if n.starting = c.notReadyFor > 0; n.starting {
+		c.tellHappening(n.name, fmt.Sprintf("the kubelet starts, and reports Ready=False for %s", time.Duration(c.notReadyFor)))
+	}
+	c.beginRounds(i)
+	if n.starting {
+		c.startEnds.push(turn{c.now() + c.notReadyFor, i, n.epoch})
+	}
+}
+
+// registered returns the conditions with which a kubelet registers its node.
+func (c *cluster) registered() []v1.NodeCondition {
+	if c.notReadyFor == 0 {
+		return healthy
+	}
+	conditions := slices.Clone(healthy)
+	ready := &conditions[findCondition(conditions, v1.NodeReady)]
+	ready.Status, ready.Reason, ready.LastTransitionTime = v1.ConditionFalse, "KubeletNotReady", stamp(c.now())
+	return conditions
+}
+
+// endStart makes the kubelet that has started first report what it sees from now on.
+func (c *cluster) endStart() {
+	t := c.startEnds.pop()
+	n := &c.nodes[t.node]
+	if n.epoch != t.epoch || n.failed || n.deleted || !n.starting {
+		return
+	}
+	n.starting = false
+	c.tellHappening(n.name, fmt.Sprintf("the kubelet reports Ready=%s", n.kubeletStatus(v1.NodeReady)))
+	c.call(&c.kubelets.reports, t.node, c.report)
+}

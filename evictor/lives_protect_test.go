@@ -67,7 +67,8 @@ func (m *livesMind) hinder(ofPods bool) (until time.Time) {
 
 // knowSilence notes since when a node's verdict is Unknown for sure.
 func (m *livesMind) knowSilence(known *livesNode) {
-	anew := !m.up.IsZero() && m.world.now.Sub(m.up) < m.grace()+m.world.config.Nodes.NodeMonitorPeriod // when some zone is not down any more all clocks restart
+	// When some zone is not down any more, or it sees again, all clocks restart.
+	anew := m.world.now.Sub(livesLater(m.up, m.unsettled)) < m.grace()+m.world.config.Nodes.NodeMonitorPeriod
 	surely := !anew && m.isSilent(known) && !m.unconfirmed(known) && m.silence(known)-known.lost >= m.grace()+m.world.config.Nodes.NodeMonitorPeriod
 	switch {
 	case !surely || m.process.blind != nil:

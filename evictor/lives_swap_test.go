@@ -14,7 +14,8 @@ import (
 type livesSwap struct {
 	keys            []string  // both only where nobody has seen which of them came last
 	soonest, latest time.Time // when it came in place of the other, or the outage began: the earliest that the rules allow, and the latest
-	old, moved      time.Time // soonest before it last changed, and when that was
+	old, moved      time.Time // soonest before the instant in which it last changed, and when that was
+	were            []string  // keys before that instant
 }
 
 // knowSwap is told the taints of a node as it is shown now, which are not known yet but for when they began.
@@ -49,9 +50,11 @@ func (m *livesMind) knowSwap(known *livesNode, node *v1.Node, fresh map[string]l
 	if hidden := known.hiddenSwap; slices.Equal(hidden.keys, is.keys) && hidden.soonest.Before(is.soonest) { // not each half has looked at what was shown between
 		is.soonest = hidden.soonest
 	}
-	if is.old, is.moved = was.old, was.moved; !is.soonest.Equal(was.soonest) {
+	if is.old, is.moved, is.were = was.old, was.moved, was.were; !is.soonest.Equal(was.soonest) || !slices.Equal(is.keys, was.keys) {
 		if !was.moved.Equal(now) {
-			is.old = was.soonest
+			is.old, is.were = was.soonest, was.keys
+		} else if slices.Equal(is.keys, is.were) && len(is.keys) > 0 { // it came and went in one instant, and not each half has seen it
+			is.soonest = is.old
 		}
 		is.moved = now
 	}

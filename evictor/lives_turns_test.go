@@ -78,7 +78,7 @@ func (m *livesMind) asksTurn(node string) string {
 	return livesRules{
 		{"turn of a node that carries our taint", m.world.plan.Taints && len(own) > 0},
 		{"turn of a node that is held", m.held(known)},
-		{"turn of a node that has not failed", m.failed(known) != ""},
+		{"turn of a node that has not failed", m.failed(known) != "" && m.world.now.Sub(livesLater(known.beat, known.changed)) > m.world.config.Nodes.NodeMonitorPeriod},
 		{"turn while all are down", !m.downSince.IsZero()},
 		{"turn asked about though nobody knows what came of the last", turn != nil && !turn.loose && !turn.done && !turn.tried.IsZero() && m.world.now.Sub(turn.tried) < m.grace()},
 	}.first()
@@ -111,7 +111,7 @@ func (m *livesMind) acted(node string, err error) {
 	case turn == nil:
 	case err == nil:
 		turn.done, turn.tried = true, time.Time{}
-	case m.world.plan.Taints && livesCertain(err):
+	case m.world.plan.Taints && livesCertain(err) && turn.tried.IsZero(): // else that says nothing of the try before
 		delete(m.turns, node)
 	case !livesCertain(err) && !turn.done:
 		turn.tried = m.world.now

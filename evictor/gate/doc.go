@@ -2,7 +2,7 @@
 //
 //	hours := gate.Func(func(_ context.Context, act gate.Act) error {
 //		if act.Do == gate.Evict && clock.Now().Hour() >= 22 {
-//			return &gate.Refused{Reason: "Night"}
+//			return errors.New("not at night")
 //		}
 //		return nil
 //	})

@@ -49,6 +49,16 @@ type node struct {
 	emptying
 }
 
+// unshown is what a turn has written, or may have written, and the store does not show yet.
+type unshown struct {
+	certain bool          // it was written
+	version string        // of the object when it was sent
+	until   time.Duration // of the time in which we listened: after that, nothing was done; 0 while the store cannot know
+}
+
+// lost says whether the node's turn is not over because nobody knows whether what it wrote was done.
+func (n *node) lost() bool { return n.unshown != nil && !n.unshown.certain }
+
 // ofPod is what is remembered of a pod of a failed node.
 type ofPod struct {
 	version uint64 // of the object last seen

@@ -2,13 +2,6 @@ package nodelifecycle
 
 import "time"
 
-// unshown is what a turn has written, or may have written, and the store does not show yet.
-type unshown struct {
-	certain bool          // it was written
-	version string        // of the object when it was sent
-	until   time.Duration // of the time in which we listened: after that, nothing was done; 0 while the store cannot know
-}
-
 // unshownSince begins to wait for the store. What was certainly written is in each version that comes after the one to which
 // it was sent. What may have been written need not come with another version.
 func (e *engine) unshownSince(certain bool, version string) *unshown {
@@ -18,9 +11,6 @@ func (e *engine) unshownSince(certain bool, version string) *unshown {
 	}
 	return u
 }
-
-// lost says whether the node's turn is not over because nobody knows whether what it wrote was done.
-func (n *node) lost() bool { return n.unshown != nil && !n.unshown.certain }
 
 // resolve says what became of what the store did not show, once it is known: the store shows it, or has not shown it for one
 // grace period in which we listened.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -145,4 +146,45 @@ func TestUnwritableNodeIsNotEmptied(t *testing.T) {
 	c.Fail("a-0")
 	c.Advance(20 * time.Minute)
 	assert.Empty(t, c.Evicted())
+}
+
+// Nobody wrote down when a swap was. After a restart it counts from when Ready became Unknown, or from the restart.
+func TestSwapAndRestart(t *testing.T) {
+	for name, row := range map[string]struct {
+		first, second func(c *evictortest.Cluster)
+		notReady      int64
+		unreachable   int64
+		counted       time.Duration // from the restart on, a minute after the swap
+	}{
+		"Unknown": {
+			func(c *evictortest.Cluster) { c.Condition("a-0", v1.NodeReady, v1.ConditionFalse) }, func(c *evictortest.Cluster) { c.Fail("a-0") },
+			3600, 200, 140 * time.Second,
+		},
+		"False": {
+			func(c *evictortest.Cluster) { c.Fail("a-0") }, func(c *evictortest.Cluster) {
+				c.Recover("a-0")
+				c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+			},
+			200, 3600, 200 * time.Second,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 6))
+			c.AddPod("p", "a-0", toleratesFor(unready, &row.notReady), toleratesFor(unreachable, &row.unreachable))
+			start(c, config())
+			c.Advance(time.Minute)
+			row.first(c)
+			c.Advance(5 * time.Minute)
+			row.second(c)
+			for len(says(c, "NoExecute", "add")) < 2 {
+				c.Advance(time.Second)
+			}
+			c.Advance(time.Minute)
+			c.Restart()
+			c.Advance(row.counted - 2*time.Second)
+			require.Empty(t, c.Evicted())
+			c.Advance(3 * time.Second)
+			require.Equal(t, []string{"p"}, c.Evicted())
+		})
+	}
 }

@@ -1,5 +1,3 @@
-// Package gate says what is permitted now. A Gate is asked right before each act, with nothing locked; a last look at the
-// store and the verdict follows its answer, so a slow Gate cannot make a stale write.
 package gate
 
 import (
@@ -30,13 +28,15 @@ type Act struct {
 // Do says what sort of act it is: [Write], [Harm], [Turn] or [Evict].
 type Do uint8
 
-// The acts. An eviction asks for Harm, Write and Evict; a new taint for Harm and Write; lifting a taint only for Write.
+// The acts. An eviction asks for Harm, Write and Evict; a new NoExecute taint of ours for Harm and Write; everything else only
+// for Write.
 const (
-	// Write is a write of any kind. What falls due while it is refused leaves as with Harm. Refusals are remembered for an
-	// interval.
+	// Write is a write of any kind. What falls due while it is refused leaves as with Harm. A refusal counts for everybody until
+	// the time that it names, or for Config.GateInterval.
 	Write Do = iota + 1
-	// Harm is any taint or eviction in the domain. While it is refused no turns are given there and no tokens accrue, and what
-	// falls due meanwhile leaves node by node afterwards, at the domain's rate. Refusals are remembered for an interval.
+	// Harm is what moves pods of the domain: a NoExecute taint of ours, the emptying of a node, an eviction. While it is refused
+	// no turns are given there and no tokens accrue, and what falls due meanwhile leaves node by node afterwards, at the domain's
+	// rate. A refusal counts as with Write.
 	Harm
 	// Turn is the turn of one failed node. A refusal costs no token, and the next node in line is asked about.
 	Turn

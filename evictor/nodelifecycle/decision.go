@@ -20,7 +20,7 @@ type Kind uint8
 
 // The kinds of decisions. A TurnEnded has one of these reasons: Served, what it was for was done; Spent, nothing was done, and
 // the node waits for another turn; Dropped, nothing was left to do. Without taints, a node of which one pod was deleted was
-// Served, and waits again for what is left. Undone comes after Served: the store, newer than the write, does not show the taint.
+// Served; a NodeQueued follows if more are left. Undone comes after Served: the store, newer than the write, does not show the taint.
 const (
 	NodeRegistered    Kind = iota + 1 // a node was seen for the first time
 	NodeRemoved                       // a node is gone, or another one has taken its name

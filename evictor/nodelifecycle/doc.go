@@ -14,7 +14,8 @@
 // A node that was silent for its grace period becomes Unknown: its conditions say so, its pods are marked not Ready,
 // and it waits in its zone. When its turn comes it is tainted, or emptied if TaintBasedEviction is off. Each node
 // is first watched for one whole grace period, even if its object already says that it failed. A node that renews its
-// lease is not harmed. A write whose outcome is unknown is sent again, and the node keeps its turn until then.
+// lease is not harmed. A write whose outcome is unknown is sent again, and the node keeps its turn until then. Conditions,
+// NoSchedule taints and marks only need the permission to write: they protect others, whatever spares the node.
 //
 // # From silence to taint
 //
@@ -31,5 +32,5 @@
 //	remove       empty.go     a worker, without TaintBasedEviction: pods of a node that has its turn are deleted
 //
 // Files call only downwards in this order: silent, controller, half, pass, sync, hand, gates, verdicts, follow, write,
-// empty, mark, inspect, plan, turns, look, node, engine.
+// empty, mark, inspect, plan, look, unshown, turns, node, engine.
 package nodelifecycle

@@ -84,7 +84,7 @@ func (e *engine) execute(n *node, has bool) (taint v1.Taint, keep bool) {
 		return taint, s != ready
 	case s == unjudged || s == noCondition || s > heldBack && n.unread != nil:
 		return taint, true
-	case has && (s == reported || n.heard && s >= settling): // the next pass says what it is now
+	case has && (n.reported() || n.heard) && s >= settling: // the next pass says what it is now
 		return taint, true
 	case has && s >= settling, s == harmable && n.turn != nil:
 		taint, _ = taints.ForReady(n.verdict.Ready)

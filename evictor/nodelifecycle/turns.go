@@ -10,14 +10,18 @@ import (
 
 // enqueue puts a failed node into its zone's queue.
 func (e *engine) enqueue(n *node) {
-	st, ok := e.zones.Zone(n.domain)
-	if ok && st.State == zone.Initial {
+	if st, ok := e.zones.Zone(n.domain); ok && st.State == zone.Initial {
 		_ = e.turns.SetRate(n.domain, st.Rate)
 	}
 	was := e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(false), OnDuplicate: ratelimitqueue.KeepFirst})
 	if was == ratelimitqueue.Unknown {
-		e.decide(Decision{Kind: NodeQueued, Node: n.name, Zone: n.domain, State: st.State, Rate: st.Rate, Counts: st.Counts})
+		e.queued(n)
 	}
+}
+
+func (e *engine) queued(n *node) {
+	st, _ := e.zones.Zone(n.domain)
+	e.decide(Decision{Kind: NodeQueued, Node: n.name, Zone: n.domain, State: st.State, Rate: st.Rate, Counts: st.Counts})
 }
 
 // dequeue takes the node out of its zone's queue, and voids its turn. It needs no permission.
@@ -96,6 +100,9 @@ func (e *engine) end(n *node, item turn, after time.Duration) {
 
 func (e *engine) turnOver(n *node, how ending) {
 	e.decide(Decision{Kind: TurnEnded, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: string(how)})
+	if _, st, _ := e.turns.Get(n.turnKey(false)); how == done && st.State == ratelimitqueue.Waiting {
+		e.queued(n) // for what is left of its pods
+	}
 }
 
 // free says whether another turn may be out.

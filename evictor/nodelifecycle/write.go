@@ -85,7 +85,7 @@ func (w *writing) prepare(name string) (result timedworker.Result, some bool) {
 
 // draw plans with what is known now.
 func (w *writing) draw() {
-	if w.object.ResourceVersion != w.version {
+	if w.object.ResourceVersion != w.version || w.n.heard {
 		w.written = nil
 	}
 	w.plan, w.domain = w.planWrites(w.n, w.object, w.written).part(w.lift), w.n.domain

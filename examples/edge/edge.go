@@ -4,7 +4,8 @@
 // Sites are failure domains. If a whole site is silent, its link is down rather than its nodes, so its pods stay. They stay
 // too if the site has a single node, because nobody can tell which of the two it is. When the site is back, its nodes have a
 // while to report, one after the other. The label Autonomy says for how long a node is spared once it is Unknown; only
-// taints of others still evict its pods. All this is read from the nodes, so a restart loses nothing. The test restarts
+// taints of others still evict its pods. New pods go to other nodes meanwhile: a silent node is Unknown and has its
+// NoSchedule taint, whoever spares it. All this is read from the nodes, so a restart loses nothing. The test restarts
 // the controller in the middle of outages, in virtual time.
 package edge
 

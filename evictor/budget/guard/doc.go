@@ -55,8 +55,11 @@
 // A reservation becomes an act when the node's taint is written, and the act ends when the node no longer has the
 // taint. A taint that somebody else sets or removes counts the same. Without TaintBasedEviction an act begins with
 // the first pod that is deleted, and ends when the node is ready. A turn that ends with nothing done gives its
-// reservation back. If nobody knows whether a write of it was done, the reservation stays until the store shows the
-// taint, or for a grace period; after that the act counts as begun, and is over.
+// reservation back. Its outcome is that of the taint or, without taints, of the deletions; no other write counts, and
+// no NoSchedule taint. If nobody knows whether that was done, the turn is not over, and the reservation stays until it
+// is: until a try succeeds, the store shows it, or the store has not shown it for a grace period in which the evictor
+// listened; then nothing was done. A taint that was written counts before the store shows it. If the store changes the
+// node and does not show the taint for a grace period, the act is over.
 //
 // # Trials
 //

@@ -11,8 +11,9 @@
 //   - queuetable_test.go, worktable_test.go: the migration tables of these two packages, a story for each row.
 //   - zone_test.go: zone keys and states, and topology.GetZoneKey and nodelifecycle.Controller.
 //   - match_test.go: tolerations, and ToleratesTaint and GetMatchingTolerations.
-//   - swap_test.go: when pods leave if an outage swaps its taints, by tainteviction's controllers; evictor/WHY.md has the table.
+//   - swap_test.go: both tainteviction controllers in an outage that swaps its taints; evictor/WHY.md has the table.
 //   - patch_test.go: taint patches, and AddOrUpdateTaintOnNode, RemoveTaintOffNode and SwapNodeControllerTaint.
 //
-// Package differential compares how long a pod stays under its taints elsewhere, because upstream exports no function for it.
+// Package differential compares how long a pod stays under its taints otherwise, because upstream exports no function
+// for it.
 package parts

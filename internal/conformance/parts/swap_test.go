@@ -137,14 +137,14 @@ func upstreamEvicts(t *testing.T, tolerations []v1.Toleration, writes []write) (
 		synctest.Wait()
 		begin = time.Now()
 		for _, w := range writes {
-			time.Sleep(w.at - time.Since(begin)) //nolint:forbidigo // the bubble's time
+			time.Sleep(w.at - time.Since(begin))
 			node = node.DeepCopy()
 			node.Spec.Taints = w.taints
 			_, err := client.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{})
 			require.NoError(t, err)
 			synctest.Wait()
 		}
-		time.Sleep(lasts) //nolint:forbidigo // the bubble's time
+		time.Sleep(lasts)
 		stop()
 		<-done
 		factory.Shutdown()

@@ -15,7 +15,7 @@ const Version = "v1.37.2"
 
 // Paths are the paths of a control plane's programs.
 type Paths struct {
-	Etcd, APIServer, ControllerManager string
+	Etcd, APIServer, ControllerManager, Scheduler string
 }
 
 // sources are the packages of the programs, by name.
@@ -23,6 +23,7 @@ var sources = map[string]string{
 	"etcd":                    "go.etcd.io/etcd/server/v3",
 	"kube-apiserver":          "k8s.io/kubernetes/cmd/kube-apiserver",
 	"kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+	"kube-scheduler":          "k8s.io/kubernetes/cmd/kube-scheduler",
 }
 
 // Find takes the programs from the directory KUBEBUILDER_ASSETS, if that is set. It builds missing ones once, from the
@@ -41,7 +42,7 @@ func Find(ctx context.Context, log io.Writer) (Paths, error) {
 		}
 		return path
 	}
-	return Paths{Etcd: find("etcd"), APIServer: find("kube-apiserver"), ControllerManager: find("kube-controller-manager")}, err
+	return Paths{Etcd: find("etcd"), APIServer: find("kube-apiserver"), ControllerManager: find("kube-controller-manager"), Scheduler: find("kube-scheduler")}, err
 }
 
 func findProgram(ctx context.Context, log io.Writer, cache, name string) (string, error) {

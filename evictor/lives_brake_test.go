@@ -82,3 +82,6 @@ func (w *livesWorld) turns(machine *livesMachine, e livesEvent) {
 		machine.state, machine.well = "notready", w.now.Add(time.Duration(1+e.b/2%90)*time.Second)
 	}
 }
+
+var livesStates = map[string]string{"kill": "dead", "killzone": "dead", "killall": "dead", "notready": "notready",
+	"revive": "alive", "revivezone": "alive", "reviveall": "alive"}

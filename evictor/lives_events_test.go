@@ -67,9 +67,6 @@ func (w *livesWorld) happens(e livesEvent) {
 	}
 }
 
-var livesStates = map[string]string{"kill": "dead", "killzone": "dead", "killall": "dead", "notready": "notready",
-	"revive": "alive", "revivezone": "alive", "reviveall": "alive"}
-
 func livesPick[T any](table map[string]*T, number int) string {
 	names := livesKeys(table)
 	if len(names) == 0 {

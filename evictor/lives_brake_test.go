@@ -73,3 +73,15 @@ func (w *livesWorld) switches() {
 		w.restart(p)
 	}
 }
+
+// turns changes what a machine is like. Of those that come back many are not ready for a while.
+func (w *livesWorld) turns(machine *livesMachine, e livesEvent) {
+	back := machine.state == "dead" && livesStates[e.kind] == "alive"
+	machine.state, machine.well = livesStates[e.kind], time.Time{}
+	if back && e.b%2 == 0 {
+		machine.state, machine.well = "notready", w.now.Add(time.Duration(1+e.b/2%90)*time.Second)
+	}
+}
+
+var livesStates = map[string]string{"kill": "dead", "killzone": "dead", "killall": "dead", "notready": "notready",
+	"revive": "alive", "revivezone": "alive", "reviveall": "alive"}

@@ -48,16 +48,6 @@ func (f *livesFault) String() string {
 	return "own " + f.kind
 }
 
-// ill is what is wrong with the API server now, as far as these kinds of writes go; without kinds, all of them.
-func (w *livesWorld) ill(writes ...string) string {
-	for _, fault := range w.faults {
-		if w.now.Before(fault.until) && (len(writes) == 0 || slices.ContainsFunc(writes, fault.is)) {
-			return fault.String()
-		}
-	}
-	return ""
-}
-
 // bites is the fault that this write meets, if any.
 func (w *livesWorld) bites(what string) *livesFault {
 	for _, fault := range w.faults {

@@ -117,10 +117,11 @@ func (m *livesMind) deadline(known *livesNode, pod livesPod, own, late bool) (en
 // since the outage began, whichever is first.
 func (m *livesMind) outageEnds(known *livesNode, pod livesPod, bound time.Time, late bool) (end time.Time) {
 	all, _ := livesNoExecute(known.object.Spec.Taints)
-	start, swapped := known.swap.soonest, known.swap.soonest
-	if began, last := livesOutage(all, known.taints); late {
+	start, last := livesOutage(all, known.taints)
+	swapped := known.swap.soonest
+	if late {
 		start, swapped = last, known.swap.latest
-	} else if start = began; known.swap.moved.Equal(m.world.now) && !known.swap.old.IsZero() && known.swap.old.Before(swapped) {
+	} else if known.swap.moved.Equal(m.world.now) && !known.swap.old.IsZero() && known.swap.old.Before(swapped) {
 		swapped = known.swap.old // not each half has seen what was before
 	}
 	for _, key := range known.swap.keys {

@@ -33,8 +33,9 @@ func (p *livesProcess) mayTurn(act gate.Act) error {
 	w.asked(act.Node)
 	err := w.refusesTurn(act.Node, p.wall())
 	w.logf("  p%d %s: %v", p.slot, what, err)
+	was := m.turns[act.Node]
 	if delete(m.turns, act.Node); err == nil {
-		m.turns[act.Node] = &livesTurn{granted: w.now}
+		m.turns[act.Node] = &livesTurn{granted: w.now, done: was != nil && was.done && !was.loose && !w.plan.Taints} // what is left of its pods
 		if m.nodes[act.Node] != nil && !m.conflicts[act.Node] {
 			delete(m.turn, act.Node) // another one, which costs a token
 		}

@@ -84,17 +84,17 @@ func (m *livesMind) conflicted(node string) {
 }
 
 // tries is told of each try to taint a node, and tried of what came of it. Row "a failed taint costs its token": one that is
-// certainly not done, so that the next try is another turn. What nobody knows is tried again in the same turn. After a
-// conflict the Gate is asked anew, but the token is kept: it is the object that was old.
+// certainly not done, so that the next try is another turn. What nobody knows is tried again in the same turn. A conflict
+// costs none: it is the object that was old.
 func (m *livesMind) tries(node string) {
-	if known := m.nodes[node]; known != nil && m.turn[node].IsZero() {
-		m.turn[node] = m.world.now
-		m.paced(node, known.domain, true)
-	}
+	m.turn[node] = cmp.Or(m.turn[node], m.world.now)
 }
 
 func (m *livesMind) tried(node string, err error) {
-	m.conflicts[node] = apierrors.IsConflict(err)
+	if m.conflicts[node] = apierrors.IsConflict(err); !m.conflicts[node] && m.nodes[node] != nil && m.turn[node] != m.counted[node] {
+		m.counted[node] = m.turn[node]
+		m.paced(node, m.nodes[node].domain, true)
+	}
 	if m.acted(node, err); err == nil || livesCertain(err) && !apierrors.IsConflict(err) {
 		delete(m.turn, node)
 	}

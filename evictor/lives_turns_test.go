@@ -149,6 +149,10 @@ func (m *livesMind) turnEnds(d evictor.NodeDecision) {
 	}
 	own, _ := livesNoExecute(known.object.Spec.Taints)
 	shown := m.world.plan.Taints && len(own) > 0
+	for _, pod := range m.pods { // a deletion of which nobody knew is seen, so that the turn was for something
+		leaves := pod.Pod != nil && pod.Spec.NodeName == d.Node && pod.DeletionTimestamp != nil
+		turn.done = turn.done || leaves && d.Reason == "Served" && !m.world.plan.Taints
+	}
 	m.wrong(livesRules{
 		{"a turn is told to be spent of which nobody knows what came", d.Reason == "Spent" && !turn.tried.IsZero() && !turn.done && !shown && m.world.now.Sub(turn.tried) < m.grace()},
 		{"a turn is told to be spent that was served", d.Reason == "Spent" && turn.done && m.world.plan.Taints},

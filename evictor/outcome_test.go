@@ -21,15 +21,13 @@ import (
 
 // small is a cluster whose store shows what the test puts there: writes are answered by the functions and change nothing.
 type small struct {
-	clk    *testingclock.FakePassiveClock
-	nodes  map[string]*v1.Node
-	rv     int
-	e      *evictor.Evictor
-	may    func(act gate.Act) error
-	taint  func(n *v1.Node, change taints.Change) error
-	cond   func(n *v1.Node) error
-	heard  func(d evictor.NodeDecision)
-	period time.Duration
+	clk   *testingclock.FakePassiveClock
+	nodes map[string]*v1.Node
+	e     *evictor.Evictor
+	may   func(act gate.Act) error
+	taint func(n *v1.Node, change taints.Change) error
+	cond  func(n *v1.Node) error
+	heard func(d evictor.NodeDecision)
 }
 
 func newSmall(t *testing.T, names ...string) *small {

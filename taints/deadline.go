@@ -86,39 +86,46 @@ func DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Toleration, cou
 		if taint.Effect != v1.TaintEffectNoExecute || counts != nil && !counts(taint) {
 			continue
 		}
-		used, lasts := first(taint, tolerations, many, numeric), time.Duration(0)
-		if used >= 0 {
-			var forever bool
-			if lasts, forever = lastsFor(&tolerations[used]); forever {
-				continue
-			}
-		}
-		ends := Deadline{At: later(begun[i].Start, bound).Add(lasts), For: lasts, Taint: taint, Toleration: used}
-		if other := replaced(taint); other != nil && lasts > 0 && !begun[i].Outage.IsZero() {
-			finite := true
-			if was := first(other, tolerations, many, numeric); was >= 0 {
-				seconds, forever := lastsFor(&tolerations[was])
-				if finite = !forever; seconds > lasts {
-					lasts, used = seconds, was
-				}
-			}
-			if at := later(begun[i].Outage, bound).Add(lasts); finite && at.Before(ends.At) {
-				ends.At, ends.For, ends.Toleration = at, lasts, used
-			}
-		}
-		if deadline.Forever || ends.At.Before(deadline.At) {
+		if ends := endsBy(&begun[i], bound, tolerations, many, numeric); !ends.Forever && (deadline.Forever || ends.At.Before(deadline.At)) {
 			deadline = ends
 		}
 	}
 	return deadline
 }
 
-// first returns the index of the first toleration that matches, -1 if none does.
-func first(taint *v1.Taint, tolerations []v1.Toleration, many *index, numeric bool) int {
-	if many != nil {
-		return many.using(taint)
+// endsBy returns when the stay ends by one taint.
+func endsBy(begun *Begun, bound time.Time, tolerations []v1.Toleration, many *index, numeric bool) Deadline {
+	taint := &begun.Taint
+	used, lasts, forever := first(taint, tolerations, many, numeric)
+	if forever {
+		return Deadline{Forever: true}
 	}
-	return using(taint, tolerations, numeric)
+	ends := Deadline{At: later(begun.Start, bound).Add(lasts), For: lasts, Taint: taint, Toleration: used}
+	other := replaced(taint)
+	if other == nil || lasts == 0 || begun.Outage.IsZero() {
+		return ends
+	}
+	was, longer, forever := first(other, tolerations, many, numeric)
+	if longer <= lasts {
+		was, longer = used, lasts
+	}
+	if at := later(begun.Outage, bound).Add(longer); !forever && at.Before(ends.At) {
+		ends.At, ends.For, ends.Toleration = at, longer, was
+	}
+	return ends
+}
+
+// first returns the index of the first toleration that matches, -1 if none does, and how long it lasts.
+func first(taint *v1.Taint, tolerations []v1.Toleration, many *index, numeric bool) (used int, lasts time.Duration, forever bool) {
+	if many != nil {
+		used = many.using(taint)
+	} else {
+		used = using(taint, tolerations, numeric)
+	}
+	if used >= 0 {
+		lasts, forever = lastsFor(&tolerations[used])
+	}
+	return used, lasts, forever
 }
 
 func later(a, b time.Time) time.Time {

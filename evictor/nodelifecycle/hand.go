@@ -39,7 +39,11 @@ func (c *Controller) take(ctx context.Context) (item turn, ok bool) {
 func (c *Controller) mayTurn(ctx context.Context, key turnKey) (asked bool, no *gate.Refused) {
 	c.mu.Lock()
 	n := c.nodes[key.node]
-	if n == nil || n.uid != key.uid || n.lost() || n.status == failing {
+	known := n != nil && n.uid == key.uid
+	if known {
+		c.resolve(n, "")
+	}
+	if !known || n.emptied || n.lost() || n.status == failing {
 		c.mu.Unlock()
 		return false, nil
 	}

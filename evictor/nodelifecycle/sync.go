@@ -52,6 +52,8 @@ func (e *engine) syncPod(key cluster.PodKey) {
 	}
 	switch s := e.standing(n); {
 	case e.cfg.TaintBasedEviction:
+	case pod.DeletionTimestamp != nil:
+		e.resolve(n, "")
 	case n.turn != nil && s == harmable, n.emptied && s == served:
 		e.emptyPod(n, pod, false)
 	case n.held != nil && s == harmable:

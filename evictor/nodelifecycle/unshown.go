@@ -13,18 +13,21 @@ func (e *engine) unshownSince(certain bool, version string) *unshown {
 }
 
 // resolve says what became of what the store did not show, once it is known: the store shows it, or has not shown it for one
-// grace period in which we listened.
+// grace period in which we listened. version is that of the node's object, if it was just read.
 func (e *engine) resolve(n *node, version string) {
-	u := n.unshown
+	u, left := n.unshown, e.podsLeft(n)
+	if left && n.emptied {
+		e.dequeue(n, standings[served])
+	}
 	if u == nil {
 		return
 	}
-	if u.until == 0 && version != u.version {
+	if u.until == 0 && version != "" && version != u.version {
 		u.until = e.listened + e.cfg.NodeMonitorGracePeriod
 	}
 	how := done
 	switch {
-	case n.tainted || e.podsLeft(n):
+	case n.tainted || left:
 	case u.until == 0 || e.listened < u.until:
 		return
 	case u.certain:
@@ -39,7 +42,7 @@ func (e *engine) resolve(n *node, version string) {
 	if n.turn != nil || u.certain && how == done { // what is being tried decides, or it was told
 		return
 	}
-	if e.carries(n) {
+	if n.tainted {
 		e.dequeue(n, standings[served])
 	}
 	e.turnOver(n, how)

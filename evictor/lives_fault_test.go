@@ -107,6 +107,6 @@ func livesCertain(err error) bool {
 // misses notes that something is gone, as the API server says: nothing is owed to it unless it shows up anew.
 func (m *livesMind) misses(name string, object metav1.Object, err error) {
 	if apierrors.IsNotFound(err) && !reflect.ValueOf(object).IsNil() {
-		m.absent[name] = object.GetResourceVersion()
+		m.absent[name], m.absent[string(object.GetUID())] = object.GetResourceVersion(), name // a pod is not evicted twice
 	}
 }

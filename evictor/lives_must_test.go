@@ -76,7 +76,7 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	w, pod := m.world, m.world.pods.now[name]
 	known := m.nodes[pod.Spec.NodeName]
-	if m.process.seenPods[name] != pod || m.pods[name].Pod != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || livesSpared(pod) || m.absent[name] == pod.ResourceVersion {
+	if m.process.seenPods[name] != pod || m.pods[name].Pod != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || livesSpared(pod) || m.absent[string(pod.UID)] != "" {
 		return
 	}
 	ready, _ := livesReady(known.object)

@@ -155,11 +155,11 @@ func (m *livesMind) pacedSince(from time.Time, name, domain string, capped bool)
 		if m.world.now.Sub(since) > 10*time.Second {
 			since = m.world.now
 		}
-		kept := m.world.judge.keeps(pace, rate, since, all)
+		kept := false
 		for at := from; !kept && !at.After(m.world.now); at = at.Add(time.Second) { // what follows from a turn may come late
 			kept = m.world.judge.keeps(pace, rate, at, all)
 		}
-		if !kept && !m.world.judge.keeps(pace, rate, m.world.now, all) {
+		if !kept && !m.world.judge.keeps(pace, rate, since, all) && !m.world.judge.keeps(pace, rate, m.world.now, all) {
 			m.wrong("pace", "%s is one too many by %s at a rate of %v", name, pace, rate)
 		}
 	}

@@ -46,7 +46,7 @@ func TestTaintBasedEvictionIsTurnedOffInEachHalf(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(1))
 	clients, off := c.Clients(), config()
 	off.Nodes.TaintBasedEviction, off.Nodes.PodEvictionTimeout = false, time.Hour
-	nodes, err := nodelifecycle.New(off.Nodes, nodelifecycle.Clients(clients), nodelifecycle.Options{Clock: c.Clock()})
+	nodes, err := nodelifecycle.New(off.Nodes, clients, nodelifecycle.Options{Clock: c.Clock()})
 	require.NoError(t, err)
 	c.Drive(nodes.Step)
 	pods, err := tainteviction.New(config().Pods, tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Source: clients.Source}, tainteviction.Options{Clock: c.Clock()})

@@ -107,6 +107,8 @@ func (m *livesMind) reports(d decision) {
 	switch d.Kind {
 	case "NodeVerdict", "NodeQueued": // what follows from it is another question
 		m.forgetsRefusals(d.Node)
+	case "AllZonesDownEnded": // clocks restart, whether or not we know that all were down
+		m.unsettled = m.world.now
 	case "AllZonesDown": // and so is what follows once some zone is not
 		for name := range m.nodes {
 			m.forgetsRefusals(name)

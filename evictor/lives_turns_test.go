@@ -149,6 +149,7 @@ func (m *livesMind) turnEnds(d evictor.NodeDecision) {
 	}
 	own, _ := livesNoExecute(known.object.Spec.Taints)
 	shown := m.world.plan.Taints && len(own) > 0
+	turn.done = turn.done || shown && d.Reason == "Served"
 	for _, pod := range m.pods { // a deletion of which nobody knew is seen, so that the turn was for something
 		leaves := pod.Pod != nil && pod.Spec.NodeName == d.Node && pod.DeletionTimestamp != nil
 		turn.done = turn.done || leaves && d.Reason == "Served" && !m.world.plan.Taints

@@ -130,7 +130,10 @@ func (r *removal) Refused(no environment.Refusal) timedworker.Result {
 		return timedworker.Forget()
 	}
 	wait := no.Wait(how.times, timedworker.Backoff{Initial: r.cfg.GateInterval, Max: r.cfg.RetryMax, Factor: 2, Jitter: r.opts.Jitter})
-	how.tried, how.again = refused, r.mu.Now.Add(wait)
+	if how.tried = refused; no.ByWriter {
+		how.tried = denied
+	}
+	how.again = r.mu.Now.Add(wait)
 	r.noteLeft(n, ref, &how)
 	return timedworker.Blocked(wait)
 }
@@ -202,11 +205,13 @@ func (e *engine) noteEmptied(n *node) {
 		n.emptied = true
 		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid, Reason: "NoPods"})
 		e.endTurn(n, dropped, over)
-	case most <= refused && how == done:
+	case most <= denied && how == done:
 		n.emptied, n.held = true, nil
 		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid})
 		e.endTurn(n, done, over)
-	case most <= shut: // nothing else was sent: the token is for another node
+	case how == spent && (most == refused || most == shut): // nothing was sent: the token is for another node
+		e.endTurnUnused(n, soonest)
+	case most <= shut:
 		e.endTurn(n, how, soonest)
 	default:
 		if most == lost && how == spent {

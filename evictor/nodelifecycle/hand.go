@@ -1,8 +1,8 @@
 package nodelifecycle
 
 import (
+	"cmp"
 	"context"
-	"time"
 
 	"github.com/evictkit/evictkit/evictor/gate"
 )
@@ -43,7 +43,7 @@ func (c *Controller) mayTurn(ctx context.Context, key turnKey) (asked bool, no *
 	if known {
 		c.resolve(n, "")
 	}
-	if !known || n.emptied || n.lost() || n.status == failing {
+	if !known || n.lost() || c.standing(n) != harmable {
 		c.mu.Unlock()
 		return false, nil
 	}
@@ -75,24 +75,28 @@ func (c *Controller) granted(item turn, asked bool, no *gate.Refused) {
 		item.Forget()
 		return
 	}
-	how, after := spent, time.Duration(0) // unless more is known, as when the store panics
+	how, after := ending(""), c.cfg.GateInterval // soon again, as when the store panics
 	defer func() {
-		if n.turn == nil {
-			c.end(n, item, after)
-			if asked && no == nil {
-				c.turnOver(n, how)
-			}
+		switch {
+		case n.turn != nil:
+			return
+		case how == dropped:
+			item.Forget()
+		default:
+			item.Blocked(after)
+		}
+		if asked && no == nil {
+			c.turnOver(n, cmp.Or(how, spent))
 		}
 	}()
 	object := c.current(n)
 	switch s := c.standing(n); {
-	case object == nil, n.belongs != n.domain, s == unwritable: // soon again: the store does not show it as it was asked about
-		after = c.cfg.GateInterval
+	case object == nil, n.belongs != n.domain, s == unwritable: // the store does not show it as it was asked about
 	case s != harmable: // it was at the last pass; the next one decides again
-		how, after = dropped, over
+		how, c.attention[n.name] = dropped, n
 		c.decide(Decision{Kind: NodeDequeued, Node: n.name, Zone: n.domain, Reason: c.why(n)})
 	case no != nil:
-		after = max(c.cfg.GateInterval, no.Again.Sub(c.mu.Shown(c.mu.Now)))
+		after = max(after, no.Again.Sub(c.mu.Shown(c.mu.Now)))
 		was := n.refused
 		if n.refused, n.held = no, nil; was == nil || was.Reason != no.Reason {
 			c.decide(Decision{Kind: TurnRefused, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: no.Reason, Err: no})

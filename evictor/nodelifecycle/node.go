@@ -113,7 +113,8 @@ type trial uint8
 
 const (
 	untried trial = iota
-	refused       // not now
+	refused       // not now, says the Gate
+	denied        // not now, says the writer
 	shut          // nothing may leave the domain now: the node needs another turn
 	failed        // nothing was done: the node needs another turn
 	lost          // it may have been done: the node waits to try again

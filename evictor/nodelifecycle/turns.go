@@ -67,14 +67,27 @@ const (
 // over says that a node does not wait for another turn.
 const over = time.Duration(-1)
 
-// endTurn ends the node's turn, if it has one. Unless it is over, the node waits again: for another token, or for that long,
-// and the token is for another node. If nobody knows what was done, the turn is not over: the node waits to try again, with
-// the same permission.
+// endTurn ends the node's turn, if it has one. Unless it is over, the node waits again, at least for that long, and for
+// another token. If nobody knows what was done, the turn is not over: the node waits to try again, with the same permission.
 func (e *engine) endTurn(n *node, how ending, after time.Duration) {
+	if after == over {
+		e.end(n, how, turn.Forget)
+	} else {
+		e.end(n, how, func(item turn) { item.RetryAfter(after) })
+	}
+}
+
+// endTurnUnused ends a turn in which nothing was sent: the node waits again for that long, and the token is for another one.
+func (e *engine) endTurnUnused(n *node, after time.Duration) {
+	e.end(n, spent, func(item turn) { item.Blocked(after) })
+}
+
+func (e *engine) end(n *node, how ending, end func(turn)) {
 	if n.turn == nil {
 		return
 	}
-	e.end(n, *n.turn, after)
+	end(*n.turn)
+	e.attention[n.name] = n
 	n.turn = nil
 	e.turnsOut--
 	if how == done && n.lost() {
@@ -84,18 +97,6 @@ func (e *engine) endTurn(n *node, how ending, after time.Duration) {
 		e.turnOver(n, how)
 	}
 	e.around.Inbox.Kick() // a turn is free: Run hands out the next
-}
-
-func (e *engine) end(n *node, item turn, after time.Duration) {
-	e.attention[n.name] = n
-	switch {
-	case after == over:
-		item.Forget()
-	case after > 0:
-		item.Blocked(after)
-	default:
-		item.RetryAfter(0)
-	}
 }
 
 func (e *engine) turnOver(n *node, how ending) {

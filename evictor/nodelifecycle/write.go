@@ -194,8 +194,8 @@ func (w *writing) wrote(err error) timedworker.Result {
 func (w *writing) ended(err error) timedworker.Result {
 	n := w.n
 	gone := errors.Is(err, errGone)
-	if gone { // there is nothing left to write
-		err, n.status = nil, upToDate
+	if gone { // the store will show it
+		err = nil
 	}
 	closed, conflict := errors.Is(err, errClosed), apierrors.IsConflict(err)
 	if n.conflicts++; !conflict {
@@ -221,6 +221,8 @@ func (w *writing) ended(err error) timedworker.Result {
 	}
 	w.wroteInTurn(gone, again)
 	switch {
+	case gone:
+		return timedworker.Blocked(max(w.cfg.GateInterval, w.cfg.NodeMonitorPeriod))
 	case err == nil && !w.held:
 		return timedworker.Forget()
 	case err == nil || closed:
@@ -248,7 +250,7 @@ func (w *writing) wroteInTurn(gone bool, after time.Duration) {
 	case gone, !w.standing(n).wanted():
 		w.endTurn(n, dropped, over)
 	case w.taint == environment.NotSent || w.taint == environment.Conflict:
-		w.endTurn(n, spent, after)
+		w.endTurnUnused(n, after)
 	default:
 		w.endTurn(n, spent, 0)
 	}

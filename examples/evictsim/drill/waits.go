@@ -151,6 +151,9 @@ func (w *wait) add(f *fate, silent, tainted, end time.Duration) {
 		}
 		return at
 	}
+	if f.refused >= end { // its node is back, and its kubelet only starts
+		f.refused, f.refusal = 0, nil
+	}
 	silent, tainted = min(until(silent), until(f.evicted)), min(until(tainted), until(f.evicted))
 	w.pods++
 	w.noticing += silent - Begins

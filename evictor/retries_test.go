@@ -311,10 +311,10 @@ func TestRefusedPodsOfAnEmptiedNodeAreTriedThoughWritesTakeTime(t *testing.T) {
 			return nil
 		})
 		c.Fail("a-0")
-		c.Advance(4 * time.Minute)
+		c.Advance(235 * time.Second)
 		require.Empty(t, c.Evicted())
 		c.DeletePod("a-0-p2")
-		c.Advance(2 * time.Minute)
+		c.Advance(125 * time.Second)
 		require.ElementsMatch(t, []string{"a-0-p0", "a-0-p1"}, c.Evicted(), latency)
 	}
 }

@@ -48,6 +48,8 @@ func (s Taints) Observe(node *v1.Node, running bool, own func(*v1.Taint) bool, n
 			} else if t.TimeAdded == nil {
 				seen.Taint.TimeAdded = before.Taint.TimeAdded
 			}
+		case own(t) && len(s) > 1 && back(node, s.last(own), t):
+			seen.Start, seen.Outage = now, began(before)
 		default:
 			seen.Start, seen.Outage = before.Start, before.Outage
 			if t.TimeAdded == nil {
@@ -68,6 +70,21 @@ func began(t *taints.Begun) time.Time {
 		return t.Outage
 	}
 	return t.Start
+}
+
+// last returns the one of ours that came last, nil if there is none.
+func (s Taints) last(own func(*v1.Taint) bool) (last *taints.Begun) {
+	for i := range s {
+		if own(&s[i].Taint) && (last == nil || s[i].Start.After(last.Start)) {
+			last = &s[i]
+		}
+	}
+	return last
+}
+
+// back says whether the taint is the one that stays when the one of ours that came after it has gone: a swap, too.
+func back(node *v1.Node, last *taints.Begun, t *v1.Taint) bool {
+	return !Same(&last.Taint, t) && !there(node, last)
 }
 
 // there says whether the node still has the taint.
@@ -109,10 +126,8 @@ func (m *memory) before(i int, t *v1.Taint, own func(*v1.Taint) bool) (was *tain
 			if _, twice := m.at[id{was.Taint.Key, was.Taint.Value}]; !twice {
 				m.at[id{was.Taint.Key, was.Taint.Value}] = i
 			}
-			if own(&was.Taint) && (m.swaps == nil || was.Start.After(m.swaps.Start)) {
-				m.swaps = was
-			}
 		}
+		m.swaps = m.seen.last(own)
 	}
 	if i, ok := m.at[id{t.Key, t.Value}]; ok {
 		return &m.seen[i], false

@@ -15,7 +15,9 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/zone"
 )
 
 type answerWriter struct {
@@ -197,4 +199,53 @@ func (s *answerPods) Pod(key evictor.PodKey) (*v1.Pod, bool) {
 
 func (s *answerPods) PodsOnNode(node string, visit func(*v1.Pod) bool) {
 	s.PodStore.PodsOnNode(node, func(p *v1.Pod) bool { return visit(s.as(p)) })
+}
+
+// While the Gate is asked about an eviction, the node moves to another zone: nobody was asked about that one.
+func TestRelabelledDuringAQuestion(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 3))
+	c.AddPod("p", "a-0")
+	evicted := 0
+	answerStart(t, c, answerWriter{evict: func(evictor.PodRef) error { evicted++; return nil }}, evictor.Options{
+		Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+			switch {
+			case act.Do == gate.Evict && act.Domain.Zone == "a":
+				c.Relabel("a-0", zone.Key{Zone: "b"})
+			case act.Do == gate.Harm && act.Domain.Zone == "b":
+				return errors.New("zone b is being repaired")
+			}
+			return nil
+		}),
+	})
+	c.Taint("a-0", v1.Taint{Key: "example.com/x", Effect: v1.TaintEffectNoExecute})
+	c.Advance(time.Minute)
+	require.Zero(t, evicted)
+}
+
+// An eviction that is cancelled while the Gate is asked is told so once, and what the API server has evicted is armed no more.
+func TestCancelledDuringAQuestion(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	c.AddPod("p", "a-0")
+	told := 0
+	e := answerStart(t, c, answerWriter{}, evictor.Options{
+		Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+			if act.Do == gate.Evict && told == 0 {
+				c.Tolerate("p", v1.Toleration{Operator: v1.TolerationOpExists})
+			}
+			return nil
+		}),
+		Observer: evictor.Observe(nil, func(d evictor.PodDecision) {
+			if d.Kind == tainteviction.EvictionCancelled {
+				told++
+			}
+		}),
+	})
+	c.Taint("a-0", v1.Taint{Key: "example.com/x", Effect: v1.TaintEffectNoExecute})
+	c.Advance(time.Minute)
+	require.Equal(t, 1, told)
+	require.Empty(t, e.Pods().Evictions())
+	c.Tolerate("p")
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"p"}, c.Evicted())
+	require.Empty(t, e.Pods().Evictions())
 }

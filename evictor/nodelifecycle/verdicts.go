@@ -14,7 +14,8 @@ func (c *Controller) Own(name string) (own cluster.Own) {
 	if n == nil {
 		return cluster.Own{Why: standings[unjudged], Wait: c.cfg.GateInterval}
 	}
-	own.Domain, own.Stale = n.domain, c.current(n) == nil
+	own.Stale = c.current(n) == nil
+	own.Domain = n.belongs
 	if !c.cfg.TaintBasedEviction { // then they order nothing, whoever set them
 		own.Why = "NoTaintBasedEviction"
 		return own

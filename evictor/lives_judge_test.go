@@ -53,6 +53,7 @@ type livesNotes struct {
 	did       map[kind]int         // writes that were done and not told yet
 	turn      map[string]time.Time // when nodes had the turn whose NoExecute taint is being written
 	conflicts map[string]bool      // nodes whose last taint met a conflict
+	begins    bool                 // an eviction that is being tried is the first of its node's turn
 	counted   map[string]time.Time // of the turn whose token was counted
 	turns     map[string]*livesTurn
 	conflict  map[string]time.Time // since when a node's writes are too old

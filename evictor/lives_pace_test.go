@@ -119,9 +119,7 @@ func (m *livesMind) evicting(ref evictor.PodRef, asked bool) {
 	}
 	if !asked && m.timedOut(known, pod) && !known.emptied && !m.comesLate(known, pod) {
 		known.unsure = false
-		if known.emptied = true; m.behind.Before(m.world.now) { // else it may have had its turn when older versions were ignored
-			m.paced(ref.Node, known.domain, true)
-		}
+		known.emptied, m.begins = true, true
 	}
 	end := m.deadline(known, pod, true, true)
 	for _, key := range []string{livesAll, known.domain, "lead"} {
@@ -196,6 +194,11 @@ func (m *livesMind) emptied(node string, err error) {
 	if known == nil || m.world.plan.Taints {
 		return
 	}
+	denied := apierrors.IsTooManyRequests(err)               // and nothing was done: the token is for another node
+	if m.begins && !denied && m.behind.Before(m.world.now) { // else it may have had its turn when older versions were ignored
+		m.paced(node, known.domain, true)
+	}
+	known.emptied, m.begins = known.emptied && !(m.begins && denied), false
 	if m.acted(node, err); err == nil {
 		return
 	}

@@ -130,10 +130,7 @@ func (r *removal) Refused(no environment.Refusal) timedworker.Result {
 		return timedworker.Forget()
 	}
 	wait := no.Wait(how.times, timedworker.Backoff{Initial: r.cfg.GateInterval, Max: r.cfg.RetryMax, Factor: 2, Jitter: r.opts.Jitter})
-	if how.tried = refused; no.ByWriter {
-		how.tried = denied
-	}
-	how.again = r.mu.Now.Add(wait)
+	how.tried, how.again = refused, r.mu.Now.Add(wait)
 	r.noteLeft(n, ref, &how)
 	return timedworker.Blocked(wait)
 }
@@ -181,11 +178,14 @@ func (e *engine) noteLeft(n *node, ref cluster.PodRef, how *parted) {
 // not known while one is not known, else nothing was done. Then the node waits for another turn; so does what is left of its
 // pods. Only pods that were refused while others left go later, each on its own.
 func (e *engine) noteEmptied(n *node) {
-	if n.turn == nil {
+	if n.turn == nil || e.cfg.TaintBasedEviction {
 		return
 	}
 	most, soonest := untried, time.Duration(math.MaxInt64)
 	for _, pod := range n.leaving {
+		if pod.tried == untried && n.status == failing {
+			pod.tried = shut // it is not deleted in this turn
+		}
 		if pod.tried == untried {
 			return
 		}
@@ -205,11 +205,11 @@ func (e *engine) noteEmptied(n *node) {
 		n.emptied = true
 		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid, Reason: "NoPods"})
 		e.endTurn(n, dropped, over)
-	case most <= denied && how == done:
+	case most <= refused && how == done:
 		n.emptied, n.held = true, nil
 		e.decide(Decision{Kind: NodeEmptied, Node: n.name, NodeUID: n.uid})
 		e.endTurn(n, done, over)
-	case how == spent && (most == refused || most == shut): // nothing was sent: the token is for another node
+	case most <= shut && how == spent: // nothing was done, and no answer says that it may be: the token is for another node
 		e.endTurnUnused(n, soonest)
 	case most <= shut:
 		e.endTurn(n, how, soonest)

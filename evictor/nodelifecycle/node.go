@@ -113,8 +113,7 @@ type trial uint8
 
 const (
 	untried trial = iota
-	refused       // not now, says the Gate
-	denied        // not now, says the writer
+	refused       // not now
 	shut          // nothing may leave the domain now: the node needs another turn
 	failed        // nothing was done: the node needs another turn
 	lost          // it may have been done: the node waits to try again

@@ -143,14 +143,15 @@ func (w *writing) step(name string, wanted func() bool, write func() (Decision, 
 		return nil
 	}
 	harms, domain := name == "taints" && w.harms(), w.domain
-	if harms {
-		_ = w.around.Permits.May(w.ctx, gate.Act{Do: gate.Harm, Domain: domain}) // what it refuses is withheld by look
+	asks := []gate.Act{{Do: gate.Write}}
+	if harms { // twice, because the answer about the write may take time; what is refused is withheld by look
+		harm := gate.Act{Do: gate.Harm, Domain: domain}
+		asks = []gate.Act{harm, asks[0], harm}
 	}
-	if w.around.Permits.May(w.ctx, gate.Act{Do: gate.Write}) != nil {
-		return errClosed
-	}
-	if harms { // again, because the answer about the write may have taken time
-		_ = w.around.Permits.May(w.ctx, gate.Act{Do: gate.Harm, Domain: domain})
+	for _, act := range asks {
+		if w.around.Permits.May(w.ctx, act) != nil && act.Do == gate.Write {
+			return errClosed
+		}
 	}
 	if err := w.look(); err != nil {
 		return err
@@ -161,14 +162,15 @@ func (w *writing) step(name string, wanted func() bool, write func() (Decision, 
 	if !wanted() {
 		return nil
 	}
+	w.failed = name // and so it has if the client panics
 	done, err := write()
-	switch {
-	case apierrors.IsNotFound(err):
-		return errGone
-	case err != nil:
-		w.failed = name
+	if apierrors.IsNotFound(err) {
+		w.failed, err = "", errGone
+	}
+	if err != nil {
 		return fmt.Errorf("%s of node %s: %w", name, w.object.Name, err)
 	}
+	w.failed = ""
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	done.Node = w.object.Name
@@ -209,15 +211,7 @@ func (w *writing) ended(err error) timedworker.Result {
 	again := max(1, soon.Delay(max(1, n.conflicts), nil)) // the object read was old, which is soon over
 	if w.failed == "conditions" && !conflict && n.status != upToDate {
 		n.status = failing
-		for pod, how := range n.leaving { // they are not deleted in this turn
-			if how.tried == untried {
-				how.tried = shut
-				n.leaving[pod] = how
-			}
-		}
-		if !w.cfg.TaintBasedEviction {
-			w.noteEmptied(n)
-		}
+		w.noteEmptied(n)
 	}
 	w.wroteInTurn(gone, again)
 	switch {

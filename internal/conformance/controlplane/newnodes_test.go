@@ -20,10 +20,7 @@ func TestAClusterOfNewNodesStarts(t *testing.T) {
 	var err error
 	c.Fleet, err = StartFleet(c.ctx, c.client, c.view, FleetConfig{Zones: 1, NodesPerZone: 3, Renewal: 3 * time.Second, Report: time.Minute})
 	require.NoError(t, err)
-	for _, node := range c.Nodes() {
-		_, err := c.client.CoreV1().Nodes().Patch(c.ctx, node, types.StrategicMergePatchType, []byte(`{"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"110"}}}`), metav1.PatchOptions{}, "status")
-		require.NoError(t, err)
-	}
+	c.allocatable(t, `{"cpu":"4","memory":"8Gi","pods":"110"}`, c.Nodes()...)
 	c.wait(t, soon, func(now *Now) string {
 		for _, node := range c.Nodes() {
 			if n := now.Node(node); n == nil || len(n.Spec.Taints) != 1 || n.Spec.Taints[0].Key != v1.TaintNodeNotReady {
@@ -67,6 +64,15 @@ func TestAClusterOfNewNodesStarts(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// allocatable says what the nodes have for pods. Without it, the scheduler binds nothing to them.
+func (c *cluster) allocatable(t *testing.T, what string, nodes ...string) {
+	t.Helper()
+	for _, node := range nodes {
+		_, err := c.client.CoreV1().Nodes().Patch(c.ctx, node, types.StrategicMergePatchType, []byte(`{"status":{"allocatable":`+what+`}}`), metav1.PatchOptions{}, "status")
+		require.NoError(t, err)
+	}
 }
 
 // replicaOf is a pod of the take-over Deployment, as its controllers make it.

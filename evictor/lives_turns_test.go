@@ -97,10 +97,13 @@ func (m *livesMind) unasked(node string) bool {
 	return turn.done || m.world.now.Sub(turn.granted) > m.stretch()
 }
 
-// stretch is for how long a try may last: under Step no time passes.
+// stretch is for how long a try may last. Under Step no time passes within one.
 func (m *livesMind) stretch() time.Duration {
-	if m.world.plan.Run {
+	switch {
+	case m.world.plan.Run:
 		return 40 * time.Second // its conditions are written first, and that may be slow
+	case !m.world.plan.Taints:
+		return 10 * time.Second // pods wait until its conditions are shown
 	}
 	return 0
 }
@@ -132,7 +135,7 @@ func (m *livesMind) turnsLoosen() {
 		if recovered || len(own) > 0 || m.world.plan.domain(known.object) != known.domain {
 			turn.loose = true
 		}
-		if !m.world.plan.Run && turn.tried.IsZero() && !turn.done && !turn.loose { // nothing was sent in this Step
+		if !m.world.plan.Run && turn.tried.IsZero() && !turn.done && !turn.loose && m.world.now.Sub(turn.granted) >= m.stretch() { // nothing was sent
 			delete(m.turns, name)
 		}
 	}

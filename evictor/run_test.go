@@ -420,9 +420,10 @@ func TestTaintIsThatOfTheLatestVerdict(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 3))
 		clients := c.Clients()
 		clients.NodeWriter = patching{clients.NodeWriter, clients.Nodes, func() {
+			time.Sleep(time.Second) // the pass that asked for this write is over
 			c.Recover("a-0")
 			c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
-			time.Sleep(6 * time.Second) // a pass sees it
+			time.Sleep(6 * time.Second) // the next pass sees it
 		}}
 		_, pass := runWith(t, c, config(), clients, evictor.Options{})
 		c.Fail("a-0")

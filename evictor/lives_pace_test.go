@@ -194,8 +194,8 @@ func (m *livesMind) emptied(node string, err error) {
 	if known == nil || m.world.plan.Taints {
 		return
 	}
-	denied := apierrors.IsTooManyRequests(err) || apierrors.IsNotFound(err) // nothing was done: another pod or turn counts
-	if m.begins && !denied && m.behind.Before(m.world.now) {                // else it may have had its turn when older versions were ignored
+	denied := livesCertain(err)                              // nothing was done: another pod or turn counts
+	if m.begins && !denied && m.behind.Before(m.world.now) { // else it may have had its turn when older versions were ignored
 		m.paced(node, known.domain, true)
 	}
 	known.emptied, m.begins = known.emptied && !(m.begins && denied), false

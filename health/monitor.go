@@ -99,6 +99,9 @@ func (m *Monitor) pass() []Verdict {
 		if e.of.heard {
 			e.of.heard = false
 			m.beats.beatNow(e)
+			if !e.of.known { // its first object is no news of it
+				e.of.watched = m.passed
+			}
 		}
 	}
 	if m.frozen {

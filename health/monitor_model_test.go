@@ -31,6 +31,7 @@ type modelNode struct {
 	observed, ready        v1.ConditionStatus
 	known, expired, out    bool
 	heard, turned, news    bool
+	spoke                  bool // since it is watched
 	said                   string // by the last verdict
 	silent, since, watched time.Duration
 	heartbeat, transition  *int64
@@ -86,6 +87,9 @@ func (m *monitorModel) pass() (told []string) {
 	for _, n := range m.nodes {
 		if n.heard {
 			n.silent, n.heard, n.out = 0, false, false
+			if n.spoke = n.spoke || n.known && min(n.watched, m.anew) > 0; !n.known {
+				n.watched = 0
+			}
 		}
 	}
 	if m.frozen {
@@ -120,13 +124,14 @@ func (m *monitorModel) beat(n *modelNode) {
 	n.expired = false
 	if n.heard = m.config.NodeMonitorPeriod > 0 || !m.started; !n.heard {
 		n.silent, n.out = 0, false
+		n.spoke = n.spoke || min(n.watched, m.anew) > 0
 	}
 }
 
 func (m *monitorModel) restart() {
 	m.anew = 0
 	for _, n := range m.nodes {
-		n.since, n.silent, n.out = 0, 0, false
+		n.since, n.silent, n.out, n.spoke = 0, 0, false, false
 	}
 }
 
@@ -234,8 +239,8 @@ func (m *monitorModel) settles(n *modelNode) (in time.Duration, ok bool) {
 		grace++
 	}
 	switch watched := min(n.watched, m.anew); {
-	case n.ready == v1.ConditionFalse && n.watched < m.anew && n.since < n.watched:
-		return -n.since, true
+	case n.ready == v1.ConditionFalse && (n.since < watched || n.spoke):
+		return -min(n.since, watched), true
 	case n.ready == v1.ConditionFalse:
 		return grace - watched, true
 	case n.expired:

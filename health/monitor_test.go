@@ -256,9 +256,11 @@ func TestRestartAndSettled(t *testing.T) {
 	w.ObserveNode(node("unready", "1", v1.ConditionFalse, 0))
 	require.False(t, w.settled("dead"), "no verdict yet")
 	w.to(30)
+	require.False(t, w.settled("unready"), "it may be dead, and have said so long ago")
 	w.ObserveLease("unready", at(30), "")
+	w.to(35)
+	require.True(t, w.settled("unready"), "it lives, and says so")
 	require.False(t, w.settled("written"), "Unknown when we came: we have not watched it")
-	require.False(t, w.settled("unready"))
 	require.Equal(t, []string{"45 dead Unknown", "45 written Unknown"}, w.to(50))
 	for _, name := range []string{"dead", "written", "unready"} {
 		require.True(t, w.settled(name), name)
@@ -282,9 +284,11 @@ func TestRestartAndSettled(t *testing.T) {
 	require.True(t, w.settled("fell"), "we saw it happen")
 	w.Restart()
 	require.False(t, w.settled("fell"))
+	w.ObserveLease("fell", at(106), "")
 	w.ObserveNode(node("dead", "1", v1.ConditionTrue, 106))
 	w.to(110)
 	require.False(t, w.settled("dead"), "it is Ready")
+	require.True(t, w.settled("fell"), "it still says so")
 	require.False(t, w.settled("unheard"))
 }
 

@@ -123,7 +123,7 @@ func (m *Monitor) graceFor(status readiness) int64 {
 
 // beat notes a sign of life.
 func (m *Monitor) beat(e *monitored) {
-	if e.of.expired {
+	if e.of.expired || e.of.told.judged == readyFalse && !m.spoke(e) { // the latter settles
 		e.of.expired = false
 		m.touch(e)
 	}

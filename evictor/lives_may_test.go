@@ -46,8 +46,8 @@ func (m *livesMind) stays(known *livesNode) string {
 		{m.failed(known), m.failed(known) != ""},
 		{"row a failed node that loses its Ready condition leaves the queue, and its pods stay", ready == "" && !known.silent && !m.isSilent(known)},
 		{"row an Unknown node that renews its lease keeps its pods", ready == v1.ConditionUnknown && m.silence(known) < m.grace()},
-		{"it came failed, and was not watched for a grace (decision 1)", ready == v1.ConditionFalse && known.good.IsZero() && !(known.turned && known.first.After(m.came)) && m.world.now.Sub(known.first) < m.grace()},
-		{"row after every zone is down, nodes still failed wait one more grace", m.world.now.Sub(m.anew) < m.grace()},
+		{"it came failed, and was not watched for a grace (decision 1)", ready == v1.ConditionFalse && known.good.IsZero() && !known.turned && !m.confesses(known) && m.world.now.Sub(known.first) < m.grace()},
+		{"row after every zone is down, nodes still failed wait one more grace", !m.confesses(known) && m.world.now.Sub(m.anew) < m.grace()},
 	}.first()
 }
 
@@ -113,7 +113,7 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
 		{"tainted without permission", fresh && !m.mayHarm(known)},
 		{"tainted without an answer", fresh && ready == v1.ConditionUnknown && m.unconfirmed(known)},
 		{"tainted while all are down", fresh && !m.downSince.IsZero()},
-		{"row after every zone is down, nodes still failed wait one more grace", fresh && known.good.Before(known.again) && m.world.now.Sub(known.again) < m.grace()},
+		{"row after every zone is down, nodes still failed wait one more grace", fresh && !m.confesses(known) && known.good.Before(known.again) && m.world.now.Sub(known.again) < m.grace()},
 		{"row an evictor that begins to watch waits for one grace before it taints", fresh && m.early(known)},
 		{"tainted in a zone that stands", fresh && m.stood(known.domain) && m.turn[node.Name].Equal(m.world.now)},
 	}.first()

@@ -312,7 +312,13 @@ func (m *livesMind) isSilent(known *livesNode) bool {
 
 // early says whether the node had failed when this process began to watch, less than a grace ago.
 func (m *livesMind) early(known *livesNode) bool {
-	return known.good.IsZero() && !known.first.After(m.came) && m.world.now.Sub(m.came) < m.grace()
+	return known.good.IsZero() && !known.first.After(m.came) && m.world.now.Sub(m.came) < m.grace() && !m.confesses(known)
+}
+
+// confesses says whether the node says itself that it is not ready, and has given a sign of life since it is watched.
+func (m *livesMind) confesses(known *livesNode) bool {
+	ready, _ := livesReady(known.object)
+	return ready == v1.ConditionFalse && known.beat.After(livesLater(livesLater(m.came, m.anew), known.first))
 }
 
 // observes is told whether it sees well: when it does again all clocks start anew (decision 6).

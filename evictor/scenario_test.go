@@ -361,8 +361,7 @@ func TestNodeThatFailsAgainIsEmptiedInTimeInExactMode(t *testing.T) {
 	require.Equal(t, []string{"70.000", "82.000"}, times(says(c, `"evict"`)))
 }
 
-// A node waits for a grace period after its heartbeat clock restarted, and reports not Ready meanwhile. It is looked at
-// when that grace period ends, and not a grace period after its report.
+// A node waits for a grace period after its heartbeat clock restarted, and reports not Ready meanwhile: it waits no longer.
 func TestGraceOfANodeThatSpeaksEndsInTimeInExactMode(t *testing.T) {
 	cfg := config()
 	cfg.Nodes.NodeMonitorPeriod = 0
@@ -378,21 +377,23 @@ func TestGraceOfANodeThatSpeaksEndsInTimeInExactMode(t *testing.T) {
 	c.Recover("a-0")
 	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
 	c.Advance(2 * time.Minute)
-	require.Equal(t, []string{"100.000"}, times(says(c, `"evict"`)))
+	require.Equal(t, []string{"90.000"}, times(says(c, `"evict"`)))
 }
 
-// A node that reports not Ready is settled one grace period after a start, and not only when some other deadline
-// passes.
+// A node that reports not Ready is settled at its first sign of life after a start, and not only when some deadline passes.
 func TestNodeThatSaysItIsNotReadySettlesInTimeInExactMode(t *testing.T) {
 	cfg := config()
 	cfg.Nodes.NodeMonitorPeriod = 0
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	start(c, cfg)
-	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse) // tainted at 40, so that its pod is due at 340
-	c.Advance(323 * time.Second)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse) // tainted at its next report, so that its pod is due at 310
+	c.Advance(303 * time.Second)
 	c.Restart()
+	c.Advance(5 * time.Second)
+	require.Empty(t, c.Evicted())
+	c.Condition("a-0", v1.NodeMemoryPressure, v1.ConditionTrue)
 	c.Advance(2 * time.Minute)
-	require.Equal(t, []string{"363.000"}, times(says(c, `"evict"`)))
+	require.Equal(t, []string{"310.000"}, times(says(c, `"evict"`)))
 }
 
 // After a gap in which nobody listened, a node that reports not Ready waits for one more grace period, and no Step asks

@@ -117,8 +117,8 @@ func TestStartEvictsNobodyFromANodeThatNeverReported(t *testing.T) {
 }
 
 // Who begins to watch waits for one grace before it writes that a node is Unknown, taints it or marks its pods, whatever
-// the node says, and however long ago it was created if it never said anything. For a node that appears later, the
-// start-up grace counts from its creation, and one that fails later is tainted at once.
+// its object says, and however long ago it was created if it never said anything. For a node that appears later, the
+// start-up grace counts from its creation. A node that lives and says itself that it is not ready is tainted at once.
 func TestWhoBeginsToWatchWaitsAGrace(t *testing.T) {
 	for _, cfg := range onBothGrids(config()) {
 		cfg.Nodes.NodeEvictionRate = 100
@@ -156,11 +156,11 @@ func TestWhoBeginsToWatchWaitsAGrace(t *testing.T) {
 				u.conditions(name, slices.Clone(u.nodes[name].Status.Conditions)...)
 			}
 		}
-		want := map[string]int{"never": 60, "unknown": 40, "unready": 41, "well0": 42, "comes": 74}
+		want := map[string]int{"never": 60, "unknown": 40, "unready": 1, "well0": 18, "comes": 74}
 		if cfg.Nodes.NodeMonitorPeriod > 0 { // at the pass after that
-			want = map[string]int{"never": 65, "unknown": 45, "unready": 46, "well0": 47, "comes": 80}
+			want = map[string]int{"never": 65, "unknown": 45, "unready": 5, "well0": 20, "comes": 80}
 		}
-		require.Equal(t, want, tainted) // unready waits for the next token
+		require.Equal(t, want, tainted)
 		delete(want, "unready")
 		delete(want, "well0")
 		if cfg.Nodes.NodeMonitorPeriod > 0 {
@@ -170,7 +170,7 @@ func TestWhoBeginsToWatchWaitsAGrace(t *testing.T) {
 	}
 }
 
-// The same where the observer is not healthy at the start: we watch only from then on.
+// Where the observer is not healthy at the start, signs of life count only from then on.
 func TestWhoBeginsBlindWatchesLater(t *testing.T) {
 	u := newUpstreams(t, config())
 	u.node("well", "", longAgo, v1.ConditionTrue)
@@ -179,8 +179,10 @@ func TestWhoBeginsBlindWatchesLater(t *testing.T) {
 	u.e.SetObserverHealth(errors.New("no watch"))
 	u.pass(time.Minute)
 	u.e.SetObserverHealth(nil)
-	u.pass(40 * time.Second)
+	u.reporting["unready"] = false
+	u.pass(10 * time.Second)
 	require.Equal(t, []string{unready + ":NoSchedule"}, u.taints("unready"))
+	u.reporting["unready"] = true
 	u.pass(5 * time.Second)
 	require.Equal(t, bothEffects(unready), u.taints("unready"))
 }

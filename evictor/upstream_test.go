@@ -409,8 +409,8 @@ const (
 func bothEffects(key string) []string { return []string{key + ":NoExecute", key + ":NoSchedule"} }
 
 // TestApplyNoExecuteTaints and TestApplyNoExecuteTaintsToUnreachableNode: taints are added and lifted with their
-// conditions, and none is added for a condition that is missing by the time of its turn. What had failed before the start
-// is watched for a grace first.
+// conditions, and none is added for a condition that is missing by the time of its turn. A node that was silent before the
+// start is watched for a grace first.
 func TestUpstreamsApplyNoExecuteTaints(t *testing.T) {
 	u := newUpstreams(t, upstreamsConfig())
 	u.node("node0", "zone1", longAgo, v1.ConditionUnknown)
@@ -423,7 +423,7 @@ func TestUpstreamsApplyNoExecuteTaints(t *testing.T) {
 	}
 	u.pass(50 * time.Second)
 	require.Equal(t, []string{unreachable + ":NoSchedule"}, u.taints("node0"))
-	require.Equal(t, []string{unready + ":NoSchedule"}, u.taints("node2"))
+	require.Equal(t, bothEffects(unready), u.taints("node2"))
 	u.pass(5 * time.Second)
 	u.reporting["node4"] = false
 	u.pass(5 * time.Second)

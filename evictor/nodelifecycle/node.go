@@ -128,7 +128,7 @@ const (
 	allDown                     // every zone is fully disrupted: the fault is likely elsewhere
 	heldBack                    // by the program or an operator
 	noCondition                 // it has lost its Ready condition, so nothing is known of it: taints on it stay
-	settling                    // it has failed, and not for long enough, or was not watched for a whole grace: it keeps our taint
+	settling                    // it has failed, and not for long enough, or was not watched for long enough: it keeps our taint
 	reported                    // its kubelet has reported Ready since the verdict: the next verdict decides
 	unanswered                  // its lease is being read, or cannot be read: nobody can say whether it is alive
 	unwritable                  // its conditions cannot be written
@@ -170,8 +170,8 @@ func (e *engine) standing(n *node) standing {
 	return harmable
 }
 
-// settled says whether the failure can be acted on: we, and not only whoever wrote its conditions, have watched the node
-// for one whole grace period.
+// settled says whether the failure can be acted on: we have watched the silence for one whole grace period, or the node
+// itself has told us.
 func (e *engine) settled(n *node) bool {
 	v, _ := e.monitor.Verdict(n.name)
 	return !v.Settles.IsZero() && !e.mu.Now.Before(v.Settles)

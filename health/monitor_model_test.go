@@ -31,7 +31,7 @@ type modelNode struct {
 	observed, ready        v1.ConditionStatus
 	known, expired, out    bool
 	heard, turned, news    bool
-	spoke                  bool // since it is watched
+	spoke                  bool   // since it is watched
 	said                   string // by the last verdict
 	silent, since, watched time.Duration
 	heartbeat, transition  *int64

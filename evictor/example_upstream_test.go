@@ -35,7 +35,8 @@ func ExampleConfig_Validate() {
 	// [nodeMonitorGracePeriod: Invalid value: "0s": must be greater than 0, nodeEvictionRate: Invalid value: -1: must be a finite number of at least 0]
 }
 
-// Without taints, as with --enable-taint-manager=false: the pods of a failed node go after --pod-eviction-timeout.
+// Without taints, as v1.16 without its feature gate TaintBasedEvictions: the pods of a failed node go after
+// --pod-eviction-timeout.
 func ExampleConfig_withoutTaints() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	config := evictor.DefaultConfig()

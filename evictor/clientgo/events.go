@@ -68,7 +68,7 @@ func (e *events) ObserveNode(d nodelifecycle.Decision) {
 		reason, text = "RegisteredNode", fmt.Sprintf("Node %s event: Registered Node %s in Controller", d.Node, d.Node)
 	case d.Kind == nodelifecycle.NodeRemoved:
 		reason, text = "RemovingNode", fmt.Sprintf("Node %s event: Removing Node %s from Controller", d.Node, d.Node)
-	case d.Kind == nodelifecycle.NodeVerdict && d.From == v1.ConditionTrue && d.To != "": // upstream records nothing when the condition is gone
+	case d.Kind == nodelifecycle.NodeVerdict && d.From == v1.ConditionTrue && d.Silence > 0: // and not what the kubelet says itself
 		reason, text = "NodeNotReady", fmt.Sprintf("Node %s status is now: NodeNotReady", d.Node)
 	case d.Kind == nodelifecycle.PodMarkedNotReady:
 		about = podReference(d.Pod)

@@ -101,6 +101,14 @@ func TestEventsAreUpstreams(t *testing.T) {
 		_, err = s.client.CoreV1().Nodes().Update(t.Context(), tainted, metav1.UpdateOptions{})
 		require.NoError(t, err)
 		kubelets(t, s.client, 10*time.Second, "a-1", "a-2")
+		unready, err := s.client.CoreV1().Nodes().Get(t.Context(), "a-2", metav1.GetOptions{})
+		require.NoError(t, err)
+		unready.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionFalse}} // its kubelet says so: no event
+		_, err = s.client.CoreV1().Nodes().UpdateStatus(t.Context(), unready, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		kubelets(t, s.client, 10*time.Second, "a-1", "a-2")
+		status, _ := s.e.Nodes().Node("a-2")
+		require.Equal(t, v1.ConditionFalse, status.Verdict.Ready)
 		require.Equal(t, []string{
 			"Normal NodeNotReady: Node a-0 status is now: NodeNotReady",
 			"Warning NodeNotReady: Node is not ready",

@@ -25,7 +25,9 @@ type Config struct {
 	// MaxNodesPerSecond caps the rate of all zones together; 0 means no cap.
 	MaxNodesPerSecond float64
 
-	// TaintBasedEviction chooses what a turn does: taint the node NoExecute, or delete its pods, as v1.16 did.
+	// TaintBasedEviction chooses what a turn does: taint the node NoExecute, or delete its pods. False in this controller
+	// alone is kube-controller-manager's --enable-taint-manager=false (until 1.26): NoExecute taints evict nobody. False in
+	// both halves is v1.16 without its feature gate TaintBasedEvictions: those of others evict.
 	TaintBasedEviction bool
 	// PodEvictionTimeout counts only without TaintBasedEviction: a node joins the queue this long after its last heartbeat,
 	// or after the pass that found it not ready by its own report.

@@ -70,6 +70,14 @@ func TestHalvesArrive(t *testing.T) {
 		require.Equal(t, want, o.half)
 		require.Equal(t, want, watching(&o, nil).Half)
 	}
+	for args, want := range map[string]clientgo.Half{"": clientgo.Lifecycle, "--half=both": clientgo.Both} {
+		o, err := parse(append(strings.Fields(args), "--enable-taint-manager=false"), io.Discard)
+		require.NoError(t, err)
+		require.Equal(t, want, o.half, "without a taint manager, unless both halves are asked for")
+		require.Equal(t, "evictkit-controller", o.leader.resourceName)
+		says := strings.Join(o.warnings(), "\n")
+		require.Equal(t, want == clientgo.Lifecycle, strings.Contains(says, "NoExecute taints evict nobody"), says)
+	}
 	_, err := parse([]string{"--half=upper"}, io.Discard)
 	require.EqualError(t, err, `invalid argument "upper" for "--half" flag: must be both, lifecycle or taint-eviction`)
 	_, err = parse([]string{"--half=taint-eviction", "--enable-taint-manager=false"}, io.Discard)
@@ -79,7 +87,7 @@ func TestHalvesArrive(t *testing.T) {
 // There is no warning about a rate that evicts nothing.
 func TestAPaceThatEvictsNothingIsNotWarnedOf(t *testing.T) {
 	for args, warnings := range map[string]int{
-		"--half=both": 1, "--half=lifecycle": 0, "--half=taint-eviction": 0, "--half=lifecycle --enable-taint-manager=false": 1,
+		"--half=both": 1, "--half=lifecycle": 0, "--half=taint-eviction": 0, "--half=both --enable-taint-manager=false": 1,
 	} {
 		o, err := parse(append(strings.Fields(args), "--node-eviction-rate=2"), io.Discard)
 		require.NoError(t, err)

@@ -58,6 +58,9 @@ const (
 	brakesFlag    = "brakes"
 	budgetFlag    = "budget"
 	announcedFlag = "announced-maintenance"
+	halfFlag      = "half"
+
+	taintManagerFlag = "enable-taint-manager"
 
 	loggingFlag            = "logging-format"
 	textFormat, jsonFormat = "text", "json"
@@ -75,7 +78,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.Float32Var(&o.qps, "kube-api-qps", 20, "requests a second to the API server, for each of three clients: nodes, evictions and events")
 	fs.IntVar(&o.burst, "kube-api-burst", 30, "how many requests each client may send at once after a quiet time")
 
-	fs.Var((*half)(&o.half), "half", "which controllers run: both, lifecycle (node-lifecycle: verdicts and taints) or taint-eviction (evicts pods from tainted nodes)")
+	fs.Var((*half)(&o.half), halfFlag, "which controllers run: both, lifecycle (node-lifecycle: verdicts and taints) or taint-eviction (evicts pods from tainted nodes)")
 	fs.DurationVar(&c.NodeMonitorPeriod, "node-monitor-period", c.NodeMonitorPeriod, "time between two passes over the nodes; 0 means no passes: decide exactly at each deadline")
 	fs.DurationVar(&c.NodeMonitorGracePeriod, "node-monitor-grace-period", c.NodeMonitorGracePeriod, "how long a running node may stay silent before it is marked Unknown")
 	fs.DurationVar(&c.NodeStartupGracePeriod, "node-startup-grace-period", c.NodeStartupGracePeriod, "how long a node that has never reported may stay silent before it is marked Unknown")
@@ -83,7 +86,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.Float64Var(&c.SecondaryNodeEvictionRate, "secondary-node-eviction-rate", c.SecondaryNodeEvictionRate, "the same in an unhealthy zone of more than --large-cluster-size-threshold nodes; in smaller unhealthy zones the rate is 0")
 	fs.IntVar(&c.LargeClusterSizeThreshold, "large-cluster-size-threshold", c.LargeClusterSizeThreshold, "number of nodes above which a zone counts as large")
 	fs.Float64Var(&c.UnhealthyZoneThreshold, "unhealthy-zone-threshold", c.UnhealthyZoneThreshold, "share of nodes not ready, at least three, that makes a zone unhealthy")
-	fs.BoolVar(&c.TaintBasedEviction, "enable-taint-manager", c.TaintBasedEviction, "taint failed nodes NoExecute; if false, delete their pods after --pod-eviction-timeout, as kube-controller-manager could up to 1.26")
+	fs.BoolVar(&c.TaintBasedEviction, taintManagerFlag, c.TaintBasedEviction, "taint failed nodes NoExecute, and evict pods from tainted nodes; if false, delete the pods of failed nodes after --pod-eviction-timeout, as kube-controller-manager could up to 1.26, and only --half=both acts on taints of others")
 	fs.DurationVar(&c.PodEvictionTimeout, "pod-eviction-timeout", c.PodEvictionTimeout, "how long after its failure a node loses its pods, with --enable-taint-manager=false")
 	fs.Float64Var(&c.MaxNodesPerSecond, "max-nodes-per-second", c.MaxNodesPerSecond, "cap on the rates of all zones together; 0 means no cap")
 	fs.DurationVar(&o.announced, announcedFlag, 0, "how long to spare a node whose conditions announce maintenance (MaintenancePlanned, MaintenanceInProgress, DrainInProgress, Drained, GracefulNodeShutdownInProgress); 0 means not at all")
@@ -112,6 +115,9 @@ func parse(args []string, out io.Writer) (options, error) {
 	o.leader.elect = o.leader.elect && !o.dryRun // a dry run must not keep the lease from a replica that acts
 	if o.half != clientgo.Both && !fs.Changed(resourceNameFlag) {
 		o.leader.resourceName += "-" + halves[o.half]
+	}
+	if !c.TaintBasedEviction && !fs.Changed(halfFlag) { // no taint manager runs
+		o.half = clientgo.Lifecycle
 	}
 	return o, o.validate()
 }
@@ -161,7 +167,7 @@ func (o *options) validate() error {
 		refuse(loggingFlag, o.loggingFormat, "must be text or json")
 	}
 	if o.half == clientgo.TaintEviction && !o.evictor.Nodes.TaintBasedEviction {
-		refuse("enable-taint-manager", false, "leaves --half=taint-eviction nothing to do")
+		refuse(taintManagerFlag, false, "leaves --half=taint-eviction nothing to do")
 	}
 	if o.leader.elect {
 		o.leader.validate(refuse)
@@ -199,6 +205,9 @@ func (o *options) warnings() (all []string) {
 	if needed := o.evictor.Nodes.NodeEvictionRate * podsOfANode; o.evicts() && float64(o.qps) < needed {
 		all = append(all, fmt.Sprintf("--kube-api-qps=%g is too low: --node-eviction-rate=%g may evict %g pods a second in each zone (%d a node), which will be late",
 			o.qps, o.evictor.Nodes.NodeEvictionRate, needed, podsOfANode))
+	}
+	if o.half == clientgo.Lifecycle && !o.evictor.Nodes.TaintBasedEviction {
+		all = append(all, "--enable-taint-manager=false: NoExecute taints evict nobody, whoever sets them, unless another taint manager runs; --half=both acts on those of others")
 	}
 	if timeout := o.evictor.Nodes.PodEvictionTimeout; o.evictor.Nodes.TaintBasedEviction && timeout != evictor.DefaultConfig().Nodes.PodEvictionTimeout {
 		all = append(all, fmt.Sprintf("--pod-eviction-timeout=%s has no effect with --enable-taint-manager: pods leave as their tolerations end", timeout))

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/leases"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/taints"
 )
@@ -24,9 +26,16 @@ type compat struct {
 	loseTaints bool
 }
 
-// subject is our evictor with changed inputs.
+// evicting is our evictor or, beside v1.18 without a taint manager, its lifecycle half.
+type evicting interface {
+	simulation.Controller
+	evictor.Target
+	leases.Judge
+}
+
+// subject is one with changed inputs.
 type subject struct {
-	*evictor.Evictor
+	evicting
 	compat
 	world  *simulation.World
 	lose   bool // the taints, at the next step at which the API is up
@@ -44,15 +53,22 @@ func (c compat) start(w *simulation.World, options evictor.Options, restart bool
 	feed := clients.Source.Feed
 	clients.Source = nil // its changes come through the subject
 	options.Clock = w.Clock()
-	e, err := evictor.New(config, clients, options)
+	e, err := newEvicting(config, clients, options)
 	if err != nil {
 		return nil, err
 	}
 	s := &subject{
-		Evictor: e, compat: c, world: w, lose: restart && c.loseTaints, period: config.Nodes.NodeMonitorPeriod, origin: w.Clock().Since(epoch),
+		evicting: e, compat: c, world: w, lose: restart && c.loseTaints, period: config.Nodes.NodeMonitorPeriod, origin: w.Clock().Since(epoch),
 		seen: map[string]metav1.Time{}, reported: map[string]time.Duration{}, renewed: map[string]time.Duration{}, again: map[string]time.Duration{}, forged: map[string]time.Time{},
 	}
 	return s, feed(s)
+}
+
+func newEvicting(config evictor.Config, clients evictor.Clients, options evictor.Options) (evicting, error) {
+	if config.Nodes.TaintBasedEviction {
+		return evictor.New(config, clients, options)
+	}
+	return nodelifecycle.New(config.Nodes, clients, nodelifecycle.Options{Clock: options.Clock, Prefer: options.Prefer, Observer: options.Observer.ObserveNode})
 }
 
 func (s *subject) loseTaints() error {
@@ -114,12 +130,12 @@ func (s *subject) NodeChanged(name string) {
 		delete(s.reported, name)
 		delete(s.again, name)
 	}
-	s.Evictor.NodeChanged(name)
+	s.evicting.NodeChanged(name)
 }
 
 func (s *subject) LeaseObserved(name string, at time.Time, version string) {
 	s.renewed[name] = s.pass()
-	s.Evictor.LeaseObserved(name, at, version)
+	s.evicting.LeaseObserved(name, at, version)
 }
 
 // LeaseRead: a lease that counted as renewed is no news.
@@ -127,7 +143,7 @@ func (s *subject) LeaseRead(name string, at time.Time, version string, err error
 	if !at.After(s.forged[name]) {
 		at = time.Time{}
 	}
-	s.Evictor.LeaseRead(name, at, version, err)
+	s.evicting.LeaseRead(name, at, version, err)
 }
 
 // Step first makes leases that upstream forgot count as renewed. A lease that was renewed in the same pass as the
@@ -145,7 +161,7 @@ func (s *subject) Step(ctx context.Context) (time.Time, error) {
 		if at <= now {
 			delete(s.again, name)
 			s.forged[name] = s.world.Clock().Now()
-			s.Evictor.LeaseObserved(name, s.forged[name], "")
+			s.evicting.LeaseObserved(name, s.forged[name], "")
 		}
 	}
 	for name, at := range s.reported {
@@ -156,5 +172,5 @@ func (s *subject) Step(ctx context.Context) (time.Time, error) {
 			}
 		}
 	}
-	return s.Evictor.Step(ctx)
+	return s.evicting.Step(ctx)
 }

@@ -66,7 +66,8 @@ func All(gates ...Gate) Gate {
 }
 
 // Refused is the one "not now": of a Gate, or of a writer that does nothing yet. It is no failure.
-// Nothing asks again before Again but Kick, and an observer that recovers.
+// No Gate is asked about the same act before Again, unless Kick is called or the observer recovers; nor is a writer of
+// evictions. Other writers are tried again after the backoff of failures.
 type Refused struct {
 	Reason string    // a short stable text
 	Again  time.Time // when to ask again, by the evictor's clock; zero for when the asker thinks best

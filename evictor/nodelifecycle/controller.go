@@ -172,28 +172,24 @@ func (c *Controller) SetObserverHealth(err error) {
 	}
 	c.blind = err != nil
 	c.mu.Unlock()
-	c.reask(sees)
+	if sees {
+		c.Kick()
+	}
+	c.around.Inbox.Kick()
 }
 
 // Kick makes the controller ask anew whatever was refused, and try again what has failed. Call it when the answer of a Gate
 // changes.
-func (c *Controller) Kick() { c.reask(true) }
-
-// reask believes no refusal any more and, with failed, has everything tried now that has failed.
-func (c *Controller) reask(failed bool) {
+func (c *Controller) Kick() {
 	c.around.Permits.Reask()
 	c.mu.Lock()
-	if failed {
-		environment.RetryNow(c.lifts, c.mu.Now)
-		environment.RetryNow(c.writes, c.mu.Now)
-		environment.RetryNow(c.marks, c.mu.Now)
-		environment.RetryNow(c.deletes, c.mu.Now)
-	}
+	environment.RetryNow(c.lifts, c.mu.Now)
+	environment.RetryNow(c.writes, c.mu.Now)
+	environment.RetryNow(c.marks, c.mu.Now)
+	environment.RetryNow(c.deletes, c.mu.Now)
 	for _, n := range c.nodes {
-		c.tryPods(n, failed)
-		if failed {
-			c.askTurn(n)
-		}
+		c.tryPods(n, true)
+		c.askTurn(n, true)
 	}
 	c.mu.Unlock()
 	c.around.Inbox.Kick()

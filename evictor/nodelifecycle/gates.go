@@ -63,13 +63,17 @@ func (e *engine) tryNow(n *node) {
 		e.writes.Schedule(n.name, struct{}{}, e.mu.Now)
 	}
 	e.tryPods(n, false)
-	e.askTurn(n)
+	e.askTurn(n, false)
 	e.release(n)
 }
 
-// askTurn has a turn that was refused, or in which all pods were, asked about now, at its place in the queue.
-func (e *engine) askTurn(n *node) {
+// askTurn has a turn that was refused, or in which all pods were, asked about now, at its place in the queue; without anew,
+// not before the time that the refusal names.
+func (e *engine) askTurn(n *node, anew bool) {
 	key := n.turnKey(false)
+	if !anew && n.refused != nil && n.refused.Again.After(e.mu.Shown(e.mu.Now)) {
+		return
+	}
 	if _, st, _ := e.turns.Get(key); (n.refused != nil || n.held != nil) && st.State == ratelimitqueue.Waiting {
 		e.turns.Remove(key)
 		e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: key, Due: st.Added})

@@ -29,7 +29,8 @@ func (e *engine) pass() {
 		}
 		if n.domain != n.belongs {
 			e.move(n)
-			e.tryNow(n) // its new domain may have other gates
+			e.askTurn(n, true) // its new domain may have other gates
+			e.tryNow(n)
 			e.around.Inbox.Node(n.name)
 		}
 		// A verdict counts in its zone, whether or not its write succeeds.

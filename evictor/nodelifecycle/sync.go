@@ -57,7 +57,7 @@ func (e *engine) syncPod(key cluster.PodKey) {
 	case n.turn != nil && s == harmable, n.emptied && s == served:
 		e.emptyPod(n, pod, false)
 	case n.held != nil && s == harmable:
-		e.askTurn(n) // it need not wait for the others
+		e.askTurn(n, false) // it need not wait for the others
 	default:
 		n.lapsed = n.emptied // it goes when that is wanted again
 	}

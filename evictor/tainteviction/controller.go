@@ -79,26 +79,22 @@ func (c *Controller) SetObserverHealth(err error) {
 	sees := c.blind && err == nil
 	c.blind = err != nil
 	c.mu.Unlock()
-	c.reask(sees)
+	if sees {
+		c.Kick()
+	}
+	c.around.Inbox.Kick()
 }
 
 // Kick makes the controller ask anew whatever was refused, and try again what has failed. Call it when the answer of a Gate
 // changes.
-func (c *Controller) Kick() { c.reask(true) }
-
-// reask believes no refusal of harm or writes any more and, with all, has all tried now that was refused or has failed.
-func (c *Controller) reask(all bool) {
+func (c *Controller) Kick() {
 	c.around.Permits.Reask()
 	c.mu.Lock()
 	now := c.mu.Now
-	if all {
-		environment.RetryNow(c.armed, now)
-	}
+	environment.RetryNow(c.armed, now)
 	for _, p := range c.pods {
-		if all {
-			p.again = time.Time{}
-		}
-		if p.armed && (p.closed || p.refused > 0 && all) {
+		p.again = time.Time{}
+		if p.armed && (p.closed || p.refused > 0) {
 			c.armed.Schedule(p.ref, p, now)
 		}
 	}

@@ -30,7 +30,7 @@ func (unsynced) Synced() bool { return false }
 // A fault of both halves is listed once.
 func TestFaultsOfBothHalvesAreListedOnce(t *testing.T) {
 	cfg := evictor.DefaultConfig()
-	cfg.Nodes.GateInterval, cfg.Pods.GateInterval = -1, -1
+	cfg.Nodes.GateInterval = -1
 	var faults utilerrors.Aggregate
 	require.ErrorAs(t, cfg.Validate(), &faults)
 	require.Len(t, faults.Errors(), 1)

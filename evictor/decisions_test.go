@@ -435,3 +435,25 @@ func TestSwapOfATaintWithoutATimeIsOneOutage(t *testing.T) {
 	}
 	require.Equal(t, 365*time.Second, u.left(700*time.Second))
 }
+
+// An observer that is nil, or that panics, keeps nothing from the next.
+func TestObserversDoNotSilenceEachOther(t *testing.T) {
+	var told [2]diary
+	panicked := 0
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	start(c, config(), evictor.Options{
+		Observer: evictor.Observers{
+			nil, &told[0],
+			evictor.Observe(func(evictor.NodeDecision) { panic("of nodes") }, func(evictor.PodDecision) { panic("of pods") }),
+			evictor.Observers{nil, &told[1]},
+		},
+		OnPanic: func(any, any, []byte) { panicked++ },
+	})
+	c.Fail("a-0")
+	c.Advance(6 * time.Minute)
+	for i := range told {
+		require.NotEmpty(t, told[i].of("TaintsWritten"))
+		require.NotEmpty(t, told[i].of("PodEvicted"))
+	}
+	require.Len(t, told[0].all, panicked)
+}

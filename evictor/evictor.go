@@ -2,7 +2,9 @@ package evictor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,19 +21,46 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Config is what an operator may tune, half by half.
+// Config is what an operator may tune. RetryInitial, RetryMax and GateInterval of Nodes count for both halves.
 type Config struct {
 	Nodes nodelifecycle.Config
-	Pods  tainteviction.Config
+	// NumericTolerations and PodWorkers are those of tainteviction.Config.
+	NumericTolerations bool
+	PodWorkers         int
 }
 
 // DefaultConfig returns upstream's defaults, and ours for what upstream does not have.
 func DefaultConfig() Config {
-	return Config{nodelifecycle.DefaultConfig(), tainteviction.DefaultConfig()}
+	return Config{Nodes: nodelifecycle.DefaultConfig(), PodWorkers: tainteviction.DefaultConfig().PodWorkers}
+}
+
+// Pods is the configuration of the half that evicts pods.
+func (c Config) Pods() tainteviction.Config {
+	return tainteviction.Config{
+		NumericTolerations: c.NumericTolerations, PodWorkers: c.PodWorkers,
+		RetryInitial: c.Nodes.RetryInitial, RetryMax: c.Nodes.RetryMax, GateInterval: c.Nodes.GateInterval,
+	}
 }
 
 // Validate reports every fault at once, as an aggregate of field errors, or nil.
-func (c Config) Validate() error { return together(c.Nodes.Validate(), c.Pods.Validate()) }
+func (c Config) Validate() error { return c.faults().ToAggregate() }
+
+func (c Config) faults() (errs field.ErrorList) {
+	var several utilerrors.Aggregate
+	if errors.As(c.Nodes.Validate(), &several) {
+		for _, one := range several.Errors() {
+			var fault *field.Error
+			if errors.As(one, &fault) {
+				fault.Field = "nodes." + fault.Field
+				errs = append(errs, fault)
+			}
+		}
+	}
+	if c.PodWorkers <= 0 {
+		errs = append(errs, field.Invalid(field.NewPath("podWorkers"), c.PodWorkers, "must be greater than 0"))
+	}
+	return errs
+}
 
 // Observer receives the decisions of both halves, in order and with nothing locked. It must not block; it may feed the
 // evictor.
@@ -40,20 +69,22 @@ type Observer interface {
 	ObservePod(d PodDecision)
 }
 
-// Observers are several, told one after the other.
+// Observers are several, told one after the other. It leaves out nil ones. One that panics keeps nothing from the next.
 type Observers []Observer
 
 // ObserveNode tells each.
-func (o Observers) ObserveNode(d NodeDecision) {
-	for _, each := range o {
-		each.ObserveNode(d)
-	}
-}
+func (o Observers) ObserveNode(d NodeDecision) { o.each(func(each Observer) { each.ObserveNode(d) }) }
 
 // ObservePod tells each.
-func (o Observers) ObservePod(d PodDecision) {
-	for _, each := range o {
-		each.ObservePod(d)
+func (o Observers) ObservePod(d PodDecision) { o.each(func(each Observer) { each.ObservePod(d) }) }
+
+func (o Observers) each(tell func(Observer)) {
+	if len(o) == 0 {
+		return
+	}
+	defer o[1:].each(tell)
+	if o[0] != nil {
+		tell(o[0])
 	}
 }
 
@@ -106,7 +137,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if err := faults(cfg, clients, opts); err != nil {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}
-	nodes, pods := cfg.Nodes, cfg.Pods
+	nodes := cfg.Nodes
 	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: nodes.GateInterval, Panicked: opts.OnPanic})
 	ofNodes := nodelifecycle.Options{
 		Clock: around, Gate: opts.Gate, Policy: opts.Policy, Domain: opts.Domain, Excluded: opts.Excluded, Hold: opts.Hold, Prefer: opts.Prefer, Jitter: opts.Jitter, OnPanic: opts.OnPanic,
@@ -123,7 +154,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}
-	e.pods, err = tainteviction.New(pods, tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Verdicts: e.nodes}, ofPods)
+	e.pods, err = tainteviction.New(cfg.Pods(), tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Verdicts: e.nodes}, ofPods)
 	if err != nil {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}
@@ -139,23 +170,24 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 // faults are all faults of the configuration, of both halves, and of the clients and options.
 func faults(cfg Config, clients Clients, opts Options) error {
 	at, in := field.NewPath("clients"), field.NewPath("options")
-	return together(cfg.Validate(),
-		absent.Missing(at.Child("nodes"), clients.Nodes).ToAggregate(), absent.Missing(at.Child("pods"), clients.Pods).ToAggregate(),
-		absent.Missing(at.Child("nodeWriter"), clients.NodeWriter).ToAggregate(), absent.Missing(at.Child("podWriter"), clients.PodWriter).ToAggregate(),
-		absent.Faults(at.Child("source"), clients.Source).ToAggregate(), absent.Faults(in.Child("clock"), opts.Clock).ToAggregate(),
-		absent.Faults(in.Child("observer"), opts.Observer).ToAggregate(), absent.Faults(in.Child("gate"), opts.Gate).ToAggregate(),
-		absent.Faults(in.Child("policy"), opts.Policy).ToAggregate(),
-	)
+	return slices.Concat(cfg.faults(),
+		absent.Missing(at.Child("nodes"), clients.Nodes), absent.Missing(at.Child("pods"), clients.Pods),
+		absent.Missing(at.Child("nodeWriter"), clients.NodeWriter), absent.Missing(at.Child("podWriter"), clients.PodWriter),
+		absent.Faults(at.Child("source"), clients.Source), absent.Faults(in.Child("clock"), opts.Clock),
+		observerFaults(in.Child("observer"), opts.Observer), absent.Faults(in.Child("gate"), opts.Gate), absent.Faults(in.Child("policy"), opts.Policy),
+	).ToAggregate()
 }
 
-// together is some aggregates as one, with each fault once: what both halves have both check.
-func together(all ...error) error {
-	known := make(map[string]bool)
-	return utilerrors.FilterOut(utilerrors.Flatten(utilerrors.NewAggregate(all)), func(fault error) bool {
-		was := known[fault.Error()]
-		known[fault.Error()] = true
-		return was
-	})
+// observerFaults finds observers that hold only a type, also within Observers.
+func observerFaults(at *field.Path, observer Observer) (errs field.ErrorList) {
+	several, ok := observer.(Observers)
+	if !ok {
+		return absent.Faults(at, observer)
+	}
+	for i, each := range several {
+		errs = append(errs, observerFaults(at.Index(i), each)...)
+	}
+	return errs
 }
 
 // Step does everything that is due now, in line and in order, and returns when to call it again.

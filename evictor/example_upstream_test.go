@@ -32,7 +32,7 @@ func ExampleConfig_Validate() {
 	// Output:
 	// 5s 50s 1m0s
 	// 0.1 0.01 50 0.55
-	// [nodeMonitorGracePeriod: Invalid value: "0s": must be greater than 0, nodeEvictionRate: Invalid value: -1: must be a finite number of at least 0]
+	// [nodes.nodeMonitorGracePeriod: Invalid value: "0s": must be greater than 0, nodes.nodeEvictionRate: Invalid value: -1: must be a finite number of at least 0]
 }
 
 // Without taints, as v1.16 without its feature gate TaintBasedEvictions: the pods of a failed node go after

@@ -52,7 +52,7 @@ func newLivesEvictor(p *livesProcess) (e livesEvictor, err error) {
 		e = livesNodes{nodes}
 	case livesTaintEviction:
 		var pods *tainteviction.Controller
-		pods, err = tainteviction.New(config.Pods, tainteviction.Clients{Nodes: p, Pods: p, Evicter: p}, tainteviction.Options{
+		pods, err = tainteviction.New(config.Pods(), tainteviction.Clients{Nodes: p, Pods: p, Evicter: p}, tainteviction.Options{
 			Clock: o.Clock, Observer: o.Observer.ObservePod, Gate: o.Gate, Domain: o.Domain, OnPanic: o.OnPanic,
 		})
 		e = livesPods{pods}

@@ -187,7 +187,7 @@ func (m *livesMind) endedNode(name string) {
 	slices.Sort(wanted)
 	unmarked := false
 	for _, pod := range w.pods.now {
-		unmarked = unmarked || pod.Spec.NodeName == name && pod.DeletionTimestamp == nil && pod.Status.Phase == v1.PodRunning && !livesMarked(pod) && m.absent[pod.Name] != pod.ResourceVersion
+		unmarked = unmarked || pod.Spec.NodeName == name && pod.DeletionTimestamp == nil && pod.Status.Phase == v1.PodRunning && !livesMarked(pod) && m.absent[string(pod.UID)] == ""
 	}
 	m.wrong(livesRules{
 		{"taint in the end", !tainted},

@@ -110,7 +110,7 @@ func (p livesPlan) config() evictor.Config {
 	config.Nodes.PodEvictionTimeout = 120 * time.Second
 	config.Nodes.NodeEvictionRate, config.Nodes.SecondaryNodeEvictionRate = p.Rate, p.Rate/2
 	config.Nodes.NodeMonitorGracePeriod = 40 * time.Second
-	config.Nodes.RetryMax, config.Pods.RetryMax = 30*time.Second, 30*time.Second
+	config.Nodes.RetryMax = 30 * time.Second
 	config.Nodes.MaxNodesPerSecond = p.MaxRate
 	if p.Exact {
 		config.Nodes.NodeMonitorPeriod = 0

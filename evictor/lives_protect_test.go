@@ -104,7 +104,7 @@ func (m *livesMind) protected(name string, wait time.Duration) {
 	for of, pod := range w.pods.now {
 		since := livesLater(livesLater(known.surely, known.said), livesLater(w.touched[of], livesLater(livesLater(m.anew, m.up), m.unsettled).Add(m.grace()))) // kubelets need time to report again
 		if pod.Spec.NodeName == name && m.process.seenPods[of] == pod && pod.DeletionTimestamp == nil && pod.Status.Phase == v1.PodRunning && !livesMarked(pod) &&
-			m.absent[of] != pod.ResourceVersion && late(since, true) && late(since, false) {
+			m.absent[string(pod.UID)] == "" && late(since, true) && late(since, false) {
 			m.wrong("pod of a silent node is not marked", "%s on %s, since %s (last trouble: %s)", of, name, livesSince(since), m.troubles)
 		}
 	}

@@ -34,6 +34,7 @@ type livesNode struct {
 	turned         bool      // it became not Ready after it was first shown
 	reported       bool      // it was shown with a Ready condition, other than Unknown where it had none before
 	beat           time.Time // the last sign of life
+	alive          bool      // it gave one since it is watched
 	heard          time.Duration
 	lease          time.Time
 	leaseVersion   int64
@@ -159,7 +160,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		m.nodes[name] = known
 	} else if spoke && (!older || later) && !stamp.Equal(known.stamp) {
 		m.lives(known)
-		known.stamp = stamp
+		known.stamp, known.alive = stamp, true
 	}
 	if older { // not each half has looked at it
 		known.hidden, known.hiddenSwap = known.taints, known.swap
@@ -275,7 +276,7 @@ func (m *livesMind) renewed(name string, renew time.Time, version int64) {
 		m.prior[name] = livesMachine{renew: renew, lease: version}
 	}
 	if known := m.nodes[name]; known != nil && version >= known.leaseVersion && !known.lease.Equal(renew) {
-		known.lease, known.leaseVersion = renew, version
+		known.lease, known.leaseVersion, known.alive = renew, version, true
 		m.lives(known)
 	}
 }
@@ -318,7 +319,7 @@ func (m *livesMind) early(known *livesNode) bool {
 // confesses says whether the node says itself that it is not ready, and has given a sign of life since it is watched.
 func (m *livesMind) confesses(known *livesNode) bool {
 	ready, _ := livesReady(known.object)
-	return ready == v1.ConditionFalse && known.beat.After(livesLater(livesLater(m.came, m.anew), known.first))
+	return ready == v1.ConditionFalse && known.alive
 }
 
 // observes is told whether it sees well: when it does again all clocks start anew (decision 6).
@@ -356,6 +357,7 @@ func (m *livesMind) listens() {
 func (m *livesMind) startAnew() {
 	m.anew = m.world.now
 	for _, known := range m.nodes {
+		known.alive = false
 		if known.verdict == v1.ConditionFalse || known.verdict == v1.ConditionUnknown {
 			known.again = m.anew
 		}

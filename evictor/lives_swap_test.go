@@ -124,7 +124,11 @@ func (m *livesMind) outageEnds(known *livesNode, pod livesPod, bound time.Time, 
 	} else if known.swap.moved.Equal(m.world.now) && !known.swap.old.IsZero() && known.swap.old.Before(swapped) {
 		swapped = known.swap.old // not each half has seen what was before
 	}
-	for _, key := range known.swap.keys {
+	keys := known.swap.keys
+	if !late { // while both are there, both order
+		keys = all
+	}
+	for _, key := range keys {
 		current, always := livesTolerated(pod, v1.Taint{Key: key, Effect: v1.TaintEffectNoExecute})
 		other, otherAlways := livesTolerated(pod, v1.Taint{Key: livesOwn[1-slices.Index(livesOwn, key)], Effect: v1.TaintEffectNoExecute})
 		if always {
@@ -133,7 +137,11 @@ func (m *livesMind) outageEnds(known *livesNode, pod livesPod, bound time.Time, 
 			}
 			continue
 		}
-		ends := livesLater(swapped, bound).Add(current)
+		since := swapped
+		if !slices.Contains(known.swap.keys, key) {
+			since = start
+		}
+		ends := livesLater(since, bound).Add(current)
 		if !otherAlways {
 			ends = livesSooner(ends, livesLater(start, bound).Add(max(current, other)))
 		}

@@ -92,7 +92,7 @@ func TestMayEvictRefusesOnePod(t *testing.T) {
 // Without a time the delays grow from GateInterval to RetryMax, and what is said again is not reported again.
 func TestMayEvictIsAskedLessAndLess(t *testing.T) {
 	harmed(t, func(t *testing.T, cfg evictor.Config, begin func(*evictortest.Cluster, string)) {
-		cfg.Nodes.GateInterval, cfg.Nodes.RetryMax, cfg.Pods.RetryMax = time.Second, 8*time.Second, 8*time.Second
+		cfg.Nodes.GateInterval, cfg.Nodes.RetryMax = time.Second, 8*time.Second
 		for _, err := range []error{errors.New("no room"), &gate.Refused{Reason: "no room"}, &gate.Refused{Reason: "no room", Again: evictortest.Epoch}} {
 			c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
 			k := &keeper{clock: c.Clock(), pod: "a-0-p0", err: err}

@@ -57,26 +57,26 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		Use    func() error
 		Answer string
 	}{
-		{"a zero Config", evictor.Config{}.Validate, "[nodeMonitorGracePeriod: Invalid value: \"0s\": must be greater than 0, nodeStartupGracePeriod: " +
-			"Invalid value: \"0s\": must be greater than 0, unhealthyZoneThreshold: Invalid value: 0: must lie in (0,1], podEvictionTimeout: Invalid value: \"0s\": must be greater than 0, " +
-			"nodeWorkers: Invalid value: 0: must be greater than 0, retryInitial: Invalid value: \"0s\": must be greater than 0, gateInterval: Invalid value: \"0s\": must be greater than 0, podWorkers: Invalid value: 0"},
+		{"a zero Config", evictor.Config{}.Validate, "[nodes.nodeMonitorGracePeriod: Invalid value: \"0s\": must be greater than 0, nodes.nodeStartupGracePeriod: " +
+			"Invalid value: \"0s\": must be greater than 0, nodes.unhealthyZoneThreshold: Invalid value: 0: must lie in (0,1], nodes.podEvictionTimeout: Invalid value: \"0s\": must be greater than 0, " +
+			"nodes.nodeWorkers: Invalid value: 0: must be greater than 0, nodes.retryInitial: Invalid value: \"0s\": must be greater than 0, nodes.gateInterval: Invalid value: \"0s\": must be greater than 0, podWorkers: Invalid value: 0"},
 		{"50 for 50 seconds", set(func(c *evictor.Config) { c.Nodes.NodeMonitorGracePeriod = 50 }),
-			`nodeMonitorGracePeriod: Invalid value: "50ns": must exceed nodeMonitorPeriod`},
+			`nodes.nodeMonitorGracePeriod: Invalid value: "50ns": must exceed nodeMonitorPeriod`},
 		{"a startup grace period within a monitor period", set(func(c *evictor.Config) { c.Nodes.NodeStartupGracePeriod = time.Second }),
-			`nodeStartupGracePeriod: Invalid value: "1s": must exceed nodeMonitorPeriod`},
-		{"a negative monitor period", set(func(c *evictor.Config) { c.Nodes.NodeMonitorPeriod = -1 }), "nodeMonitorPeriod: Invalid value: \"-1ns\": must not be negative; 0 is exact"},
+			`nodes.nodeStartupGracePeriod: Invalid value: "1s": must exceed nodeMonitorPeriod`},
+		{"a negative monitor period", set(func(c *evictor.Config) { c.Nodes.NodeMonitorPeriod = -1 }), "nodes.nodeMonitorPeriod: Invalid value: \"-1ns\": must not be negative; 0 is exact"},
 		{"rates that are no numbers", set(func(c *evictor.Config) {
 			c.Nodes.NodeEvictionRate, c.Nodes.SecondaryNodeEvictionRate, c.Nodes.MaxNodesPerSecond = math.NaN(), math.Inf(1), -1
-		}), "[nodeEvictionRate: Invalid value: NaN: must be a finite number of at least 0, secondaryNodeEvictionRate: Invalid value: +Inf: must be a finite number of at least 0, maxNodesPerSecond: Invalid value: -1"},
-		{"55 for 55 %", set(func(c *evictor.Config) { c.Nodes.UnhealthyZoneThreshold = 55 }), "unhealthyZoneThreshold: Invalid value: 55: must lie in (0,1]"},
-		{"a threshold that is no number", set(func(c *evictor.Config) { c.Nodes.UnhealthyZoneThreshold = math.NaN() }), "unhealthyZoneThreshold: Invalid value: NaN: must lie in (0,1]"},
+		}), "[nodes.nodeEvictionRate: Invalid value: NaN: must be a finite number of at least 0, nodes.secondaryNodeEvictionRate: Invalid value: +Inf: must be a finite number of at least 0, nodes.maxNodesPerSecond: Invalid value: -1"},
+		{"55 for 55 %", set(func(c *evictor.Config) { c.Nodes.UnhealthyZoneThreshold = 55 }), "nodes.unhealthyZoneThreshold: Invalid value: 55: must lie in (0,1]"},
+		{"a threshold that is no number", set(func(c *evictor.Config) { c.Nodes.UnhealthyZoneThreshold = math.NaN() }), "nodes.unhealthyZoneThreshold: Invalid value: NaN: must lie in (0,1]"},
 		{"negative numbers of nodes", set(func(c *evictor.Config) {
 			c.Nodes.LargeClusterSizeThreshold = -1
-		}), "largeClusterSizeThreshold: Invalid value: -1: must not be negative"},
+		}), "nodes.largeClusterSizeThreshold: Invalid value: -1: must not be negative"},
 		{"no taints and no timeout", set(func(c *evictor.Config) { c.Nodes.TaintBasedEviction, c.Nodes.PodEvictionTimeout = false, 0 }),
-			`podEvictionTimeout: Invalid value: "0s": must be greater than 0`},
+			`nodes.podEvictionTimeout: Invalid value: "0s": must be greater than 0`},
 		{"a backoff that shrinks", set(func(c *evictor.Config) { c.Nodes.RetryMax = time.Millisecond }),
-			`retryMax: Invalid value: "1ms": must not be less than retryInitial`},
+			`nodes.retryMax: Invalid value: "1ms": must not be less than retryInitial`},
 
 		{"no clients", func() error {
 			return misuse.Said(newTested(evictor.DefaultConfig(), evictor.Clients{}, evictor.Options{}))
@@ -86,7 +86,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			c := evictor.DefaultConfig()
 			c.Nodes.NodeWorkers = 0
 			return misuse.Said(evictor.New(c, evictor.Clients{Nodes: b, Pods: b, PodWriter: b}, evictor.Options{Observer: (*diary)(nil)}))
-		}, "evictor: [nodeWorkers: Invalid value: 0: must be greater than 0, clients.nodeWriter: Required value: clientgo.Cluster has all clients, " +
+		}, "evictor: [nodes.nodeWorkers: Invalid value: 0: must be greater than 0, clients.nodeWriter: Required value: clientgo.Cluster has all clients, " +
 			`options.observer: Invalid value: "*evictor_test.diary(nil)": must not be nil within an interface; leave it out]`},
 		{"nil pointers as clients", func() error {
 			var no *bare

@@ -202,7 +202,7 @@ func TestSixWorkersStayWithinTheRateOfTheZone(t *testing.T) {
 // sixWorkers configures six workers that taint or empty nodes at 0.5 a second in each zone.
 func sixWorkers(taintBased bool) evictor.Config {
 	cfg := config()
-	cfg.Nodes.NodeEvictionRate, cfg.Nodes.NodeWorkers, cfg.Pods.PodWorkers = 0.5, 6, 6
+	cfg.Nodes.NodeEvictionRate, cfg.Nodes.NodeWorkers, cfg.PodWorkers = 0.5, 6, 6
 	cfg.Nodes.TaintBasedEviction, cfg.Nodes.PodEvictionTimeout = taintBased, time.Minute
 	return cfg
 }
@@ -231,7 +231,7 @@ func TestBlockedEvictionBacksOffAndStarvesNobody(t *testing.T) {
 	for _, taintBased := range []bool{true, false} {
 		cfg := config()
 		cfg.Nodes.TaintBasedEviction = taintBased
-		cfg.Pods.PodWorkers = 1
+		cfg.PodWorkers = 1
 		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(4))
 		start(c, cfg)
 		var tries []time.Duration

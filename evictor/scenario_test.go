@@ -386,14 +386,14 @@ func TestNodeThatSaysItIsNotReadySettlesInTimeInExactMode(t *testing.T) {
 	cfg.Nodes.NodeMonitorPeriod = 0
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	start(c, cfg)
-	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse) // tainted at its next report, so that its pod is due at 310
-	c.Advance(303 * time.Second)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse) // tainted at once, so that its pod is due at 300
+	c.Advance(293 * time.Second)
 	c.Restart()
 	c.Advance(5 * time.Second)
 	require.Empty(t, c.Evicted())
 	c.Condition("a-0", v1.NodeMemoryPressure, v1.ConditionTrue)
 	c.Advance(2 * time.Minute)
-	require.Equal(t, []string{"310.000"}, times(says(c, `"evict"`)))
+	require.Equal(t, []string{"300.000"}, times(says(c, `"evict"`)))
 }
 
 // After a gap in which nobody listened, a node that reports not Ready waits for one more grace period, and no Step asks

@@ -49,7 +49,7 @@ func TestTaintBasedEvictionIsTurnedOffInEachHalf(t *testing.T) {
 	nodes, err := nodelifecycle.New(off.Nodes, clients, nodelifecycle.Options{Clock: c.Clock()})
 	require.NoError(t, err)
 	c.Drive(nodes.Step)
-	pods, err := tainteviction.New(config().Pods, tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Source: clients.Source}, tainteviction.Options{Clock: c.Clock()})
+	pods, err := tainteviction.New(config().Pods(), tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Source: clients.Source}, tainteviction.Options{Clock: c.Clock()})
 	require.NoError(t, err)
 	c.Drive(pods.Step)
 	c.Advance(time.Minute)

@@ -22,6 +22,7 @@ type nodeRecord struct {
 	known      bool // a verdict was given
 	expired    bool
 	heard      bool  // a sign of life waits to be dated by the next Pass
+	spoke      bool  // it gave a sign of life since the first verdict or the restart of all clocks
 	turned     bool  // its LastTransitionTime has changed since the last verdict
 	news       bool  // the next Pass returns it even if its verdict is as before
 	told       told  // by the last verdict
@@ -99,9 +100,6 @@ func (m *Monitor) pass() []Verdict {
 		if e.of.heard {
 			e.of.heard = false
 			m.beats.beatNow(e)
-			if !e.of.known { // its first object is no news of it
-				e.of.watched = m.passed
-			}
 		}
 	}
 	if m.frozen {
@@ -223,7 +221,7 @@ func (m *Monitor) Restart() {
 func (m *Monitor) restart() {
 	m.anew = m.now()
 	for _, e := range m.nodes.All() {
-		e.of.since = m.anew
+		e.of.since, e.of.heard, e.of.spoke = m.anew, false, false
 		m.beats.beatNow(e)
 	}
 }

@@ -87,9 +87,6 @@ func (m *monitorModel) pass() (told []string) {
 	for _, n := range m.nodes {
 		if n.heard {
 			n.silent, n.heard, n.out = 0, false, false
-			if n.spoke = n.spoke || n.known && min(n.watched, m.anew) > 0; !n.known {
-				n.watched = 0
-			}
 		}
 	}
 	if m.frozen {
@@ -121,17 +118,16 @@ func (m *monitorModel) pass() (told []string) {
 }
 
 func (m *monitorModel) beat(n *modelNode) {
-	n.expired = false
+	n.expired, n.spoke = false, n.known
 	if n.heard = m.config.NodeMonitorPeriod > 0 || !m.started; !n.heard {
 		n.silent, n.out = 0, false
-		n.spoke = n.spoke || min(n.watched, m.anew) > 0
 	}
 }
 
 func (m *monitorModel) restart() {
 	m.anew = 0
 	for _, n := range m.nodes {
-		n.since, n.silent, n.out, n.spoke = 0, 0, false, false
+		n.since, n.silent, n.out, n.spoke, n.heard = 0, 0, false, false, false
 	}
 }
 
@@ -181,7 +177,7 @@ func (m *monitorModel) observe(o *v1.Node, wall time.Time) Observation {
 		n.uid, n.news = uid, true
 	}
 	changed := reports && n.observed != status
-	n.observed = status
+	n.observed, n.spoke = status, n.spoke || changed && n.known
 	if (alive || changed) && (n.transition == nil || *n.transition != *transition) {
 		n.transition, n.turned = transition, true
 	}
@@ -239,7 +235,7 @@ func (m *monitorModel) settles(n *modelNode) (in time.Duration, ok bool) {
 		grace++
 	}
 	switch watched := min(n.watched, m.anew); {
-	case n.ready == v1.ConditionFalse && (n.since < watched || n.spoke):
+	case n.ready == v1.ConditionFalse && n.observed == n.ready && n.spoke:
 		return -min(n.since, watched), true
 	case n.ready == v1.ConditionFalse:
 		return grace - watched, true

@@ -59,7 +59,7 @@ func (m *Monitor) observe(e *monitored, node *v1.Node) Observation {
 	}
 	changed, heartbeat := reports && n.observed != status, reports && alive
 	if n.observed != status {
-		n.observed = status
+		n.observed, n.spoke = status, n.spoke || changed && n.known
 		m.beats.setGrace(e, m.graceFor(status))
 		m.touch(e)
 	}
@@ -123,10 +123,10 @@ func (m *Monitor) graceFor(status readiness) int64 {
 
 // beat notes a sign of life.
 func (m *Monitor) beat(e *monitored) {
-	if e.of.expired || e.of.told.judged == readyFalse && !m.spoke(e) { // the latter settles
-		e.of.expired = false
+	if e.of.expired || !e.of.spoke && e.of.told.judged == readyFalse { // the latter settles
 		m.touch(e)
 	}
+	e.of.expired, e.of.spoke = false, e.of.known
 	if e.of.heard = !m.started || m.beats.period > 0; e.of.heard {
 		m.touch(e)
 	} else {

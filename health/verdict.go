@@ -32,8 +32,8 @@ type Verdict struct {
 	// Settles is from when you can act on the failure of the node if nothing changes. It is zero unless Ready is False or
 	// the node is Expired. The monitor watches a node from when it first saw it, or all clocks last started if that is
 	// later. A node that is Expired settles one Grace (with a period, and 1ns) after the later of that and LastBeat. One
-	// that says itself that it is not ready settles at once when it says so or gives a sign of life while it is watched;
-	// before that, Settles is one Grace after the watch began. Settles may lie in the past.
+	// that says itself that it is not ready settles once it has changed or given a sign of life after its first verdict
+	// and that start; before, Settles is one Grace after the watch began. Settles may lie in the past.
 	Settles time.Time
 }
 
@@ -76,24 +76,16 @@ func (m *Monitor) verdict(e *monitored) Verdict {
 // settles returns since when the node's verdict can be acted on, or from when, if nothing changes. beat is its
 // LastBeat, in steady time.
 func (m *Monitor) settles(e *monitored, beat int64) time.Time {
-	n, at := &e.of, m.watches(&e.of)
+	n, at := &e.of, max(e.of.watched, m.anew)
 	switch {
 	case n.expired:
 		at = max(at, steady.Sub(beat, m.grace.lost))
 	case n.told.judged != readyFalse:
 		return time.Time{}
-	case n.since > at || m.spoke(e):
+	case n.spoke && n.observed == readyFalse:
 		return m.instant(max(n.since, at))
 	}
 	return m.instant(steady.Add(at+m.strict, time.Duration(e.group.grace)))
-}
-
-// watches returns since when a node is watched.
-func (m *Monitor) watches(n *nodeRecord) int64 { return max(n.watched, m.anew) }
-
-// spoke says whether a node has given a sign of life since it is watched, other than its first object.
-func (m *Monitor) spoke(e *monitored) bool {
-	return steady.Add(e.beat, time.Duration(e.group.lost)-time.Duration(m.grace.lost)) > m.watches(&e.of)
 }
 
 // Verdict returns the node's verdict, or false if no Pass has reached one yet. Ready and Since are as of the last Pass

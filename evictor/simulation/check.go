@@ -25,7 +25,7 @@ const (
 // and events of Repeat such as event 3, round 1, event 1. Whatever else keeps an event from happening shows at its time.
 func (p *player) check() error {
 	f, s := newFaults(), p.scenario
-	f.in("config").config(s.Config.Validate())
+	f.in("config").config(s.Config.Nodes.Validate())
 	repeats(f.in("leaseInterval"), s.LeaseInterval)
 	repeats(f.in("statusInterval"), s.StatusInterval)
 	notNegative(f.in("notReadyFor"), s.NotReadyFor)

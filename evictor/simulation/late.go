@@ -37,7 +37,7 @@ func (w *writer) soon(kind int, do func()) {
 	l, now := &w.late, w.cluster.Clock.Elapsed()
 	if l.free[kind] == nil {
 		defaults := evictor.DefaultConfig()
-		workers := [writeKinds]int{nodeWrite: defaults.Nodes.NodeWorkers, podWrite: defaults.Pods.PodWorkers}
+		workers := [writeKinds]int{nodeWrite: defaults.Nodes.NodeWorkers, podWrite: defaults.PodWorkers}
 		l.free[kind] = make([]time.Duration, workers[kind])
 	}
 	free := &l.free[kind][l.at[kind]]

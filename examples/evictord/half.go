@@ -69,7 +69,7 @@ func newControllers(which clientgo.Half, config evictor.Config, clients evictor.
 		})
 		c.all = c.nodes
 	case clientgo.TaintEviction:
-		c.pods, err = tainteviction.New(config.Pods, tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Source: clients.Source}, tainteviction.Options{
+		c.pods, err = tainteviction.New(config.Pods(), tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Source: clients.Source}, tainteviction.Options{
 			Clock: options.Clock, Observer: options.Observer.ObservePod, Gate: options.Gate, Jitter: options.Jitter,
 		})
 		c.all = c.pods

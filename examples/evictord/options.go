@@ -172,7 +172,7 @@ func (o *options) validate() error {
 	if o.leader.elect {
 		o.leader.validate(refuse)
 	}
-	return utilerrors.NewAggregate(append(errs, flagErrors(o.evictor.Validate())...))
+	return utilerrors.NewAggregate(append(errs, flagErrors(o.evictor.Nodes.Validate())...))
 }
 
 func (o *options) validateBrakes(refuse func(flag string, value any, why string)) {

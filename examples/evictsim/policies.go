@@ -87,7 +87,7 @@ func budgeted(bounds ...budget.Bound) func(*evictor.Config, *evictor.Options) {
 
 // bounded adds bounds to the zone policy.
 func bounded(c *evictor.Config, o *evictor.Options, with guard.Options, bounds ...budget.Bound) {
-	c.Nodes.GateInterval, c.Pods.GateInterval = budgetInterval, budgetInterval
+	c.Nodes.GateInterval = budgetInterval
 	b, err := budget.New(budget.Config[string, guard.Member]{
 		Dimensions: map[string]func(guard.Member) (string, bool){
 			"zone": func(m guard.Member) (string, bool) { return m.Domain.String(), true },

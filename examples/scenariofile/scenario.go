@@ -97,12 +97,12 @@ func (c Config) Evictor() evictor.Config {
 	return config
 }
 
-// each calls visit for each field that a half of the evictor's configuration has too, twice if both have it.
+// each calls visit for each field that the evictor's configuration has too.
 func each(c *Config, of *evictor.Config, visit func(ours, theirs reflect.Value)) {
 	ours := reflect.ValueOf(c).Elem()
-	for _, half := range []reflect.Value{reflect.ValueOf(&of.Nodes).Elem(), reflect.ValueOf(&of.Pods).Elem()} {
+	for _, theirs := range []reflect.Value{reflect.ValueOf(&of.Nodes).Elem(), reflect.ValueOf(of).Elem()} {
 		for i := range ours.NumField() {
-			if field := half.FieldByName(ours.Type().Field(i).Name); field.IsValid() {
+			if field := theirs.FieldByName(ours.Type().Field(i).Name); field.IsValid() {
 				visit(ours.Field(i), field)
 			}
 		}

@@ -66,15 +66,18 @@ func TestPreferChoosesWhoIsTaintedNext(t *testing.T) {
 func TestPreferThatPanicsChoosesNobody(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4))
 	var told any
+	var says diary
 	start(c, config(), evictor.Options{
-		OnPanic: func(_, value any, _ []byte) { told = value },
-		Prefer:  func(zone.Key, []string) string { panic("a bug of the program's") },
+		Observer: &says,
+		OnPanic:  func(_, value any, _ []byte) { told = value },
+		Prefer:   func(zone.Key, []string) string { panic("a bug of the program's") },
 	})
 	c.Fail("a-0", "a-1")
 	c.Advance(2 * time.Minute)
 	require.True(t, c.HasNoExecute("a-0"))
 	require.True(t, c.HasNoExecute("a-1"))
 	require.Equal(t, "a bug of the program's", told)
+	require.Equal(t, "Prefer", says.of("FunctionFailed")[0].Reason)
 }
 
 // Between the writes of a node, somebody may remove our taint. The swap that was planned would now be a new taint, so the

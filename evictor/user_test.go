@@ -150,10 +150,19 @@ func TestFunctionsThatFail(t *testing.T) {
 				told := 0
 				w := newWorld(6)
 				opts := of.opts(w, call)
+				var says diary
+				opts.Observer = evictor.Observers{opts.Observer, &says}
 				opts.OnPanic = func(any, any, []byte) { told++ }
 				w.evictor(t, opts)
 				w.play(t, 400, "n0")
 				require.Equal(t, !call || of.within, told > 0, "told")
+				for _, named := range says.of("FunctionFailed") {
+					require.Equal(t, of.name, named.Reason)
+				}
+				if told > 0 && of.name != "Gate" { // its refusals say so
+					require.InDelta(t, 3, len(says.of("FunctionFailed")), 4, "once a minute")
+					require.NotEmpty(t, says.of("FunctionFailed"))
+				}
 				if of.harms || call && !of.within {
 					require.Equal(t, []string{"n0"}, w.tainted())
 				} else {

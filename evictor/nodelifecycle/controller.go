@@ -67,13 +67,9 @@ func (c *Controller) build() error {
 		}
 	}
 	policy = guarded{policy, c.around}
-	rate := policy.Decide(zone.Situation{Status: zone.Status{State: zone.Initial}, Now: c.around.Now()}).Rate
-	if !(rate > 0) {
-		rate = 0
-	}
 	queues := ratelimitqueue.GroupConfig[zone.Key, turnKey]{
-		Config:  ratelimitqueue.Config{Rate: rate, Clock: c.around},
-		MaxRate: cfg.MaxNodesPerSecond, OnPanic: opts.OnPanic,
+		Config:  ratelimitqueue.Config{Rate: cfg.NodeEvictionRate, Clock: c.around}, // until the policy is asked
+		MaxRate: cfg.MaxNodesPerSecond,
 	}
 	if opts.Prefer != nil {
 		queues.Prefer = func(domain zone.Key, due []turnKey) turnKey {
@@ -81,7 +77,10 @@ func (c *Controller) build() error {
 			for i := range due {
 				names[i] = due[i].node
 			}
-			chosen := opts.Prefer(domain, names)
+			var chosen string
+			if err := c.around.Guard("Prefer", func() error { chosen = opts.Prefer(domain, names); return nil }); err != nil {
+				c.around.Fails("Prefer", err)
+			}
 			if i := slices.IndexFunc(due, func(k turnKey) bool { return k.node == chosen }); i >= 0 {
 				return due[i]
 			}
@@ -125,7 +124,9 @@ func (g guarded) Validate() error {
 
 // Decide asks the policy.
 func (g guarded) Decide(s zone.Situation) (ruling zone.Ruling) {
-	g.around.Ask("Policy", func() { ruling = g.Policy.Decide(s) })
+	if g.around.Ask("Policy", func() { ruling = g.Policy.Decide(s) }) && !(ruling.Rate >= 0) {
+		g.around.Fails("Policy", fmt.Errorf("it rules a rate of %v", ruling.Rate))
+	}
 	return ruling
 }
 

@@ -15,7 +15,7 @@ import (
 // The kinds are [NodeRegistered], [NodeRemoved], [NodeVerdict], [ConditionsWritten], [LabelsWritten], [NodeQueued],
 // [TurnRefused], [NodeDequeued], [TurnEnded], [TaintsWritten], [NodeEmptied], [PodEvicted], [PodDelayed],
 // [PodSpared], [PodMarkedNotReady], [ZoneChanged], [AllZonesDown], [AllZonesDownEnded], [GateChanged], [Awaiting],
-// [WriteFailed] and [Passed].
+// [WriteFailed], [Passed] and [FunctionFailed].
 type Kind uint8
 
 // The kinds of decisions. A TurnEnded has one of these reasons: Served, what it was for was done; Spent, nothing was done, and
@@ -44,12 +44,13 @@ const (
 	Awaiting                          // nothing is decided yet; Reason says what is missing, empty for nothing any more
 	WriteFailed                       // a write failed, and will be retried; Err says why
 	Passed                            // a monitor pass is over, which took Took
+	FunctionFailed                    // a function of Options, which Reason names, has panicked, or ruled a rate that is no number; once a minute
 )
 
 var kindNames = [...]string{
 	"", "NodeRegistered", "NodeRemoved", "NodeVerdict", "ConditionsWritten", "LabelsWritten", "NodeQueued", "TurnRefused", "NodeDequeued",
 	"TurnEnded", "TaintsWritten", "NodeEmptied", "PodEvicted", "PodDelayed", "PodSpared", "PodMarkedNotReady", "ZoneChanged", "AllZonesDown",
-	"AllZonesDownEnded", "GateChanged", "Awaiting", "WriteFailed", "Passed",
+	"AllZonesDownEnded", "GateChanged", "Awaiting", "WriteFailed", "Passed", "FunctionFailed",
 }
 
 // String returns the name of the constant.

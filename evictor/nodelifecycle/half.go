@@ -17,6 +17,12 @@ func (h half) Await(missing string) {
 	h.decide(Decision{Kind: Awaiting, Reason: missing})
 }
 
+func (h half) Failed(function string, why error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.decide(Decision{Kind: FunctionFailed, Reason: function, Err: why})
+}
+
 // Plan notes what has changed, makes a monitor pass if one is due, and hands out turns. It schedules writes and makes none.
 func (h half) Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) (changed []string) {
 	h.ask(ctx)

@@ -70,12 +70,13 @@ func (e *engine) note(n *node, object *v1.Node, heartbeat bool) {
 // facts asks the user's functions about a node. While one of them panics, the node is held.
 func (e *engine) facts(n *node, object *v1.Node) (domain zone.Key, excluded bool, hold string) {
 	domain, excluded = n.belongs, n.excluded
-	answered := e.around.Ask(object.Name, func() {
-		domain, excluded = e.opts.Domain(object), e.opts.Excluded(object)
-		if reason, held := e.opts.Hold(object); held {
-			hold = cmp.Or(reason, "Held")
-		}
-	})
+	answered := e.around.Ask("Domain", func() { domain = e.opts.Domain(object) }) &&
+		e.around.Ask("Excluded", func() { excluded = e.opts.Excluded(object) }) &&
+		e.around.Ask("Hold", func() {
+			if reason, held := e.opts.Hold(object); held {
+				hold = cmp.Or(reason, "Held")
+			}
+		})
 	if !answered {
 		hold = "Panic"
 	}

@@ -11,7 +11,7 @@ import (
 
 // Kind says what was decided about a pod.
 // The kinds are [EvictionArmed], [EvictionMoved], [EvictionCancelled], [EvictionDelayed], [PodEvicted],
-// [WriteFailed] and [Awaiting].
+// [WriteFailed], [Awaiting] and [FunctionFailed].
 type Kind uint8
 
 // The kinds of decisions.
@@ -23,9 +23,10 @@ const (
 	PodEvicted                        // the pod was evicted (reported after the write)
 	WriteFailed                       // an eviction failed, and will be retried; Err says why
 	Awaiting                          // nothing is decided yet; Reason says what is missing, empty for nothing any more
+	FunctionFailed                    // a function of Options, which Reason names, has panicked; once a minute
 )
 
-var kindNames = [...]string{"", "EvictionArmed", "EvictionMoved", "EvictionCancelled", "EvictionDelayed", "PodEvicted", "WriteFailed", "Awaiting"}
+var kindNames = [...]string{"", "EvictionArmed", "EvictionMoved", "EvictionCancelled", "EvictionDelayed", "PodEvicted", "WriteFailed", "Awaiting", "FunctionFailed"}
 
 // String returns the name of the constant.
 func (k Kind) String() string {

@@ -18,6 +18,12 @@ func (h half) Await(missing string) {
 	h.decide(Decision{Kind: Awaiting, Reason: missing})
 }
 
+func (h half) Failed(function string, why error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.decide(Decision{Kind: FunctionFailed, Toleration: -1, Reason: function, Err: why})
+}
+
 // Plan notes what has changed.
 func (h half) Plan(_ context.Context, nodes []string, pods []cluster.PodKey) (changed []string) {
 	h.mu.Lock()

@@ -27,7 +27,7 @@ func (e *engine) look(n *node) (own cluster.Own, shown bool) {
 func (e *engine) note(n *node, object *v1.Node) {
 	taints, changed := n.taints.Observe(object, e.started, taints.OwnNoExecute, e.mu.Now, e.mu.Lead)
 	n.taints, n.stale, n.version = taints, n.stale || changed, seen.Version(object.ResourceVersion)
-	e.around.Ask(n.name, func() { n.domain = e.opts.Domain(object) })
+	e.around.Ask("Domain", func() { n.domain = e.opts.Domain(object) })
 }
 
 // syncNode reads the node again and decides what follows for its pods.

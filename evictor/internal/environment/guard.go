@@ -21,12 +21,14 @@ func (p Panicked) tell(key, value any, stack []byte) {
 	}
 }
 
+func panicked(value any) error { return fmt.Errorf("%w: %v", errPanic, value) }
+
 // Guard turns a panic of the user's code into an error. It is called with nothing locked.
 func (p Panicked) Guard(key any, call func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			p.tell(key, value, debug.Stack())
-			err = fmt.Errorf("%w: %v", errPanic, value)
+			err = panicked(value)
 		}
 	}()
 	return call()

@@ -5,6 +5,7 @@ import "sync"
 // Outbox has decisions delivered in order, with nothing locked.
 type Outbox struct {
 	panicked   Panicked
+	failed     func(function string, why error)
 	mu         sync.Mutex
 	pending    []func()
 	delivering bool
@@ -37,5 +38,7 @@ func (o *Outbox) Deliver() {
 func (o *Outbox) unlocked(f func()) {
 	o.mu.Unlock()
 	defer o.mu.Lock()
-	_ = o.panicked.Guard("Observer", func() error { f(); return nil })
+	if err := o.panicked.Guard("Observer", func() error { f(); return nil }); err != nil {
+		o.failed("Observer", err)
+	}
 }

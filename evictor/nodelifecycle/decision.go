@@ -15,7 +15,7 @@ import (
 // The kinds are [NodeRegistered], [NodeRemoved], [NodeVerdict], [ConditionsWritten], [LabelsWritten], [NodeQueued],
 // [TurnRefused], [NodeDequeued], [TurnEnded], [TaintsWritten], [NodeEmptied], [PodEvicted], [PodDelayed],
 // [PodSpared], [PodMarkedNotReady], [ZoneChanged], [AllZonesDown], [AllZonesDownEnded], [GateChanged], [Awaiting],
-// [WriteFailed], [Passed] and [FunctionFailed].
+// [WriteFailed], [Passed], [FunctionFailed] and [LeasesUnread].
 type Kind uint8
 
 // The kinds of decisions. A TurnEnded has one of these reasons: Served, what it was for was done; Spent, nothing was done, and
@@ -24,7 +24,7 @@ type Kind uint8
 const (
 	NodeRegistered    Kind = iota + 1 // a node was seen for the first time
 	NodeRemoved                       // a node is gone, or another one has taken its name
-	NodeVerdict                       // the observed readiness of a node changed
+	NodeVerdict                       // the observed readiness of a node changed; Unknown is told after its lease was read
 	ConditionsWritten                 // conditions of a silent node were set to Unknown (written)
 	LabelsWritten                     // the deprecated os and arch labels were set (written)
 	NodeQueued                        // a failed node waits for its turn, at its zone's rate
@@ -45,12 +45,13 @@ const (
 	WriteFailed                       // a write failed, and will be retried; Err says why
 	Passed                            // a monitor pass is over, which took Took
 	FunctionFailed                    // a function of Options, which Reason names, has panicked, or ruled a rate that is no number; once a minute
+	LeasesUnread                      // a node is silent, and nobody calls Silent: what the watch of leases loses counts as silence; once
 )
 
 var kindNames = [...]string{
 	"", "NodeRegistered", "NodeRemoved", "NodeVerdict", "ConditionsWritten", "LabelsWritten", "NodeQueued", "TurnRefused", "NodeDequeued",
 	"TurnEnded", "TaintsWritten", "NodeEmptied", "PodEvicted", "PodDelayed", "PodSpared", "PodMarkedNotReady", "ZoneChanged", "AllZonesDown",
-	"AllZonesDownEnded", "GateChanged", "Awaiting", "WriteFailed", "Passed", "FunctionFailed",
+	"AllZonesDownEnded", "GateChanged", "Awaiting", "WriteFailed", "Passed", "FunctionFailed", "LeasesUnread",
 }
 
 // String returns the name of the constant.

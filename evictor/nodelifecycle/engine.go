@@ -43,6 +43,7 @@ type engine struct {
 	mute      bool              // writes are refused, as last reported
 	unread    map[string]*node  // whose leases are not known
 	reads     bool              // somebody asks for Silent, and reads leases
+	unheard   bool              // it was reported that nobody does
 	changed   []string          // nodes whose standing has changed, for whoever evicts by their taints
 	left      bool              // a node has gone since the last pass, so zones may have changed
 	turnsOut  int

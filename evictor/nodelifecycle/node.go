@@ -17,11 +17,12 @@ import (
 
 // node is what is remembered of one node.
 type node struct {
-	name    string
-	uid     types.UID
-	seen    time.Time
-	verdict health.Verdict // zero before the first
-	domain  zone.Key       // where it counts and waits; the next pass replaces it by belongs
+	name      string
+	uid       types.UID
+	seen      time.Time
+	verdict   health.Verdict     // zero before the first
+	announced v1.ConditionStatus // by the last NodeVerdict
+	domain    zone.Key           // where it counts and waits; the next pass replaces it by belongs
 
 	// as of the last look at its object
 	belongs  zone.Key

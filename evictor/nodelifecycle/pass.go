@@ -51,9 +51,9 @@ func (e *engine) pass() {
 
 // judge records a new verdict.
 func (e *engine) judge(n *node, v health.Verdict) {
-	first, from := !n.judged(), n.verdict.Ready
+	first := !n.judged()
 	if first {
-		from = v.Observed
+		n.announced = v.Observed
 	}
 	silent := v.Expired && !n.verdict.Expired
 	n.verdict, n.heard = v, false
@@ -77,14 +77,27 @@ func (e *engine) judge(n *node, v health.Verdict) {
 	if v.Ready != v1.ConditionUnknown {
 		n.pods = nil
 	}
-	if from != v.Ready {
-		d := Decision{Kind: NodeVerdict, Node: n.name, NodeUID: n.uid, Zone: n.domain, From: from, To: v.Ready, Grace: v.Grace}
-		if silent {
-			d.Silence = e.mu.Now.Sub(v.LastBeat)
-		}
-		e.decide(d)
+	if silent && !e.reads && !e.unheard {
+		e.unheard = true
+		e.decide(Decision{Kind: LeasesUnread, Node: n.name, NodeUID: n.uid, Zone: n.domain})
 	}
+	e.announce(n)
 	e.attention[n.name] = n
+}
+
+// announce reports a verdict that has changed; that of a silent node once its lease was read, and says what it says.
+func (e *engine) announce(n *node) {
+	v := n.verdict
+	now, _ := e.monitor.Verdict(n.name)
+	if n.announced == v.Ready || v.Expired && (n.unread != nil || !now.Expired) {
+		return
+	}
+	d := Decision{Kind: NodeVerdict, Node: n.name, NodeUID: n.uid, Zone: n.domain, From: n.announced, To: v.Ready, Grace: v.Grace}
+	if v.Expired {
+		d.Silence = e.mu.Now.Sub(v.LastBeat)
+	}
+	n.announced = v.Ready
+	e.decide(d)
 }
 
 // passDue says whether a pass is due now.

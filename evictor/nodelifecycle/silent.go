@@ -45,6 +45,7 @@ func (c *Controller) LeaseRead(node string, renewTime time.Time, resourceVersion
 	if c.unknown(n, err); err == nil {
 		n.read = c.mu.Now
 		if n.failed() { // it waited for this
+			c.announce(n)
 			c.attention[node] = n
 			c.around.Inbox.Node(node)
 		}

@@ -96,13 +96,14 @@ func (l *Loop) plan(ctx context.Context) bool {
 	return true
 }
 
-// awaits says whether something is missing before anything is decided, and reports it when that begins or ends.
+// awaits says whether something is missing before anything is decided, and reports it at once when it changes.
 func (l *Loop) awaits() bool {
 	missing := l.missing()
-	if (missing == "") != (l.awaited == "") {
+	if missing != l.awaited {
+		l.awaited = missing
 		l.Around.Parts[0].Await(missing)
+		l.Around.Out.Deliver()
 	}
-	l.awaited = missing
 	return missing != ""
 }
 

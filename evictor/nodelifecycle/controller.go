@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
@@ -67,13 +68,13 @@ func (c *Controller) build() error {
 		}
 	}
 	policy = guarded{policy, c.around}
-	rate := policy.Decide(zone.Situation{Status: zone.Status{State: zone.Initial}, Now: c.around.Now()}).Rate
-	if !(rate > 0) {
-		rate = 0
+	initial := policy.Decide(zone.Situation{Status: zone.Status{State: zone.Initial}, Now: c.around.Now()}).Rate
+	if !(initial > 0) {
+		initial = 0
 	}
 	queues := ratelimitqueue.GroupConfig[zone.Key, turnKey]{
-		Config:  ratelimitqueue.Config{Rate: rate, Clock: c.around},
-		MaxRate: cfg.MaxNodesPerSecond, OnPanic: opts.OnPanic,
+		Config:  ratelimitqueue.Config{Rate: rate.Limit(initial), Clock: c.around},
+		MaxRate: rate.Limit(cfg.MaxNodesPerSecond), OnPanic: opts.OnPanic,
 	}
 	if opts.Prefer != nil {
 		queues.Prefer = func(domain zone.Key, due []turnKey) turnKey {

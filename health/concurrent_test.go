@@ -61,13 +61,15 @@ func TestAllMethodsSideBySide(t *testing.T) {
 				w.Next()
 				w.Silent(at(float64(i)))
 				w.Verdict(key)
-				w.Forget(other, "")
 
 				restarted.ObserveNode(node(key, "1", v1.ConditionTrue, float64(i)))
 				restarted.Pass()
+				restarted.Verdict(key)
+				restarted.Freeze()
 				restarted.Freeze()
 				restarted.Thaw()
 				restarted.Restart()
+				restarted.Forget(key, "")
 			}
 		}()
 	}

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -267,35 +265,3 @@ func TestASourceThatEndsEndsRun(t *testing.T) {
 		require.Equal(t, reason != nil, errors.Is(err, gone))
 	}
 }
-
-// What is missing is told at once, and when it changes, by Step and by Run.
-func TestWhatIsAwaitedIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told diary
-		var awaits atomic.Value
-		awaits.Store("nodes to be listed")
-		b := &changing{brought{run: func(ctx context.Context) error { <-ctx.Done(); return nil }}, &awaits}
-		e, err := newTested(config(), evictor.Clients{Nodes: b, Pods: b, NodeWriter: b, PodWriter: b, Source: b}, evictor.Options{Observer: &told})
-		require.NoError(t, err)
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- e.Run(ctx) }()
-		for i, what := range []string{"nodes to be listed", "nodes to be listed: forbidden", ""} {
-			awaits.Store(what)
-			time.Sleep(1500 * time.Millisecond)
-			require.Len(t, told.of("Awaiting"), i+1)
-			require.Equal(t, what, told.of("Awaiting")[i].Reason)
-		}
-		stop()
-		require.ErrorIs(t, <-ended, context.Canceled)
-	})
-}
-
-// changing is a source that awaits now this and now that.
-type changing struct {
-	brought
-	now *atomic.Value
-}
-
-func (c *changing) Synced() bool   { return c.Awaits() == "" }
-func (c *changing) Awaits() string { what, _ := c.now.Load().(string); return what }

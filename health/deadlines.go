@@ -34,8 +34,10 @@ func (c DeadlinesConfig) Validate() error {
 type Deadlines[K comparable] struct {
 	grace   int64
 	guard   steady.Guard // guards what follows
-	beats   beats[K]
+	beats   beats[K]     // in time without pauses
 	entries due.Map[K, entry[K]]
+	paused  bool
+	missed  int64 // in all pauses
 }
 
 // NewDeadlines returns an empty tracker, or all faults of the configuration.
@@ -48,8 +50,15 @@ func NewDeadlines[K comparable](config DeadlinesConfig) (*Deadlines[K], error) {
 	return d, nil
 }
 
-// lock takes the mutex and reads the clock.
-func (d *Deadlines[K]) lock() { d.beats.listen(d.guard.Read()) }
+// lock takes the mutex and reads the clock. While it is paused, what has passed since the call before is missed.
+func (d *Deadlines[K]) lock() {
+	now := steady.Sub(d.guard.Read(), d.missed)
+	if d.paused {
+		d.missed = steady.Add(d.missed, time.Duration(steady.Sub(now, d.beats.now)))
+		now = d.beats.now
+	}
+	d.beats.listen(now)
+}
 
 // Status is what is known about one key; zero if it is not tracked.
 type Status[K comparable] struct {
@@ -87,8 +96,9 @@ func (d *Deadlines[K]) track(key K, grace int64) *entry[K] {
 	return e
 }
 
-// Track tracks an unknown key, with a first beat in the past, such as the creation of its object. Time since then counts
-// as silence. Zero, or a time not in the past, is now. Track does nothing for a tracked key.
+// Track tracks an unknown key, with a first beat in the past, such as the creation of its object. All time since then
+// counts as silence, also that of a Pause. Zero, or a time not in the past, is now. Track does nothing for a tracked
+// key.
 func (d *Deadlines[K]) Track(key K, since time.Time) {
 	d.lock()
 	defer d.guard.Unlock()
@@ -97,7 +107,7 @@ func (d *Deadlines[K]) Track(key K, since time.Time) {
 	}
 	e, ago := d.track(key, d.grace), int64(0)
 	if !since.IsZero() {
-		ago = max(0, steady.Sub(d.beats.now, d.guard.Time.Of(since)))
+		ago = max(0, steady.Sub(d.guard.Time.Elapsed(), d.guard.Time.Of(since)))
 	}
 	d.beats.put(e, steady.Sub(d.beats.heard(e.group), ago))
 }
@@ -118,12 +128,12 @@ func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) {
 }
 
 // Expired yields each key whose grace period is over, in the order of their deadlines, and each once until its next
-// beat. A loop reads the clock once, at its start; it also yields whoever is late by a call made meanwhile. Its body
-// may call any method.
+// beat. A loop reads the clock once, at its start; it also yields the keys that are late by a call made meanwhile. Its
+// body may call any method. While Deadlines is paused, Expired yields nothing.
 func (d *Deadlines[K]) Expired() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		d.lock()
-		for e := d.beats.expire(d.beats.now); e != nil; e = d.beats.expire(d.beats.now) {
+		for e := d.expire(); e != nil; e = d.expire() {
 			key := e.of
 			d.guard.Unlock()
 			if !yield(key) {
@@ -135,20 +145,43 @@ func (d *Deadlines[K]) Expired() iter.Seq[K] {
 	}
 }
 
+// expire hands out the entry that is late and has the earliest deadline, or returns nil.
+func (d *Deadlines[K]) expire() *entry[K] {
+	if d.paused {
+		return nil
+	}
+	return d.beats.expire(d.beats.now)
+}
+
 // Next returns when to call Expired: at the next end of a grace period, or at half a MaxGap from now if that is sooner.
-// It returns false if Expired has yielded every key. The instant may lie in the past.
+// It returns false if Expired has yielded every key, and while Deadlines is paused. The instant may lie in the past.
 func (d *Deadlines[K]) Next() (time.Time, bool) {
 	d.lock()
 	defer d.guard.Unlock()
 	at, ok := d.beats.next()
-	if !ok {
+	if !ok || d.paused {
 		return time.Time{}, false
 	}
-	return d.guard.Time.Instant(at), true
+	return d.guard.Time.Instant(steady.Add(at, time.Duration(d.missed))), true
 }
 
-// Restart begins grace periods anew, as if each key had a beat now. It is for a program that could not hear. What
-// Expired has yielded stays so.
+// Pause stops the time that counts, until Resume. It is for a program that cannot hear now, because its link is down. A
+// key that was silent for 30 seconds before is silent for 30 seconds afterwards. Beats are noted meanwhile.
+func (d *Deadlines[K]) Pause() {
+	d.lock()
+	defer d.guard.Unlock()
+	d.paused = true
+}
+
+// Resume ends a Pause. Without one it does nothing.
+func (d *Deadlines[K]) Resume() {
+	d.lock()
+	defer d.guard.Unlock()
+	d.paused = false
+}
+
+// Restart begins grace periods anew, as if each key had a beat now. It is for a program that does not expect its keys to
+// be heard soon, such as after a broker lost all its sessions. What Expired has yielded stays so. A Pause goes on.
 func (d *Deadlines[K]) Restart() {
 	d.lock()
 	defer d.guard.Unlock()

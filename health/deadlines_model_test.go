@@ -30,6 +30,7 @@ type deadlinesLife struct {
 	maxGap  time.Duration // as configured
 	pending time.Duration // what has passed since the last call, by the rule of package steady
 	keys    map[string]*modelKey
+	paused  bool
 }
 
 const modelGrace = 10 * time.Second
@@ -44,7 +45,7 @@ func newDeadlinesLife(t testing.TB, monotonic bool, maxGap time.Duration) *deadl
 
 // begin makes an empty tracker on a new clock.
 func (l *deadlinesLife) begin(monotonic bool) {
-	l.real, l.clk, l.pending = monotonic, clockcases.New(monotonic), 0
+	l.real, l.clk, l.pending, l.paused = monotonic, clockcases.New(monotonic), 0, false
 	var err error
 	l.d, err = NewDeadlines[string](DeadlinesConfig{Grace: modelGrace, MaxGap: l.maxGap, Clock: l.clk})
 	require.NoError(l.t, err)
@@ -66,6 +67,9 @@ func gapOf(maxGap, grace time.Duration) time.Duration {
 // called is what the call of any method makes of the time that has passed.
 func (l *deadlinesLife) called() {
 	for _, k := range l.keys {
+		if l.paused {
+			break
+		}
 		k.silent += min(l.pending, gapOf(l.maxGap, k.grace))
 	}
 	l.pending = 0
@@ -121,7 +125,7 @@ func (l *deadlinesLife) expired(most int, slow time.Duration) {
 	for key := range l.d.Expired() {
 		l.called()
 		k := l.keys[key]
-		if k == nil || k.out || k.silent < k.grace {
+		if k == nil || k.out || k.silent < k.grace || l.paused {
 			l.t.Fatalf("%s is yielded, with %+v", key, k)
 		}
 		if late := k.grace - k.silent; slow == 0 {
@@ -139,7 +143,7 @@ func (l *deadlinesLife) expired(most int, slow time.Duration) {
 	}
 	l.called()
 	for key, k := range l.keys {
-		if !k.out && k.silent >= k.grace {
+		if !l.paused && !k.out && k.silent >= k.grace {
 			l.t.Fatalf("%s is not yielded: %+v", key, k)
 		}
 	}
@@ -164,7 +168,7 @@ func (l *deadlinesLife) check() {
 	l.called()
 	want, any := time.Duration(math.MaxInt64), false
 	for _, k := range l.keys {
-		if gap := gapOf(l.maxGap, k.grace); !k.out {
+		if gap := gapOf(l.maxGap, k.grace); !k.out && !l.paused {
 			want, any = min(want, k.grace-k.silent, gap-gap/2), true
 		}
 	}
@@ -181,7 +185,7 @@ func (l *deadlinesLife) check() {
 // step plays the operation that two bytes encode.
 func (l *deadlinesLife) step(op, arg byte) {
 	key, n := modelKeys[int(arg)%len(modelKeys)], int(arg)/len(modelKeys)
-	switch op % 20 {
+	switch op % 21 {
 	case 0, 1, 2, 3, 4, 5:
 		l.beat(key)
 	case 6, 7, 8:
@@ -223,6 +227,14 @@ func (l *deadlinesLife) step(op, arg byte) {
 		if n%8 == 0 {
 			l.restore(n%16 == 0)
 		}
+	case 20:
+		if n%2 == 0 {
+			l.d.Pause()
+		} else {
+			l.d.Resume()
+		}
+		l.called()
+		l.paused = n%2 == 0
 	}
 	l.check()
 }

@@ -14,18 +14,26 @@
 //
 // # Silence
 //
-// Only time in which we listened counts: of the time between two calls, at most MaxGap.
+// Silence is counted only while the program runs and can hear. Of the time between two calls, at most MaxGap counts.
 //
-//   - Every method counts as a call, even if it fails, but Forget, Freeze, Len.
-//   - MaxGap is a quarter of a key's own grace period unless the program sets it.
-//   - It is at least 1ns and, with a NodeMonitorPeriod, 1.2 periods.
-//   - A key is silent once its grace period has passed in time that counts.
-//   - Next lies at most half the smallest MaxGap ahead, rounded up, of keys that can still fall silent.
-//   - With a NodeMonitorPeriod, Next lies one period after the last Pass instead.
+//   - Every method is a call, even one that fails. Forget, Freeze and Len are not.
+//   - Without a configured MaxGap, that of a key is a quarter of its grace period.
+//   - With a NodeMonitorPeriod, MaxGap is never less than 1.2 periods. So a Pass that is a little late loses nothing.
+//   - A key is silent once its whole grace period has been counted.
+//   - Next is never later than half of the smallest MaxGap, rounded up. Only keys that can still fall silent matter.
+//   - With a NodeMonitorPeriod, Next is one period after the last Pass instead.
 //
-// So a process that was suspended condemns nobody who is heard soon after. Who calls when Next says finds each silence
-// when its grace period ends. A test that steps a fake clock by ten minutes was suspended, too: step from one Next to
-// the next, or set MaxGap to an hour.
+// So a process that was suspended finds no key silent that is heard soon after. If you call at the times that Next
+// returns, you see each silence at the moment its grace period ends. To move a fake clock by ten minutes in one step is
+// like suspending the process: move it from one Next to the next, or set MaxGap to an hour.
+//
+// A program that runs and cannot hear has to say so:
+//
+//	the link to the keys is down            Deadlines.Pause and Resume: the counting goes on where it stopped
+//	the link is up, keys need time to come  Restart: every grace period begins anew
+//	the cluster is not watched              Monitor.Freeze and Thaw: no verdicts; then all begins anew
+//
+// Only Pause finds a dead key behind a link that breaks more often than once in a grace period.
 //
 // # Monitor
 //
@@ -47,12 +55,16 @@
 //
 // # Old objects seen again
 //
-// A stale cache may show an old object again. That must not revive a dead node. So a Monitor ignores an object with a
-// resourceVersion older than the newest. Once NodeMonitorGracePeriod has passed since the first old one, with no newer
-// or equal one between, it takes each old one, but not as a sign of life. A stamp (heartbeat or renewTime) later than
-// all before is believed at once; after that time its version is the newest. So etcd may be restored from a backup.
-// An object without a decimal version is never old, and ends no such time. Versions are compared across UIDs, stamps of
-// a node only within one.
+// A stale cache may show an old object again. That must not revive a dead node. So a Monitor ignores an object whose
+// resourceVersion is older than the newest one.
+//
+// After etcd was restored from a backup, all versions are old. So if old objects keep coming for
+// NodeMonitorGracePeriod, and none with the newest version or a newer one comes between, the Monitor accepts them. They
+// still are no signs of life. An old object whose heartbeat or renew time is later than any seen is a sign of life at
+// once. Once that period is over, its version becomes the newest.
+//
+// An object whose resourceVersion is no decimal number is never old, and does not begin that period anew. Versions are
+// compared even between objects with different UIDs, heartbeat times of nodes only within one UID.
 //
 // # What goes wrong
 //

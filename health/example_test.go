@@ -49,6 +49,30 @@ func ExampleDeadlinesConfig() {
 	// 10m0s true
 }
 
+// A link that is down for 50 seconds lets no device fall silent. What was silent before counts on afterwards.
+func ExampleDeadlines_Pause() {
+	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
+	beats, err := health.NewDeadlines[string](health.DeadlinesConfig{Grace: 40 * time.Second, Clock: clk})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	beats.Track("dead", clk.Now().Add(-35*time.Second))
+	beats.Pause() // when the link breaks
+	clk.SetTime(clk.Now().Add(50 * time.Second))
+	fmt.Println(clk.Now().Format(time.TimeOnly), beats.Get("dead").Silent)
+	beats.Resume() // when it is back
+	for next, ok := beats.Next(); ok; next, ok = beats.Next() {
+		clk.SetTime(next)
+		for id := range beats.Expired() {
+			fmt.Println(clk.Now().Format(time.TimeOnly), id, "is silent")
+		}
+	}
+	// Output:
+	// 12:00:50 35s
+	// 12:00:55 dead is silent
+}
+
 // Verdicts about nodes, from their objects and leases.
 func ExampleMonitor() {
 	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))

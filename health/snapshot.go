@@ -18,7 +18,7 @@ func (d *Deadlines[K]) Snapshot() []Status[K] {
 }
 
 // Restore tracks the keys of a snapshot, each silent for as long as when it was taken: the time in between does not
-// count. It fails and tracks nothing if any key is tracked already, or if one appears twice, does not equal itself, has
+// count. A Pause is no part of a snapshot. It fails and tracks nothing if any key is tracked already, or if one appears twice, does not equal itself, has
 // a grace period that is not positive, or a negative silence.
 func (d *Deadlines[K]) Restore(snapshot []Status[K]) error {
 	d.lock()

@@ -21,10 +21,10 @@ type Verdict struct {
 	// Expired: a Pass saw no sign of life for a whole grace period. It ends at the next sign of life at once, and not
 	// because the Ready condition vanishes.
 	Expired bool
-	// Since is the Pass at which Ready last changed, or, unless Expired, the Pass after its LastTransitionTime did. Only
-	// a node's first object, heartbeats, and changes to True or False show one. For a new node Since is when the monitor
-	// first saw it or, without a Ready condition, its creation as NodeStartupGracePeriod counts it. The first Pass and a
-	// restart of all clocks are a change.
+	// Since is from when on Ready is what it is. That is the Pass that found Ready changed, or that found another
+	// LastTransitionTime in a heartbeat or in a change to True or False of a node that is not Expired. Before any change it
+	// is when the monitor first saw the node or, without a Ready condition, the node's creation as NodeStartupGracePeriod
+	// counts it. It is never before the first Pass, nor before the last restart of all clocks.
 	Since time.Time
 	// LastBeat is when the last sign of life was noted. While one waits for the next Pass, it is now.
 	LastBeat time.Time

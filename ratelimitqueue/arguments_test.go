@@ -6,22 +6,24 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 )
 
 // What is no rate is an error everywhere, and changes nothing.
 func TestWhatIsNoRate(t *testing.T) {
 	q, g := queue(t, Config{Rate: 1}), group(t, GroupConfig[string, string]{Config: Config{Rate: 1}})
-	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, -math.SmallestNonzeroFloat64, -math.MaxFloat64} {
-		_, err := New[string, int](Config{Rate: rate})
-		require.Error(t, err, rate)
-		_, err = NewGroup[string, string, int](GroupConfig[string, string]{Config: Config{Rate: rate}})
-		require.Error(t, err, rate)
-		_, err = NewGroup[string, string, int](GroupConfig[string, string]{MaxRate: rate})
-		require.Error(t, err, rate)
-		for _, set := range []func(float64) error{q.SetRate, func(rate float64) error { return g.SetRate("d", rate) }} {
-			require.Error(t, set(rate), rate)
+	for _, number := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, -math.SmallestNonzeroFloat64, -math.MaxFloat64} {
+		limit := rate.Limit(number)
+		_, err := New[string, int](Config{Rate: limit})
+		require.Error(t, err, limit)
+		_, err = NewGroup[string, string, int](GroupConfig[string, string]{Config: Config{Rate: limit}})
+		require.Error(t, err, limit)
+		_, err = NewGroup[string, string, int](GroupConfig[string, string]{MaxRate: limit})
+		require.Error(t, err, limit)
+		for _, set := range []func(rate.Limit) error{q.SetRate, func(limit rate.Limit) error { return g.SetRate("d", limit) }} {
+			require.Error(t, set(limit), limit)
 		}
-		require.Equal(t, 1.0, q.line.bucket.rate)
+		require.Equal(t, rate.Limit(1), q.line.bucket.limit)
 		_, made := g.Domain("d")
 		require.False(t, made)
 	}
@@ -31,22 +33,22 @@ func TestWhatIsNoRate(t *testing.T) {
 func TestRatesAtTheirEnds(t *testing.T) {
 	const years = 365 * 24 * time.Hour
 	for _, test := range []struct {
-		rate  float64
+		rate  rate.Limit
 		burst int
 		first int           // of 100, at once
 		wait  time.Duration // for the next; 0: never
 	}{
 		{rate: 0},
 		{rate: math.SmallestNonzeroFloat64, first: 1},
-		{rate: 1 / (201 * years).Seconds(), first: 1}, // as far away as never
-		{rate: 1 / (199 * years).Seconds(), first: 1, wait: 199 * years},
+		{rate: rate.Every(201 * years), first: 1}, // as far away as never
+		{rate: rate.Every(199 * years), first: 1, wait: 199 * years},
 		{rate: 1, burst: 3, first: 3, wait: time.Second},
 		{rate: 1, burst: math.MaxInt, first: 100},
 		{rate: 1e8, first: 1, wait: 10},
 		{rate: 1e10, first: 10, wait: 1}, // ten in a nanosecond
-		{rate: math.Nextafter(Unlimited, 0), first: 100},
-		{rate: Unlimited, first: 100},
-		{rate: Unlimited, burst: math.MaxInt, first: 100},
+		{rate: rate.Limit(math.Nextafter(float64(rate.Inf), 0)), first: 100},
+		{rate: rate.Inf, first: 100},
+		{rate: rate.Inf, burst: math.MaxInt, first: 100},
 	} {
 		g := group(t, GroupConfig[string, string]{Config: Config{Rate: test.rate, Burst: test.burst}})
 		for key := range 100 {

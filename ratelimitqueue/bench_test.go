@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 )
@@ -140,7 +141,7 @@ func BenchmarkGroupForgets10000(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
 	for range b.N {
 		b.StopTimer()
-		g, _ := NewGroup[int, int, int](GroupConfig[int, int]{Config: Config{Rate: Unlimited, Clock: clk}})
+		g, _ := NewGroup[int, int, int](GroupConfig[int, int]{Config: Config{Rate: rate.Inf, Clock: clk}})
 		for i := range 10_000 {
 			g.Add(i, i, i)
 		}
@@ -176,7 +177,7 @@ func BenchmarkAfterAPeakOf1000000(b *testing.B) {
 
 // One of 1,000 is handed out, forgotten and added again.
 func BenchmarkTakeForgetAdd1000(b *testing.B) {
-	q := filled(b, Config{Rate: Unlimited, Clock: testingclock.NewFakePassiveClock(epoch)}, shuffled(1000))
+	q := filled(b, Config{Rate: rate.Inf, Clock: testingclock.NewFakePassiveClock(epoch)}, shuffled(1000))
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := 0; i < b.N; i++ {
@@ -189,7 +190,7 @@ func BenchmarkTakeForgetAdd1000(b *testing.B) {
 // The same if a preference is asked for, among 1,000 due keys.
 func BenchmarkTakePrefer1000(b *testing.B) {
 	g, _ := NewGroup[int, string, int](GroupConfig[int, string]{
-		Config: Config{Rate: Unlimited, Clock: testingclock.NewFakePassiveClock(epoch)},
+		Config: Config{Rate: rate.Inf, Clock: testingclock.NewFakePassiveClock(epoch)},
 		Prefer: func(_ int, due []string) string { return due[len(due)-1] },
 	})
 	for i, name := range shuffled(1000) {

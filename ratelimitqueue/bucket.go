@@ -4,6 +4,8 @@ import (
 	"math"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -11,7 +13,7 @@ import (
 // that is. At rate 0 it holds no token, a change of rate keeps whole tokens but no fraction, and no tokens accrue while
 // it is frozen.
 type bucket struct {
-	rate   float64 // tokens a second; 0: stopped
+	limit  rate.Limit // tokens a second; 0: stopped
 	burst  float64
 	frozen bool
 	tokens float64 // at the instant at; the fraction of a nanosecond that a taken token had missed makes it negative
@@ -23,9 +25,9 @@ type bucket struct {
 const maxWait = 200 * 365 * 24 * time.Hour
 
 // newBucket returns a full bucket, or a stopped one at rate 0.
-func newBucket(rate float64, burst int, now int64) bucket {
-	b := bucket{rate: rate, burst: float64(max(burst, 1)), at: now}
-	if rate > 0 {
+func newBucket(limit rate.Limit, burst int, now int64) bucket {
+	b := bucket{limit: limit, burst: float64(max(burst, 1)), at: now}
+	if limit > 0 {
 		b.tokens = b.burst
 	}
 	return b
@@ -34,7 +36,7 @@ func newBucket(rate float64, burst int, now int64) bucket {
 // note accrues tokens until now. A reading older than the last one accrues nothing.
 func (b *bucket) note(now int64) {
 	if !b.frozen && now > b.at {
-		b.tokens = min(b.tokens+float64(now-b.at)/float64(time.Second)*b.rate, b.burst)
+		b.tokens = min(b.tokens+float64(now-b.at)/float64(time.Second)*float64(b.limit), b.burst)
 	}
 	b.at = max(b.at, now)
 }
@@ -58,25 +60,25 @@ func (b *bucket) take(now int64) {
 // giveBack returns a spent token. What exceeds the burst is lost.
 func (b *bucket) giveBack(now int64) {
 	b.note(now)
-	if b.rate > 0 {
+	if b.limit > 0 {
 		b.tokens = min(b.tokens+1, b.burst)
 	}
 }
 
 // setRate keeps whole tokens and no fractions: an unlimited bucket counts as full, a stopped one as empty.
-func (b *bucket) setRate(rate float64, now int64) {
-	if rate == b.rate {
+func (b *bucket) setRate(limit rate.Limit, now int64) {
+	if limit == b.limit {
 		return
 	}
 	b.note(now)
 	whole := math.Floor(max(b.tokens, 0))
 	switch {
-	case b.rate == Unlimited:
+	case b.limit == rate.Inf:
 		whole = b.burst
 	case b.has(whole + 1):
 		whole = min(whole+1, b.burst)
 	}
-	if b.rate, b.tokens = rate, whole; rate == 0 {
+	if b.limit, b.tokens = limit, whole; limit == 0 {
 		b.tokens = 0
 	}
 }
@@ -91,12 +93,12 @@ func (b *bucket) has(tokens float64) bool {
 // missing by less than a nanosecond is there.
 func (b *bucket) when(tokens float64) (int64, bool) {
 	switch {
-	case b.rate == 0:
+	case b.limit == 0:
 		return 0, false
-	case b.tokens >= tokens, b.rate == Unlimited: // the quotient would be subnormal, and take a microsecond
+	case b.tokens >= tokens, b.limit == rate.Inf: // the quotient would be subnormal, and take a microsecond
 		return b.at, true
 	}
-	wait := (tokens - b.tokens) / b.rate
+	wait := (tokens - b.tokens) / float64(b.limit)
 	if wait > maxWait.Seconds() {
 		return 0, false
 	}
@@ -118,7 +120,7 @@ func (b *bucket) ready(now int64) bool {
 // full returns from when on the bucket is full; false if it never is. A stopped bucket saves no tokens, so it counts as
 // full.
 func (b *bucket) full() (int64, bool) {
-	if b.rate == 0 {
+	if b.limit == 0 {
 		return b.at, true
 	}
 	at, ok := b.when(b.burst)

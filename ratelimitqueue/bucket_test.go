@@ -10,7 +10,7 @@ import (
 
 // Whatever the rate, Take succeeds at Next, and not two nanoseconds before; one is rounding.
 func TestTakeSucceedsAtNext(t *testing.T) {
-	rates := []float64{1e-6, 0.1, 1.0 / 3, 0.37, 3.3, 1e3 / 7, 99999, 1e8}
+	rates := []rate.Limit{1e-6, 0.1, 1.0 / 3, 0.37, 3.3, 1e3 / 7, 99999, 1e8}
 	for seed := range uint64(300) {
 		c := &seededChoices{state: seed * 104729}
 		f := group(t, GroupConfig[string, string]{Config: Config{Rate: pick(c, rates...), Burst: pick(c, 1, 3)}})
@@ -74,10 +74,11 @@ func TestOldReadingMakesNoToken(t *testing.T) {
 	require.Equal(t, time.Second, f.wait())
 }
 
-// A token that Take would hand out, because less than a nanosecond is missing, is a whole one when the rate changes.
+// A token that Take would hand out, because less than a nanosecond is missing, is a whole one when the rate changes, and is
+// one.
 func TestAChangeOfRateKeepsATokenThatIsThere(t *testing.T) {
 	f := queue(t, Config{Rate: 3, Burst: 3})
-	for _, key := range []string{"a", "b", "c", "d"} {
+	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
 		f.Add(key, 0)
 	}
 	require.Len(t, f.takes(), 3)
@@ -90,9 +91,9 @@ func TestAChangeOfRateKeepsATokenThatIsThere(t *testing.T) {
 func TestABucketIsARateLimiter(t *testing.T) {
 	for seed := range uint64(300) {
 		c := &seededChoices{state: seed * 15485863}
-		perSecond, burst := pick(c, 1e-6, 0.1, 1.0/3, 0.37, 3.3, 1e3/7, 99999, 1e8, 1e10), pick(c, 1, 3, 100)
+		perSecond, burst := pick[rate.Limit](c, 1e-6, 0.1, 1.0/3, 0.37, 3.3, 1e3/7, 99999, 1e8, 1e10), pick(c, 1, 3, 100)
 		b, now := newBucket(perSecond, burst, 0), int64(0)
-		limiter := rate.NewLimiter(rate.Limit(perSecond), burst)
+		limiter := rate.NewLimiter(perSecond, burst)
 		for range 100 {
 			next, ok := b.next(now)
 			require.True(t, ok)

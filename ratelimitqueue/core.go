@@ -3,13 +3,15 @@ package ratelimitqueue
 import (
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/evictkit/evictkit/internal/slots"
 )
 
 // core is what Queue and Group share: items by key, each in a line that has its own bucket. A queue has one line; a group
 // has one for each domain. The fleet decides whose turn it is.
 type core[K comparable, V any] struct {
-	rate   float64 // of a line, until SetRate
+	limit  rate.Limit // of a line, until SetRate
 	burst  int
 	table  slots.Table[K, V, *line[K, V]] // its Mutex guards the rest and what Group adds; not held while user code runs
 	fleet  fleet[K, V]
@@ -19,9 +21,9 @@ type core[K comparable, V any] struct {
 
 // start prepares a core with this configuration.
 func (c *core[K, V]) start(config Config, onPanic func(key, value any, stack []byte)) {
-	c.rate, c.burst = config.Rate, config.Burst
+	c.limit, c.burst = config.Rate, config.Burst
 	c.table.Start(slots.Config{Name: "ratelimitqueue", Clock: config.Clock, OnPanic: onPanic}, (*owner[K, V])(c))
-	c.cap = newBucket(Unlimited, 1, 0)
+	c.cap = newBucket(rate.Inf, 1, 0)
 }
 
 // owner is the core as the owner of its table. Whatever changes a line ends with Queue or Became.
@@ -44,7 +46,7 @@ func (o *owner[K, V]) Became(s *slots.Slot[K, V, *line[K, V]], was slots.State) 
 
 // newLine returns a line without keys, which comes after the others.
 func (c *core[K, V]) newLine(domain any, now int64) *line[K, V] {
-	l := &line[K, V]{domain: domain, bucket: newBucket(c.rate, c.burst, now)}
+	l := &line[K, V]{domain: domain, bucket: newBucket(c.limit, c.burst, now)}
 	c.fleet.serve(l)
 	return l
 }
@@ -58,7 +60,7 @@ func (c *core[K, V]) changed(l *line[K, V]) {
 	if l.forgotten {
 		c.unset(l)
 	}
-	c.fleet.changed(l, l.forgotten || l.bucket.rate == c.rate && !l.paused)
+	c.fleet.changed(l, l.forgotten || l.bucket.limit == c.limit && !l.paused)
 }
 
 // unset ends the pause and the stop of a line that is to be forgotten, so that its bucket fills up. The lock is held.
@@ -66,8 +68,8 @@ func (c *core[K, V]) unset(l *line[K, V]) {
 	now := c.table.Time.Read(c.table.Clock.Now()) // what was stopped until now has earned nothing
 	l.paused = false
 	l.bucket.thaw(now)
-	if l.bucket.rate == 0 {
-		l.bucket.setRate(c.rate, now)
+	if l.bucket.limit == 0 {
+		l.bucket.setRate(c.limit, now)
 	}
 }
 
@@ -127,8 +129,8 @@ func (c *core[K, V]) status(s *slots.Slot[K, V, *line[K, V]]) Status {
 }
 
 // setRate changes the rate of a line. The lock is held.
-func (c *core[K, V]) setRate(l *line[K, V], rate float64, now int64) {
-	l.bucket.setRate(rate, now)
+func (c *core[K, V]) setRate(l *line[K, V], limit rate.Limit, now int64) {
+	l.bucket.setRate(limit, now)
 	c.changed(l)
 }
 

@@ -1,7 +1,7 @@
 // Package ratelimitqueue hands out unique items when they are due, no faster than a rate, which can change at any
 // moment.
 //
-//	queue, err := ratelimitqueue.New[string, Cluster](ratelimitqueue.Config{Rate: 0.5}) // one in two seconds
+//	queue, err := ratelimitqueue.New[string, Cluster](ratelimitqueue.Config{Rate: rate.Every(10 * time.Second)})
 //	queue.Add(cluster.Name, cluster) // at every event; a key is in the queue once
 //	queue.SetRate(0)                 // holds everything, forgets nothing
 //
@@ -18,6 +18,9 @@
 //	return reconcile.Result{}, nil
 //
 // A Group has a queue with its own rate for each domain, such as a zone.
+//
+// Rates are rate.Limits of golang.org/x/time/rate. A queue counts its own tokens, and hands out when a rate.Limiter
+// would: taking an item and asking for the next time cost 50 to 100ns so, and 320 to 440ns with a rate.Limiter.
 //
 // # Model
 //

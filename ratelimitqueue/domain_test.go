@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 )
 
 // No argument panics with the lock held, or leaves something behind with which a later call does.
@@ -13,7 +14,7 @@ func TestNoArgumentLeavesTheLockHeld(t *testing.T) {
 	nan := math.NaN()
 	for _, domain := range []any{1.0, nan, struct{ x float64 }{nan}, []int{}} {
 		for _, key := range []any{1.0, nan, []int{}} {
-			for _, number := range []float64{0, -1, nan, math.Inf(1), Unlimited, math.SmallestNonzeroFloat64} {
+			for _, number := range []float64{0, -1, nan, math.Inf(1), float64(rate.Inf), math.SmallestNonzeroFloat64} {
 				f, err := NewGroup[any, any, int](GroupConfig[any, any]{Config: Config{Rate: 1}})
 				require.NoError(t, err)
 				far := time.Duration(math.MaxInt64)
@@ -24,7 +25,7 @@ func TestNoArgumentLeavesTheLockHeld(t *testing.T) {
 					func() { f.Add("a", key, 1) },
 					func() { f.Add("a", "k", 1) },
 					func() { f.Move("k", domain) },
-					func() { _ = f.SetRate(domain, number) },
+					func() { _ = f.SetRate(domain, rate.Limit(number)) },
 					func() { f.PauseDomain(domain) },
 					func() { f.ResumeDomain(domain) },
 					func() { f.Domain(domain) },
@@ -52,15 +53,15 @@ func TestNoArgumentLeavesTheLockHeld(t *testing.T) {
 
 // Whether Add or SetRate names a domain first makes no difference to its first token.
 func TestADomainBeginsTheSameWhoeverNamesItFirst(t *testing.T) {
-	for rate, wait := range map[float64]time.Duration{0: 10 * time.Second, 1: 0} {
+	for limit, wait := range map[rate.Limit]time.Duration{0: 10 * time.Second, 1: 0} {
 		for _, addFirst := range []bool{true, false} {
-			f := group(t, GroupConfig[string, string]{Config: Config{Rate: rate}})
+			f := group(t, GroupConfig[string, string]{Config: Config{Rate: limit}})
 			if addFirst {
 				f.Add("rack", "k", 1)
 			}
 			require.NoError(t, f.SetRate("rack", 0.1))
 			f.Add("rack", "k", 1)
-			require.Equal(t, wait, f.wait(), "%v %v", rate, addFirst)
+			require.Equal(t, wait, f.wait(), "%v %v", limit, addFirst)
 		}
 	}
 }

@@ -30,6 +30,14 @@ const (
 	KeepFirst = Duplicate(slots.KeepFirst)
 )
 
+// String returns the name of the constant.
+func (d Duplicate) String() string {
+	if d == KeepFirst {
+		return "KeepFirst"
+	}
+	return "Replace"
+}
+
 // State says where the item of a key is.
 type State uint8
 
@@ -40,6 +48,9 @@ const (
 	InFlight = State(slots.InFlight) // handed out by Take, and not ended
 	Finished = State(slots.Finished) // ended with Done; the key is known until Remove
 )
+
+// String returns the name of the constant.
+func (s State) String() string { return slots.State(s).String() }
 
 // Status is a copy of what is known about a key.
 type Status struct {

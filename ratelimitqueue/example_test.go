@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/time/rate"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/ratelimitqueue"
@@ -18,7 +19,7 @@ var noon = time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)
 // Pace anything by key.
 func Example() {
 	clk := testingclock.NewFakePassiveClock(noon)
-	queue, err := ratelimitqueue.New[string, cluster](ratelimitqueue.Config{Rate: 0.5, Clock: clk}) // one in two seconds
+	queue, err := ratelimitqueue.New[string, cluster](ratelimitqueue.Config{Rate: rate.Every(10 * time.Second), Clock: clk})
 	if err != nil {
 		fmt.Println(err) // all faults of the configuration
 		return
@@ -46,7 +47,7 @@ func Example() {
 	// green is new: true
 	// blue is new: false
 	// 12:00:00 blue no answer from r2
-	// 12:00:02 green no answer from r1
+	// 12:00:10 green no answer from r1
 	// again at 12:01:00
 }
 
@@ -71,13 +72,13 @@ func ExampleQueue_SetRate() {
 func ExampleGroup() {
 	clk := testingclock.NewFakePassiveClock(noon)
 	group, err := ratelimitqueue.NewGroup[string, string, string](ratelimitqueue.GroupConfig[string, string]{
-		Config: ratelimitqueue.Config{Rate: 0.1, Clock: clk}, // of a zone, until SetRate
+		Config: ratelimitqueue.Config{Rate: rate.Every(10 * time.Second), Clock: clk}, // of a zone, until SetRate
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	group.SetRate("zone-a", 0.1)
+	group.SetRate("zone-a", rate.Every(10*time.Second))
 	group.Add("zone-a", "node-1", "uid-1")
 	group.Add("zone-b", "node-2", "uid-2")
 	fmt.Println(group.Move("node-2", "zone-a"))
@@ -114,7 +115,7 @@ func ExampleGroup_zones() {
 		}
 		for _, change := range zones.Evaluate(clk.Now()) {
 			fmt.Println(clk.Now().Format(time.TimeOnly), change.State, change.Rate)
-			failed.SetRate(change.Zone, change.Rate)
+			failed.SetRate(change.Zone, rate.Limit(change.Rate))
 		}
 		for _, item, ok := failed.Take(); ok; _, item, ok = failed.Take() {
 			fmt.Println(clk.Now().Format(time.TimeOnly), "taint", item.Key)

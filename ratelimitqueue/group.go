@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/evictkit/evictkit/internal/due"
@@ -12,12 +13,12 @@ import (
 
 // GroupConfig configures a Group.
 type GroupConfig[D, K comparable] struct {
-	Config          // of each domain until SetRate; a domain begins with a full bucket, with Rate 0 with an empty one
-	MaxRate float64 // limits all domains together, in items a second, with a burst of 1; 0 means no limit
-	// Prefer, if not nil, chooses which due key of a domain goes next. It gets the due keys in their order, without the
-	// exempt ones, which go before. If it returns any other key or panics, the first of them goes. Take calls it with no
-	// lock held, when it is the domain's turn and there is a choice; for another domain, too, if the turn is that one's by
-	// then. Such a Take is O(n log n).
+	Config             // of each domain until SetRate; a domain begins with a full bucket, with Rate 0 with an empty one
+	MaxRate rate.Limit // limits all domains together, in items a second, with a burst of 1; 0 means no limit
+	// Prefer, if not nil, chooses which due key of a domain is handed out next. It is not asked about exempt keys, which
+	// are handed out before the others, nor if only one key is due. It gets the due keys in their order. If it returns
+	// another key, or panics, the first one is handed out. Take calls it with no lock held. If the turn has passed to
+	// another domain when it returns, Take calls it again, for that domain. With Prefer, Take is O(n log n).
 	Prefer  func(domain D, due []K) K
 	OnPanic func(key, value any, stack []byte) // if not nil, is called after a panic in Prefer, with the first of its keys
 }
@@ -38,7 +39,7 @@ type Group[D, K comparable, V any] struct {
 
 // NewGroup returns an empty group, or all faults of the configuration.
 func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V], error) {
-	faults := append(config.faults(), rateFaults(config.MaxRate, field.NewPath("maxRate"))...)
+	faults := append(config.faults(), rateFaults(config.MaxRate, field.NewPath("maxRate"), "means no limit")...)
 	if err := joined(faults); err != nil {
 		return nil, err
 	}
@@ -55,9 +56,9 @@ func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V]
 
 // DomainStatus is a copy of what the group knows about a domain.
 type DomainStatus struct {
-	Rate    float64   // also while the domain is paused
-	Waiting int       // how many of its keys wait
-	Next    time.Time // as Group.Next, but of this domain and without MaxRate; zero if there is none
+	Rate    rate.Limit // also while the domain is paused
+	Waiting int        // how many of its keys wait
+	Next    time.Time  // as Group.Next, but of this domain and without MaxRate; zero if there is none
 }
 
 // Add is AddEntry with the other fields zero: a new key is due now, and a waiting one takes the new value.
@@ -154,16 +155,16 @@ func (g *Group[D, K, V]) Move(key K, domain D) bool {
 }
 
 // SetRate is Queue.SetRate for a domain.
-func (g *Group[D, K, V]) SetRate(domain D, rate float64) error {
+func (g *Group[D, K, V]) SetRate(domain D, limit rate.Limit) error {
 	mustEqualItself(domain)
-	if err := checkRate(rate); err != nil {
+	if err := checkRate(limit); err != nil {
 		return err
 	}
 	now := g.read()
 	defer g.table.Unlock()
 	l := g.line(domain, now)
 	l.forgotten = false
-	g.setRate(l, rate, now)
+	g.setRate(l, limit, now)
 	return nil
 }
 
@@ -219,7 +220,7 @@ func (g *Group[D, K, V]) Domain(domain D) (DomainStatus, bool) {
 	if l == nil {
 		return DomainStatus{}, false
 	}
-	status := DomainStatus{Rate: l.bucket.rate, Waiting: l.counts[slots.Waiting]}
+	status := DomainStatus{Rate: l.bucket.limit, Waiting: l.counts[slots.Waiting]}
 	if next, ok := l.next(l.bucket.at); ok {
 		status.Next = g.table.Instant(next)
 	}

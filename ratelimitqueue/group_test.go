@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 	testingclock "k8s.io/utils/clock/testing"
 )
 
@@ -71,7 +72,7 @@ func TestEachDomainHasItsRate(t *testing.T) {
 	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 1}})
 	require.NoError(t, f.SetRate("slow", 0.1))
 	require.NoError(t, f.SetRate("stopped", 0))
-	require.NoError(t, f.SetRate("free", Unlimited))
+	require.NoError(t, f.SetRate("free", rate.Inf))
 	for _, domain := range []string{"slow", "stopped", "free", "plain"} {
 		f.addAll(domain, domain+"1", domain+"2", domain+"3")
 	}
@@ -85,12 +86,12 @@ func TestEachDomainHasItsRate(t *testing.T) {
 	status, ok := f.Domain("stopped")
 	require.True(t, ok)
 	require.Equal(t, DomainStatus{Rate: 0.5, Waiting: 3, Next: epoch.Add(12 * time.Second)}, status)
-	require.ErrorContains(t, f.SetRate("stopped", math.Inf(1)), "rate")
+	require.ErrorContains(t, f.SetRate("stopped", rate.Limit(math.Inf(1))), "rate")
 }
 
 // A key keeps its place: due time, order among equals, failed tries; also while it is in flight.
 func TestMoveKeepsThePlace(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited, Burst: 2}})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: rate.Inf, Burst: 2}})
 	require.False(t, f.Move("a", "q"))
 	f.addAll("p", "a", "flying", "c")
 	f.addAll("q", "b")
@@ -151,24 +152,24 @@ func TestManyDomainsComeAndGo(t *testing.T) {
 func TestForgetDomain(t *testing.T) {
 	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 1}})
 	f.ForgetDomain("unheard of")
-	for rate, back := range map[float64]time.Duration{0.1: 10 * time.Second, 0: time.Second} {
+	for limit, back := range map[rate.Limit]time.Duration{0.1: 10 * time.Second, 0: time.Second} {
 		require.NoError(t, f.SetRate("a", 0.1))
 		f.addAll("a", "a1", "a2")
 		require.Equal(t, []string{"a/a1"}, f.takes())
-		require.NoError(t, f.SetRate("a", rate))
+		require.NoError(t, f.SetRate("a", limit))
 		f.PauseDomain("a")
 		f.ForgetDomain("a")
 		require.Empty(t, f.takes(), "not while it has a key")
 		status, _ := f.Domain("a")
-		require.Equal(t, rate, status.Rate)
+		require.Equal(t, limit, status.Rate)
 		require.Zero(t, status.Next, "it is paused")
 		f.Remove("a2")
 		f.step(back - 1)
 		f.addAll("a", "a3")
 		status, _ = f.Domain("a")
 		require.NotZero(t, status.Next, "not paused any more")
-		if rate > 0 {
-			require.Equal(t, rate, status.Rate, "its bucket is not full")
+		if limit > 0 {
+			require.Equal(t, limit, status.Rate, "its bucket is not full")
 		}
 		f.Remove("a3")
 		f.step(back)
@@ -185,7 +186,7 @@ func TestForgetDomain(t *testing.T) {
 	f.addAll("b", "b1")
 	status, ok := f.Domain("a")
 	require.True(t, ok, "it was set anew")
-	require.Equal(t, 7.0, status.Rate)
+	require.Equal(t, rate.Limit(7), status.Rate)
 }
 
 // A stop or a pause that ends because its domain is forgotten has earned no token, whether or not somebody looked meanwhile.
@@ -271,6 +272,13 @@ func TestPrefer(t *testing.T) {
 		"panics":        func([]string) string { panic("prefer") },
 		"gone meantime": func([]string) string { f.Remove("2"); return "2" },
 		"moved":         func([]string) string { f.Move("2", "b"); return "2" },
+		"taken meanwhile": func([]string) string {
+			choice = slices.Max[[]string]
+			item, _ := f.Take()
+			require.Equal(t, "2", item.Key)
+			item.Done()
+			return "2"
+		},
 	} {
 		add("1", "2")
 		f.AddEntry("a", Entry[string, int]{Key: "9", Due: epoch.Add(time.Hour)})
@@ -311,7 +319,7 @@ func TestPreferThatChangesWhoseTurnItIs(t *testing.T) {
 
 // A rate so low that the next token never comes does not make the group spin.
 func TestTokenThatNeverComes(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited}, MaxRate: 1e-12})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: rate.Inf}, MaxRate: 1e-12})
 	f.addAll("a", "a1", "a2")
 	require.Equal(t, []string{"a/a1"}, f.takes())
 	_, ok := f.Next()

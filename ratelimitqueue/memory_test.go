@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 )
 
 // heap returns how many bytes are in use.
@@ -57,7 +58,7 @@ func TestMemoryFollowsTheKeys(t *testing.T) {
 		},
 	}
 	for name, empty := range ways {
-		q, err := New[string, [64]byte](Config{Rate: Unlimited})
+		q, err := New[string, [64]byte](Config{Rate: rate.Inf})
 		require.NoError(t, err)
 		before := heap()
 		for _, key := range keys {
@@ -75,7 +76,7 @@ func TestMemoryFollowsTheKeys(t *testing.T) {
 
 // The value is freed when its item ends, even if the key stays known.
 func TestValuesAreNotHeldOnTo(t *testing.T) {
-	q, err := New[int, *[1 << 20]byte](Config{Rate: Unlimited})
+	q, err := New[int, *[1 << 20]byte](Config{Rate: rate.Inf})
 	require.NoError(t, err)
 	before := heap()
 	for i := range 32 {
@@ -92,8 +93,8 @@ func TestValuesAreNotHeldOnTo(t *testing.T) {
 // A key costs an allocation when it is first handed out. After that nothing does.
 func TestNoAllocationsOnceWarm(t *testing.T) {
 	keys, later := names(1000), epoch.Add(time.Hour)
-	f := queue(t, Config{Rate: Unlimited})
-	g := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited}})
+	f := queue(t, Config{Rate: rate.Inf})
+	g := group(t, GroupConfig[string, string]{Config: Config{Rate: rate.Inf}})
 	for _, key := range keys {
 		f.AddEntry(Entry[string, int]{Key: key, Due: later})
 		g.AddEntry("p", Entry[string, int]{Key: key, Due: later})

@@ -347,7 +347,7 @@ func (m *model) end(key string, holder int, from *modelDomain, kind slots.Kind, 
 		if kind != slots.Blocked {
 			it.attempts++
 		}
-		it.state, it.due = Waiting, m.now+int64(after)
+		it.state, it.due = Waiting, m.now+int64(max(after, 0))
 		it.become(newer...)
 	}
 }

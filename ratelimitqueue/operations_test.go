@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 
 	"github.com/evictkit/evictkit/internal/slots"
 )
@@ -37,7 +38,7 @@ type player struct {
 var (
 	keyNames    = []string{"a", "b", "c", "d", "e", "f", "g"}
 	domainNames = []string{"p", "q", "r"}
-	quarter     = map[int64]float64{endless: Unlimited, 0: 0, 1: 0.25, 2: 0.5, 4: 1, 8: 2}
+	quarter     = map[int64]rate.Limit{endless: rate.Inf, 0: 0, 1: 0.25, 2: 0.5, 4: 1, 8: 2}
 )
 
 func newPlayer(t testing.TB, c choices, isQueue bool) *player {
@@ -158,7 +159,7 @@ func (p *player) end() {
 	if p.below(8) > 0 { // otherwise it is ended once more later
 		p.held = slices.Delete(p.held, i, i+1)
 	}
-	after := time.Duration(p.below(5)) * 500 * time.Millisecond
+	after := time.Duration(p.below(6)-1) * 500 * time.Millisecond
 	what := pick(p.choices, slots.Done, slots.Forget, slots.RetryAfter, slots.Blocked)
 	p.note("end %s: %d, %s", h.item.Key, what, after)
 	switch what {

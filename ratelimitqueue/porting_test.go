@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 )
 
 // What maintainers of other queues ask before they replace theirs; see MIGRATING.md.
@@ -64,8 +65,8 @@ func sixTimes(f func()) {
 
 // Karmada: at rate 0 no worker takes anything, whether the queue started like that or was stopped with a full bucket.
 func TestRateZeroHandsOutNothing(t *testing.T) {
-	for _, rate := range []float64{0, 0.5} {
-		f := queue(t, Config{Rate: rate, Burst: 6})
+	for _, limit := range []rate.Limit{0, 0.5} {
+		f := queue(t, Config{Rate: limit, Burst: 6})
 		for i := range 10 {
 			f.Add(fmt.Sprint(i), i)
 		}
@@ -85,18 +86,18 @@ func TestRateZeroHandsOutNothing(t *testing.T) {
 
 // Katalyst, kubernetes#104639: after 0, any rate resumes, even exactly 1, whatever the rate was before.
 func TestSwapFromZeroResumes(t *testing.T) {
-	for _, before := range []float64{0, 0.1, 1, 100000} {
-		for _, rate := range []float64{1, 0.1, 0.3, 1.0 / 3, 7, 100000, 0.01} {
+	for _, before := range []rate.Limit{0, 0.1, 1, 100000} {
+		for _, limit := range []rate.Limit{1, 0.1, 0.3, 1.0 / 3, 7, 100000, 0.01} {
 			f := queue(t, Config{Rate: before})
 			f.Add("a", 0)
 			require.NoError(t, f.SetRate(0))
 			require.Empty(t, f.takes(), "a stored token is not handed out at rate 0")
 			f.wantNoNext()
-			require.NoError(t, f.SetRate(rate))
+			require.NoError(t, f.SetRate(limit))
 			require.Empty(t, f.takes(), "drained")
 			next, ok := f.Next()
 			require.True(t, ok)
-			require.InDelta(t, 1/rate, next.Sub(epoch).Seconds(), 1e-8)
+			require.InDelta(t, 1/float64(limit), next.Sub(epoch).Seconds(), 1e-8)
 			f.clk.SetTime(next.Add(-2))
 			require.Empty(t, f.takes())
 			f.clk.SetTime(next)

@@ -1,5 +1,7 @@
 package ratelimitqueue
 
+import "golang.org/x/time/rate"
+
 // Queue hands out the item that is due first, no faster than its rate. Most callers want [Queue.Add] first, then
 // [Queue.Take] in a loop and [Queue.Next] for when to call it again.
 //
@@ -45,13 +47,13 @@ func (q *Queue[K, V]) Take() (Item[K, V], bool) {
 // SetRate changes the rate, as in Config. The bucket keeps whole tokens and loses fractions. An unlimited bucket counts
 // as full, a stopped one as empty: after a stop, the first item goes 1/rate later. The current rate
 // changes nothing. Neither does an invalid one, which is an error.
-func (q *Queue[K, V]) SetRate(rate float64) error {
-	if err := checkRate(rate); err != nil {
+func (q *Queue[K, V]) SetRate(limit rate.Limit) error {
+	if err := checkRate(limit); err != nil {
 		return err
 	}
 	now := q.table.Read()
 	defer q.table.Unlock()
-	q.setRate(q.line, rate, now)
+	q.setRate(q.line, limit, now)
 	return nil
 }
 

@@ -193,6 +193,11 @@ func TestClockThatGoesBack(t *testing.T) {
 	require.Equal(t, []string{"b"}, f.takes())
 }
 
+func TestNames(t *testing.T) {
+	require.Equal(t, []string{"Finished", "State(9)"}, []string{Finished.String(), State(9).String()})
+	require.Equal(t, []string{"Replace", "KeepFirst", "Replace"}, []string{Replace.String(), KeepFirst.String(), Duplicate(9).String()})
+}
+
 func TestAQueueThatBeginsStopped(t *testing.T) {
 	q, err := New[string, int](Config{Rate: 0})
 	require.NoError(t, err)

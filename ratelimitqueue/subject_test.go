@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 
 	"github.com/evictkit/evictkit/internal/clockcases"
 )
@@ -19,9 +20,9 @@ type subject struct {
 // setup is how subjects are made.
 type setup struct {
 	queue   bool
-	rate    float64
+	rate    rate.Limit
 	burst   int
-	maxRate float64
+	maxRate rate.Limit
 	prefer  bool
 }
 
@@ -77,11 +78,11 @@ func (s *subject) take() (it groupItem, ok bool) {
 	return it, ok
 }
 
-func (s *subject) setRate(domain string, rate float64) error {
+func (s *subject) setRate(domain string, limit rate.Limit) error {
 	if s.q != nil {
-		return s.q.SetRate(rate)
+		return s.q.SetRate(limit)
 	}
-	return s.g.SetRate(domain, rate)
+	return s.g.SetRate(domain, limit)
 }
 
 func (s *subject) get(key string) (domain string, st Status, ok bool) {

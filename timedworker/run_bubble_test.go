@@ -68,6 +68,24 @@ func TestRunLosesNoWorkerToGoexit(t *testing.T) {
 	})
 }
 
+// When Run begins, something is overdue and something else is due later. A worker that has done the first and rests has
+// no timer yet that it could set for the second.
+func TestRunBeginsWithOverdueAndLaterWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran atomic.Int32
+		s, err := New(func(context.Context, Work[string, int]) Result { ran.Add(1); return Forget() }, Config{Workers: 1})
+		require.NoError(t, err)
+		s.Schedule("overdue", 0, time.Now().Add(-time.Minute))
+		s.Schedule("later", 0, time.Now().Add(time.Hour))
+		stop := running(t, s)
+		require.EqualValues(t, 1, ran.Load())
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.EqualValues(t, 2, ran.Load())
+		stop()
+	})
+}
+
 // The wall clock is set while Run's timer waits: due work runs on time, and work that is scheduled then runs when the
 // new wall clock says.
 func TestRunWhileTheWallIsSet(t *testing.T) {

@@ -45,6 +45,28 @@ func TestOfSeveralScheduledMeanwhileTheEarliestCounts(t *testing.T) {
 	require.Equal(t, r.in(time.Second), st.Due)
 }
 
+// What a Step tried once waits for a later one, all of it. Next counts it during the Step, too.
+func TestAllThatAStepPutAsideIsTriedAgain(t *testing.T) {
+	r := recorded(t, Config{})
+	r.result = func(w Work[string, int]) Result {
+		if w.Key == "b" {
+			next, _ := r.Next()
+			require.Equal(t, r.in(0), next, "of c")
+		}
+		if w.Key == "c" {
+			next, _ := r.Next()
+			require.Equal(t, r.in(time.Second), next, "of a and b")
+		}
+		return Blocked(time.Second)
+	}
+	for _, key := range []string{"a", "b", "c"} {
+		r.Schedule(key, 0, r.in(0))
+	}
+	for _, later := range []time.Duration{0, time.Second, time.Second} {
+		require.Equal(t, []string{"a", "b", "c"}, r.step(t, later))
+	}
+}
+
 func TestStepEndsThoughTwoScheduleEachOther(t *testing.T) {
 	r := recorded(t, Config{})
 	r.result = func(w Work[string, int]) Result {

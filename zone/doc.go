@@ -3,7 +3,7 @@
 //	zones, err := zone.New[string](zone.DefaultPolicy())
 //	zones.Set(node.Name, zone.KeyOf(node.Labels), zone.Member{Ready: ready}) // at each event
 //	for _, change := range zones.Evaluate(clk.Now()) {                       // and now and then
-//		queues[change.Zone].SetRate(change.Rate)
+//		queues[change.Zone].SetRate(rate.Limit(change.Rate))
 //	}
 //
 // When a node fails, a controller deletes its pods so that they start elsewhere. But when half of a zone fails at once,

@@ -30,16 +30,18 @@ func TestThePolicyIsAskedOutsideTheLock(t *testing.T) {
 		tracker.AllDown()
 		tracker.Set(fmt.Sprint("from within ", asked), zoneA, good)
 	}
-	tracker.Set("b-0", zoneB, good)
-	require.Len(t, tracker.Evaluate(epoch), 1, "what changed during the evaluation is left to the next call")
-	require.Equal(t, 1, asked)
+	for _, zone := range []Key{zoneB, zoneC, {"r", "d"}} {
+		tracker.Set(zone.Zone, zone, good)
+	}
+	require.Len(t, tracker.Evaluate(epoch), 3, "what changed during the evaluation is left to the next call")
+	require.Equal(t, 3, asked)
 	changes := tracker.Evaluate(epoch)
 	require.Len(t, changes, 1)
-	require.Equal(t, Change{Status: Status{zoneA, Normal, 0.1, Counts{1, 0}}, From: Initial}, changes[0])
-	require.Equal(t, 3, asked)
+	require.Equal(t, Change{Status: Status{zoneA, Normal, 0.1, Counts{3, 0}}, From: Initial}, changes[0])
+	require.Equal(t, 7, asked)
 	ask = func() {}
 	require.Nil(t, tracker.Evaluate(epoch))
-	require.Equal(t, 4, tracker.Zones()[0].Counts.Total+tracker.Zones()[1].Counts.Total)
+	require.Equal(t, Counts{7, 0}, tracker.Zones()[0].Counts)
 }
 
 func TestAZoneThatFillsDuringAnEvaluationIsKept(t *testing.T) {

@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -43,6 +44,16 @@ const (
 	// Evict is the eviction of one pod. A refusal holds up neither the node's turn nor its other pods.
 	Evict
 )
+
+var names = [...]string{Write: "Write", Harm: "Harm", Turn: "Turn", Evict: "Evict"}
+
+// String returns the name of the constant.
+func (d Do) String() string {
+	if d == 0 || int(d) >= len(names) {
+		return fmt.Sprintf("Do(%d)", uint8(d))
+	}
+	return names[d]
+}
 
 // Func is a function that is a Gate.
 type Func func(ctx context.Context, act Act) error

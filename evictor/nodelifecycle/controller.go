@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
@@ -68,8 +69,8 @@ func (c *Controller) build() error {
 	}
 	policy = guarded{policy, c.around}
 	queues := ratelimitqueue.GroupConfig[zone.Key, turnKey]{
-		Config:  ratelimitqueue.Config{Rate: cfg.NodeEvictionRate, Clock: c.around}, // until the policy is asked
-		MaxRate: cfg.MaxNodesPerSecond,
+		Config:  ratelimitqueue.Config{Rate: rate.Limit(cfg.NodeEvictionRate), Clock: c.around}, // until the policy is asked
+		MaxRate: rate.Limit(cfg.MaxNodesPerSecond),
 	}
 	if opts.Prefer != nil {
 		queues.Prefer = func(domain zone.Key, due []turnKey) turnKey {

@@ -72,7 +72,7 @@ func (c *Controller) waiting() (waiting []NodeStatus) {
 			first = i
 		}
 		if st, _ := c.turns.Domain(waiting[i].Zone); !st.Next.IsZero() && c.cfg.MaxNodesPerSecond == 0 && c.opts.Prefer == nil {
-			wait := max(0, st.Next.Sub(c.mu.Now)) + time.Duration(float64(i-first)/st.Rate*float64(time.Second))
+			wait := max(0, st.Next.Sub(c.mu.Now)) + time.Duration(float64(i-first)/float64(st.Rate)*float64(time.Second))
 			waiting[i].Turn = c.mu.Now.Add(wait)
 		}
 	}

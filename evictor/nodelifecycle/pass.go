@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/internal/environment"
@@ -114,7 +115,7 @@ func (e *engine) evaluateZones() {
 			delete(e.closed, c.Zone)
 			continue
 		}
-		_ = e.turns.SetRate(c.Zone, c.Rate)
+		_ = e.turns.SetRate(c.Zone, rate.Limit(c.Rate))
 		e.decide(Decision{Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.State, Rate: c.Rate, Counts: c.Counts})
 	}
 	switch is := e.zones.AllDown(); {

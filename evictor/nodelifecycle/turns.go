@@ -3,6 +3,8 @@ package nodelifecycle
 import (
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/zone"
@@ -11,7 +13,7 @@ import (
 // enqueue puts a failed node into its zone's queue.
 func (e *engine) enqueue(n *node) {
 	if st, ok := e.zones.Zone(n.domain); ok && st.State == zone.Initial {
-		_ = e.turns.SetRate(n.domain, st.Rate)
+		_ = e.turns.SetRate(n.domain, rate.Limit(st.Rate))
 	}
 	was := e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(false), OnDuplicate: ratelimitqueue.KeepFirst})
 	if was == ratelimitqueue.Unknown {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/time/rate"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/evictor/budget"
@@ -62,7 +63,7 @@ func newDrain(clock *testingclock.FakeClock, out io.Writer) (d *drain, err error
 	}
 	// At most one host of a rack per minute.
 	d.queue, err = ratelimitqueue.NewGroup[string, string, host](ratelimitqueue.GroupConfig[string, string]{
-		Config: ratelimitqueue.Config{Clock: clock, Rate: 1.0 / 60},
+		Config: ratelimitqueue.Config{Clock: clock, Rate: rate.Every(time.Minute)},
 	})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // Package limiter has one rate for the workers of a queue that you already have, as Karmada's workers do.
 //
-//	limit, err := limiter.New(ratelimitqueue.Config{Rate: 0.5}) // one item in two seconds, however many workers
+//	limit, err := limiter.New(ratelimitqueue.Config{Rate: rate.Every(2 * time.Second)}) // one item in two seconds, however many workers
 //	for item, ended := queue.Get(); !ended; item, ended = queue.Get() {
 //		if err := limit.Wait(ctx); err != nil {
 //			return err
@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/ratelimitqueue"
@@ -100,11 +101,11 @@ func (l *Limiter) rest(ctx context.Context) error {
 }
 
 // SetRate changes the rate, as ratelimitqueue.Queue.SetRate does. Who waits goes by the new rate at once.
-func (l *Limiter) SetRate(rate float64) error {
+func (l *Limiter) SetRate(limit rate.Limit) error {
 	if l.tokens == nil {
 		return errZero
 	}
-	if err := l.tokens.SetRate(rate); err != nil {
+	if err := l.tokens.SetRate(limit); err != nil {
 		return fmt.Errorf("limiter: %w", err)
 	}
 	select {

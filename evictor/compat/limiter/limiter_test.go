@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 
 	"github.com/evictkit/evictkit/ratelimitqueue"
 )
@@ -37,7 +38,7 @@ func TestLimiterWhoseRateChangesWhileWorkersWait(t *testing.T) {
 		require.NoError(t, l.SetRate(0))
 		time.Sleep(time.Hour)
 		require.Empty(t, went)
-		require.NoError(t, l.SetRate(ratelimitqueue.Unlimited))
+		require.NoError(t, l.SetRate(rate.Inf))
 		require.Equal(t, 1, <-went)
 		require.Equal(t, 2, <-went)
 		require.Equal(t, 2*time.Hour+2*time.Second, time.Since(began))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/internal/misuse"
@@ -28,8 +29,8 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		{"a negative burst", func() error { return misuse.Said(New(config{Burst: -1})) }, "limiter: ratelimitqueue: burst: Invalid value: -1"},
 		{"a clock without timers", func() error { return misuse.Said(New(config{Clock: clocktesting.NewFakePassiveClock(time.Time{})})) },
 			"limiter: New needs timers: Config.Clock must be a clock.Clock, which *testing.FakePassiveClock is not"},
-		{"a rate that is none", func() error { return misuse.Said(New(config{Rate: math.Inf(1)})) }, "limiter: ratelimitqueue: rate: Invalid value: +Inf"},
-		{"set to no number", func() error { return limiter().SetRate(math.NaN()) }, "limiter: ratelimitqueue: rate: Invalid value: NaN"},
+		{"a rate that is none", func() error { return misuse.Said(New(config{Rate: rate.Limit(math.Inf(1))})) }, "limiter: ratelimitqueue: rate: Invalid value: +Inf"},
+		{"set to no number", func() error { return limiter().SetRate(rate.Limit(math.NaN())) }, "limiter: ratelimitqueue: rate: Invalid value: NaN"},
 		{"no context", func() error { return limiter().Wait(nil) }, "limiter: Wait needs a context, not nil"}, //nolint:staticcheck // it is wrong
 		{"a zero Limiter", func() error { return new(Limiter).Wait(context.Background()) }, "limiter: a zero Limiter was used: make it with New"},
 		{"a zero Limiter, set", func() error { return new(Limiter).SetRate(1) }, "limiter: a zero Limiter was used: make it with New"},
@@ -40,11 +41,11 @@ func TestWrongUseIsAnswered(t *testing.T) {
 func TestRatesAtTheirEnds(t *testing.T) {
 	ended, end := context.WithCancel(context.Background())
 	end()
-	for _, rate := range []float64{0, math.SmallestNonzeroFloat64, 1e-9, ratelimitqueue.Unlimited} {
-		l, err := New(ratelimitqueue.Config{Rate: rate, Burst: math.MaxInt, Clock: clocktesting.NewFakeClock(time.Unix(0, 0))})
+	for _, limit := range []rate.Limit{0, math.SmallestNonzeroFloat64, 1e-9, rate.Inf} {
+		l, err := New(ratelimitqueue.Config{Rate: limit, Burst: math.MaxInt, Clock: clocktesting.NewFakeClock(time.Unix(0, 0))})
 		require.NoError(t, err)
 		require.ErrorIs(t, l.Wait(ended), context.Canceled)
-		require.NoError(t, l.SetRate(ratelimitqueue.Unlimited))
+		require.NoError(t, l.SetRate(rate.Inf))
 		require.NoError(t, l.Wait(context.Background()))
 	}
 }

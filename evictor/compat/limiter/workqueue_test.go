@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/evictkit/evictkit/ratelimitqueue"
@@ -66,7 +67,7 @@ func TestThreeWorkersOfAWorkqueueShareARate(t *testing.T) {
 		require.Zero(t, within(time.Hour))
 		require.NoError(t, limiter.SetRate(0.25))
 		require.InDelta(t, 15, within(60*time.Second), 1, "who waits notices at once")
-		require.NoError(t, limiter.SetRate(ratelimitqueue.Unlimited))
+		require.NoError(t, limiter.SetRate(rate.Inf))
 		within(20 * time.Minute)
 		require.Zero(t, queue.Len())
 		queue.ShutDown()

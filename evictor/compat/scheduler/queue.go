@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 
@@ -56,7 +57,7 @@ func NewRateLimitedTimedQueue(limiter flowcontrol.RateLimiter) *RateLimitedTimed
 	}
 	clock, first := new(reading), time.Now() // it is not read through now, because upstream's tests count that
 	clock.last.Store(&first)
-	queue, _ := ratelimitqueue.New[string, TimedValue](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Clock: clock}) // this configuration is valid
+	queue, _ := ratelimitqueue.New[string, TimedValue](ratelimitqueue.Config{Rate: rate.Inf, Clock: clock}) // this configuration is valid
 	return &RateLimitedTimedQueue{queue: queue, clock: clock, limiter: limiter}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler"
 
@@ -31,17 +32,17 @@ type queues struct {
 
 func newQueues(t *testing.T, s *script, f fired) *queues {
 	q := &queues{T: t, script: s, fired: f, steady: s.oneIn(4), retried: map[string]bool{}, requeued: map[string]bool{}, uids: map[string]string{}}
-	rate, burst := pick[float32](s, 0.1, 0.5, 1, 10, 0), scheduler.EvictionRateLimiterBurst
+	qps, burst := pick[float32](s, 0.1, 0.5, 1, 10, 0), scheduler.EvictionRateLimiterBurst
 	if q.steady {
-		rate, burst = pick[float32](s, 0.5, 10), 3
+		qps, burst = pick[float32](s, 0.5, 10), 3
 	}
 	var err error
-	q.ours, err = ratelimitqueue.New[string, string](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Burst: burst})
+	q.ours, err = ratelimitqueue.New[string, string](ratelimitqueue.Config{Rate: rate.Inf, Burst: burst})
 	require.NoError(t, err)
-	q.rate = rate
-	require.NoError(t, q.ours.SetRate(float64(rate))) // 0 is valid here
-	q.upstream = scheduler.NewRateLimitedTimedQueue(flowcontrol.NewTokenBucketRateLimiter(rate, burst))
-	if rate == 0 { // the first token, which upstream hands out in spite of the rate
+	q.rate = qps
+	require.NoError(t, q.ours.SetRate(rate.Limit(qps))) // 0 is valid here
+	q.upstream = scheduler.NewRateLimitedTimedQueue(flowcontrol.NewTokenBucketRateLimiter(qps, burst))
+	if qps == 0 { // the first token, which upstream hands out in spite of the rate
 		q.upstream.Add("probe", "")
 		q.upstream.Try(logr.Discard(), func(scheduler.TimedValue) (bool, time.Duration) {
 			q.fired[differential.RateZero]++
@@ -160,13 +161,13 @@ func (q *queues) clear() {
 	q.ours.Clear()
 }
 
-func (q *queues) setRate(rate float32) {
+func (q *queues) setRate(qps float32) {
 	q.apart()
 	stopped := q.rate == 0
-	q.rate = rate
-	require.NoError(q, q.ours.SetRate(float64(rate)))
-	q.upstream.SwapLimiter(rate)
-	if stopped && rate == 1 { // upstream takes this for the rate that it has
+	q.rate = qps
+	require.NoError(q, q.ours.SetRate(rate.Limit(qps)))
+	q.upstream.SwapLimiter(qps)
+	if stopped && qps == 1 { // upstream takes this for the rate that it has
 		q.fired[differential.RateOne]++
 		q.upstream.SwapLimiter(2)
 		q.upstream.SwapLimiter(1)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler"
 
@@ -78,8 +79,8 @@ func upstreamsQueue(d *diary, qps float64, burst int) (*queueSide, *scheduler.Ra
 }
 
 // ourQueue is used as the table says.
-func ourQueue(d *diary, rate float64, burst int) (*queueSide, *ratelimitqueue.Queue[string, string]) { // values are UIDs
-	q, err := ratelimitqueue.New[string, string](ratelimitqueue.Config{Rate: rate, Burst: burst})
+func ourQueue(d *diary, qps float64, burst int) (*queueSide, *ratelimitqueue.Queue[string, string]) { // values are UIDs
+	q, err := ratelimitqueue.New[string, string](ratelimitqueue.Config{Rate: rate.Limit(qps), Burst: burst})
 	require.NoError(d, err)
 	return &queueSide{
 		diary: d, isOurs: true,
@@ -98,7 +99,7 @@ func ourQueue(d *diary, rate float64, burst int) (*queueSide, *ratelimitqueue.Qu
 		},
 		remove: func(key string) bool { return q.Remove(key) != ratelimitqueue.Unknown },
 		clear:  q.Clear,
-		swap:   func(qps float64) { require.NoError(d, q.SetRate(qps)) },
+		swap:   func(qps float64) { require.NoError(d, q.SetRate(rate.Limit(qps))) },
 	}, q
 }
 

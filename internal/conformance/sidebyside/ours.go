@@ -34,7 +34,7 @@ type ours struct {
 func config() evictor.Config {
 	c := evictor.DefaultConfig()
 	c.Nodes.NodeMonitorPeriod, c.Nodes.NodeMonitorGracePeriod, c.Nodes.NodeStartupGracePeriod = monitorPeriod, monitorGrace, startupGrace
-	c.Nodes.NodeEvictionRate, c.Nodes.SecondaryNodeEvictionRate = rate, reducedRate
+	c.Nodes.NodeEvictionRate, c.Nodes.SecondaryNodeEvictionRate = perSecond, reducedRate
 	c.Nodes.LargeClusterSizeThreshold, c.Nodes.UnhealthyZoneThreshold = largeZone, unhealthyShare
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler"
 
@@ -16,8 +17,8 @@ const plenty = 1e9
 func queueRows(s setting, n int) []row {
 	names := nodeNames(n)
 	order := anyOrder(n)
-	ours := func(rate float64, burst int) *ratelimitqueue.Queue[string, string] {
-		q, err := ratelimitqueue.New[string, string](ratelimitqueue.Config{Rate: rate, Burst: burst})
+	ours := func(limit rate.Limit, burst int) *ratelimitqueue.Queue[string, string] {
+		q, err := ratelimitqueue.New[string, string](ratelimitqueue.Config{Rate: limit, Burst: burst})
 		if err != nil {
 			s.Fatal(err)
 		}

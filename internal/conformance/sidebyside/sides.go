@@ -20,7 +20,7 @@ const (
 	startupGrace   = time.Minute
 	largeZone      = 50
 	unhealthyShare = 0.55
-	rate           = 5.01 // nodes a second; at 5, rounding delays a token until after the upstream tick that should use it
+	perSecond      = 5.01 // nodes a second; at 5, rounding delays a token until after the upstream tick that should use it
 	reducedRate    = 0.01 // for a large, partially disrupted zone
 )
 
@@ -42,7 +42,7 @@ type upstream struct {
 func newUpstream(ctx context.Context, t *testing.T, c *client, factory informers.SharedInformerFactory) side {
 	nodes, err := nodelifecycle.NewNodeLifecycleController(ctx,
 		factory.Coordination().V1().Leases(), factory.Core().V1().Pods(), factory.Core().V1().Nodes(), factory.Apps().V1().DaemonSets(),
-		c, monitorPeriod, startupGrace, monitorGrace, rate, reducedRate, largeZone, unhealthyShare)
+		c, monitorPeriod, startupGrace, monitorGrace, perSecond, reducedRate, largeZone, unhealthyShare)
 	if err != nil {
 		t.Fatal(err)
 	}

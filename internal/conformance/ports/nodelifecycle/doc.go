@@ -2,7 +2,7 @@
 // zone.Tracker and a ratelimitqueue.Group replace the health of nodes, the states of zones and the queues. On the
 // port, all 17 of its own tests pass; those of the queue itself are left out.
 //
-// Its code has 836 lines removed, 171 added. Removed are the folder scheduler, nodeHealthMap and most of
+// Its code has 836 lines removed, 173 added. Removed are the folder scheduler, nodeHealthMap and most of
 // tryUpdateNodeHealth, ComputeZoneState, the limiters, and a lock. Its tests have 439 lines removed, 66 added.
 // Removed are all 394 lines about the queue; their port file says which of them are played elsewhere. Other tests
 // let an hour pass between two passes. A Monitor treats that as a gap in its own listening of which a quarter of

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -34,4 +35,22 @@ func TestFaultsOfBothHalvesAreListedOnce(t *testing.T) {
 	var faults utilerrors.Aggregate
 	require.ErrorAs(t, cfg.Validate(), &faults)
 	require.Len(t, faults.Errors(), 1)
+}
+
+// A step of ten minutes is a suspension, in which nobody falls silent, unless the program says otherwise.
+func TestOneBigStepOfAFakeClock(t *testing.T) {
+	for _, cfg := range onBothGrids(config()) {
+		for _, maxGap := range []time.Duration{0, time.Hour} {
+			cfg.Nodes.MaxGap = maxGap
+			u := newUpstreams(t, cfg)
+			u.node("dead", "", longAgo, v1.ConditionTrue)
+			u.node("well", "", longAgo, v1.ConditionTrue)
+			u.pass(0)
+			u.clk.SetTime(u.clk.Now().Add(10 * time.Minute))
+			u.says("well", v1.ConditionTrue)
+			u.pass(0)
+			status, _ := u.e.Nodes().Node("dead")
+			require.Equal(t, maxGap > 0, status.Verdict.Ready == v1.ConditionUnknown)
+		}
+	}
 }

@@ -15,6 +15,9 @@ type Config struct {
 	// NodeMonitorGracePeriod is how long a node that has reported may stay silent before its verdict is Unknown, and
 	// NodeStartupGracePeriod the same for one that has never reported.
 	NodeMonitorGracePeriod, NodeStartupGracePeriod time.Duration
+	// MaxGap is how much of the time between two calls counts as silence at most; 0 means a quarter of the grace period. With
+	// a period, it is at least 1.2 periods. A test that steps a fake clock by an hour sets it to an hour.
+	MaxGap time.Duration
 
 	// NodeEvictionRate is how many nodes a second have their turn in a healthy zone, and SecondaryNodeEvictionRate in a
 	// partially disrupted one of more than LargeClusterSizeThreshold nodes; a smaller one stops.
@@ -71,6 +74,7 @@ func (c Config) faults(under *field.Path) (errs field.ErrorList) {
 	check(startup > 0, "nodeStartupGracePeriod", startup, positive)
 	check(period <= 0 || grace <= 0 || grace > period, "nodeMonitorGracePeriod", grace, "must exceed nodeMonitorPeriod")
 	check(period <= 0 || startup <= 0 || startup > period, "nodeStartupGracePeriod", startup, "must exceed nodeMonitorPeriod")
+	check(c.MaxGap >= 0, "maxGap", c.MaxGap, natural)
 	rate("nodeEvictionRate", c.NodeEvictionRate)
 	rate("secondaryNodeEvictionRate", c.SecondaryNodeEvictionRate)
 	rate("maxNodesPerSecond", c.MaxNodesPerSecond)

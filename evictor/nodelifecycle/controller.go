@@ -97,6 +97,7 @@ func (c *Controller) build() error {
 	var errs [7]error
 	c.monitor, errs[0] = health.NewMonitor(health.Config{
 		Clock: c.around, NodeMonitorPeriod: cfg.NodeMonitorPeriod, NodeMonitorGracePeriod: cfg.NodeMonitorGracePeriod, NodeStartupGracePeriod: cfg.NodeStartupGracePeriod,
+		MaxGap: cfg.MaxGap,
 	})
 	c.zones, errs[1] = zone.New[string](policy)
 	c.turns, errs[2] = ratelimitqueue.NewGroup[zone.Key, turnKey, struct{}](queues)

@@ -1,6 +1,9 @@
 package nodelifecycle
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // unshownSince begins to wait for the store. What was certainly written is in each version that comes after the one to which
 // it was sent. What may have been written need not come with another version.
@@ -83,5 +86,5 @@ func (e *engine) listen() (absent time.Duration) {
 // gap is the longest time between two calls of an evictor that runs.
 func (e *engine) gap() time.Duration {
 	period := e.cfg.NodeMonitorPeriod
-	return max(e.cfg.NodeMonitorGracePeriod/4, period+period/5)
+	return max(cmp.Or(e.cfg.MaxGap, e.cfg.NodeMonitorGracePeriod/4), period+period/5)
 }

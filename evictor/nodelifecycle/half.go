@@ -11,16 +11,14 @@ import (
 // half is the controller as a loop drives it.
 type half struct{ *Controller }
 
-func (h half) Await(missing string) {
+func (h half) Report(what string, failed error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.decide(Decision{Kind: Awaiting, Reason: missing})
-}
-
-func (h half) Failed(function string, why error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.decide(Decision{Kind: FunctionFailed, Reason: function, Err: why})
+	kind := Awaiting
+	if failed != nil {
+		kind = FunctionFailed
+	}
+	h.decide(Decision{Kind: kind, Reason: what, Err: failed})
 }
 
 // Plan notes what has changed, makes a monitor pass if one is due, and hands out turns. It schedules writes and makes none.

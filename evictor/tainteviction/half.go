@@ -12,16 +12,14 @@ type half struct{ *Controller }
 
 func (h half) Next() time.Time { return time.Time{} }
 
-func (h half) Await(missing string) {
+func (h half) Report(what string, failed error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.decide(Decision{Kind: Awaiting, Reason: missing})
-}
-
-func (h half) Failed(function string, why error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.decide(Decision{Kind: FunctionFailed, Toleration: -1, Reason: function, Err: why})
+	kind := Awaiting
+	if failed != nil {
+		kind = FunctionFailed
+	}
+	h.decide(Decision{Kind: kind, Toleration: -1, Reason: what, Err: failed})
 }
 
 // Plan notes what has changed.

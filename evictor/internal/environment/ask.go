@@ -33,7 +33,7 @@ func (e *Environment) Fails(function string, why error) {
 		now := e.Now()
 		if last, was := e.failed[function]; len(e.Parts) > 0 && !(was && now.Sub(last) < time.Minute) {
 			e.failed[function] = now
-			e.Parts[0].Failed(function, why)
+			e.Parts[0].Report(function, why)
 		}
 	})
 }

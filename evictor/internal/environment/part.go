@@ -16,10 +16,9 @@ type Part struct {
 
 // Half decides.
 type Half interface {
-	// Await reports that something is missing before anything is decided or, empty, that nothing is any more.
-	Await(missing string)
-	// Failed reports that a function of the user's Options has failed.
-	Failed(function string, why error)
+	// Report tells the program that something is missing before anything is decided, empty that nothing is any more; or, with
+	// an error, which function of its Options has failed.
+	Report(what string, failed error)
 	// Plan reads what has changed, and decides. It makes no write. It returns the nodes about which the parts after it
 	// have to think again.
 	Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) (changed []string)

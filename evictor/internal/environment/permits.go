@@ -136,7 +136,7 @@ func (p *Permits) Refresh(ctx context.Context) {
 	now := p.clock.Now()
 	p.mu.Lock()
 	for key, m := range p.refused {
-		if p.asksAgain() && !now.Before(m.until) {
+		if p.blind == nil && !now.Before(m.until) {
 			old = append(old, key)
 		}
 	}
@@ -146,16 +146,13 @@ func (p *Permits) Refresh(ctx context.Context) {
 	}
 }
 
-// asksAgain says whether Refresh asks about anything.
-func (p *Permits) asksAgain() bool { return p.blind == nil }
-
 // Next is when Refresh has something to ask.
 func (p *Permits) Next() (time.Time, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var soon Soonest
 	for _, m := range p.refused {
-		soon.Or(m.until, p.asksAgain())
+		soon.Or(m.until, p.blind == nil)
 	}
 	return soon.Time, !soon.IsZero()
 }

@@ -101,7 +101,7 @@ func (l *Loop) awaits() bool {
 	missing := l.missing()
 	if missing != l.awaited {
 		l.awaited = missing
-		l.Around.Parts[0].Await(missing)
+		l.Around.Parts[0].Report(missing, nil)
 		l.Around.Out.Deliver()
 	}
 	return missing != ""

@@ -44,6 +44,21 @@ func TestMisuseSaysWhatIsWrong(t *testing.T) {
 			c.Drive(func(context.Context) (time.Time, error) { return c.Clock().Now(), nil })
 			c.Advance(time.Minute)
 		}},
+		{"EvictedWithoutStart", "nothing acts in this cluster: call Start first", func(c *evictortest.Cluster) { c.Evicted() }},
+		{"EvictedFromWithoutStart", "nothing acts in this cluster: call Start first", func(c *evictortest.Cluster) { c.EvictedFrom("a-0") }},
+		{"NoExecuteWithoutStart", "nothing acts in this cluster: call Start first", func(c *evictortest.Cluster) { c.HasNoExecute("a-0") }},
+		{"TimelineWithoutStart", "nothing acts in this cluster: call Start first", func(c *evictortest.Cluster) { c.Timeline() }},
+		{"ExplainWithoutStart", "Explain tells what an evictor has decided: call Start first", func(c *evictortest.Cluster) { c.Explain("a-0") }},
+		{"ExplainOfNoNode", `there never was a node or pod "typo"`, func(c *evictortest.Cluster) {
+			c.Start(evictor.DefaultConfig())
+			c.Explain("typo")
+		}},
+		{"ZoneTwice", `Zone("a", 2): the zone is given twice`, func(*evictortest.Cluster) {
+			evictortest.New(fatal{}, evictortest.Zone("a", 0), evictortest.Zone("a", 2))
+		}},
+		{"ZoneOfTwoRegions", `Zone("s:a", 2): the names of its nodes are those of zone r:a`, func(*evictortest.Cluster) {
+			evictortest.New(fatal{}, evictortest.Zone("r:a", 0), evictortest.Zone("s:a", 2))
+		}},
 		{"NegativeZone", `Zone("a", -1): the number of nodes must not be negative`, func(*evictortest.Cluster) {
 			evictortest.New(fatal{}, evictortest.Zone("a", -1))
 		}},

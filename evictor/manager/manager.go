@@ -39,7 +39,8 @@ import (
 // Options are for what should differ from upstream's behaviour. The zero Options are valid.
 type Options struct {
 	// Cluster says how the evictor watches and writes the cluster. Its Informers must be nil: they are the manager's. Half
-	// must be Both, the zero value: NewLifecycle and NewTaintEviction set it. A nil Logger becomes the manager's. Leads is asked only while this replica leads and is fit to; it stops writes too.
+	// must be Both, the zero value: NewLifecycle and NewTaintEviction set it. A nil Logger becomes the manager's. Leads is
+	// asked only while this replica leads and is fit to; it stops writes too.
 	Cluster clientgo.Options
 	// Evictor holds the evictor's options. The manager's metrics, its log (as explain.Log writes it) and Kubernetes events
 	// observe the evictor too. The Gate is asked only while this replica leads and is fit to. A nil OnPanic logs, and a

@@ -98,13 +98,16 @@ func (c *Cluster) must(err error) {
 func (c *Cluster) Clock() *testingclock.FakeClock { return c.clock }
 
 // Start starts an evictor that Advance steps, in place of any earlier one. It makes its first step at once. At most one
-// Options may be given; its clock is replaced by the cluster's. If it has no OnPanic, a panic of its functions fails the test.
+// Options may be given; its Clock must be nil or the cluster's. If it has no OnPanic, a panic of its functions fails the test.
 func (c *Cluster) Start(config evictor.Config, options ...evictor.Options) *evictor.Evictor {
 	c.t.Helper()
 	if len(options) > 1 {
 		c.t.Fatalf("evictortest: Start with %d Options, of which only one could count", len(options))
 	}
 	c.config = config
+	if len(options) == 1 && options[0].Clock != nil && options[0].Clock != c.clock {
+		c.t.Fatalf("evictortest: Start with a Clock (%T) that is not the cluster's: give Cluster.Clock, also to a budget.Config", options[0].Clock)
+	}
 	if len(options) == 1 {
 		c.options = options[0]
 	}

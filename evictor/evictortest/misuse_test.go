@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"k8s.io/utils/clock"
+
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/zone"
@@ -36,6 +38,9 @@ func TestMisuseSaysWhatIsWrong(t *testing.T) {
 		{"RestartBeforeStart", "cannot restart an evictor that Start did not begin", func(c *evictortest.Cluster) { c.Restart() }},
 		{"TwoOptionsAtStart", "Start with 2 Options, of which only one could count", func(c *evictortest.Cluster) {
 			c.Start(evictor.DefaultConfig(), evictor.Options{}, evictor.Options{})
+		}},
+		{"AnotherClock", "Start with a Clock (clock.RealClock) that is not the cluster's: give Cluster.Clock, also to a budget.Config", func(c *evictortest.Cluster) {
+			c.Start(evictor.DefaultConfig(), evictor.Options{Clock: clock.RealClock{}})
 		}},
 		{"EvictedFromNoNode", `there never was a node "typo", only a-0`, func(c *evictortest.Cluster) { c.EvictedFrom("typo") }},
 		{"TaintsOfNoNode", `there never was a node "typo", only a-0`, func(c *evictortest.Cluster) { c.Taints("typo") }},

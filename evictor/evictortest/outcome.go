@@ -96,8 +96,8 @@ func (c *Cluster) Taints(node string) (list []string) {
 // there never was a node of that name.
 func (c *Cluster) HasNoExecute(node string) bool {
 	c.t.Helper()
-	c.begun()
 	c.exists(node)
+	c.begun()
 	n, ok := (*stores)(c).Node(node)
 	for i := 0; ok && i < len(n.Spec.Taints); i++ {
 		if taints.OwnNoExecute(&n.Spec.Taints[i]) {

@@ -79,10 +79,10 @@ func (w *World) Clients() evictor.Clients {
 }
 
 // NewEvictor makes an evictor with the World's Config, Clients and Clock. Its decisions go to the Report and the timeline,
-// and to Options.Observer if it is set. Options.Clock must be nil.
+// and to Options.Observer if it is set. Options.Clock must be nil or the World's.
 func (w *World) NewEvictor(options evictor.Options) (*evictor.Evictor, error) {
-	if options.Clock != nil {
-		return nil, errors.New("options.clock: must be nil: the evictor uses the clock of the world")
+	if options.Clock != nil && options.Clock != w.Clock() {
+		return nil, errors.New("options.clock: must be nil or the World's Clock: the evictor uses that")
 	}
 	options.Clock, options.Gate = w.Clock(), gate.All(gate.Leader(w.player.mayWrite), options.Gate)
 	switch mine := options.Observer; {

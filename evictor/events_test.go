@@ -97,12 +97,12 @@ func TestLogNamesWhatItIsAbout(t *testing.T) {
 	c.Advance(5 * time.Minute)
 	e.Resume("upgrade")
 	c.Advance(time.Minute)
-	require.Regexp(t, `level=INFO msg="zone :a: .*" kind=ZoneChanged node="" pod=""\n`, log.String())
-	require.Contains(t, log.String(), "kind=TaintsWritten node=a-0 pod=\"\"\n")
+	require.Regexp(t, `level=INFO msg="zone :a: .*" kind=ZoneChanged node="" pod="" zone=:a rate=0.1\n`, log.String())
+	require.Contains(t, log.String(), "kind=TaintsWritten node=a-0 pod=\"\" taint=node.kubernetes.io/unreachable:NoSchedule,node.kubernetes.io/unreachable:NoExecute\n")
 	require.Contains(t, log.String(), "msg=\"permission in zone :a: taints and evictions are held back: paused: upgrade\" kind=GateChanged")
-	require.Contains(t, log.String(), "msg=\"pod default/a-0-p0: eviction held back: Paused: paused: upgrade\" kind=EvictionDelayed node=a-0 pod=default/a-0-p0\n")
+	require.Contains(t, log.String(), "msg=\"pod default/a-0-p0: eviction held back: Paused: paused: upgrade\" kind=EvictionDelayed node=a-0 pod=default/a-0-p0 taint=node.kubernetes.io/unreachable:NoExecute reason=Paused error=\"paused: upgrade\"\n")
 	require.Contains(t, log.String(), "msg=\"permission in zone :a: taints and evictions go on\" kind=GateChanged")
-	require.Contains(t, log.String(), "kind=PodEvicted node=a-0 pod=default/a-0-p0\n")
+	require.Contains(t, log.String(), "kind=PodEvicted node=a-0 pod=default/a-0-p0 taint=node.kubernetes.io/unreachable:NoExecute\n")
 }
 
 func TestZoneOfNodesWithoutLabelsHasANameToo(t *testing.T) {

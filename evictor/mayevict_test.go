@@ -200,7 +200,7 @@ func TestPanicOfMayEvictRefuses(t *testing.T) {
 			k.err = nil
 		}
 	}
-	e := start(c, config(), evictor.Options{Gate: mayEvict(k.may)})
+	e := start(c, config(), evictor.Options{Gate: mayEvict(k.may), OnPanic: survived})
 	c.Fail("a-0")
 	c.Advance(8 * time.Minute)
 	require.Equal(t, []string{"a-0-p1", "a-0-p0"}, c.Evicted())

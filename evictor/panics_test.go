@@ -13,6 +13,9 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
+// survived takes the panics that a test means.
+func survived(any, any, []byte) {}
+
 // A client's panic is a failed try, of a node or of one pod, which delays no other. Recovery is above all.
 func TestPanicOfAClientIsAFailedTry(t *testing.T) {
 	for _, row := range []struct {
@@ -25,7 +28,7 @@ func TestPanicOfAClientIsAFailedTry(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, taints %t", row.write, row.cfg.Nodes.TaintBasedEviction), func(t *testing.T) {
 			var told diary
 			c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(3))
-			start(c, row.cfg, evictor.Options{Observer: &told})
+			start(c, row.cfg, evictor.Options{Observer: &told, OnPanic: survived})
 			panics := 2
 			onWrites(c, row.write, func(object string) error {
 				if object == row.object && panics > 0 {
@@ -136,7 +139,7 @@ func TestPanicOfTheObserverEndsNoDelivery(t *testing.T) {
 	panics, heard := true, 0
 	c := evictortest.New(t, evictortest.Zone("a", 2))
 	c.AddPod("p", "a-0")
-	start(c, config(), evictor.Options{Observer: observe(func(d decision) {
+	start(c, config(), evictor.Options{OnPanic: survived, Observer: observe(func(d decision) {
 		heard++
 		if d.Kind == "PodEvicted" && panics {
 			panics = false

@@ -114,6 +114,12 @@ func (b *Budget[K, M]) made() {
 	}
 }
 
+// Clock returns the clock that its Config named, or the real one.
+func (b *Budget[K, M]) Clock() clock.PassiveClock {
+	b.made()
+	return b.config.Clock
+}
+
 // now reads the clock.
 func (b *Budget[K, M]) now() time.Time {
 	b.made()

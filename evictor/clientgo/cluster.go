@@ -1,6 +1,7 @@
 package clientgo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -200,7 +201,7 @@ func (c *Cluster) Feed(to evictor.Target) error {
 	defer c.mu.Unlock()
 	c.awaited = append(c.awaited, told...)
 	if judges, ok := to.(leases.Judge); ok && c.opts.lifecycle() {
-		read := task(c.reader(judges).Run)
+		read := func(ctx context.Context) { _ = c.reader(judges).Run(ctx) } // its clock has timers
 		if c.state == runs {
 			c.launch(read)
 		} else {

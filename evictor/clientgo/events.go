@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	recording "k8s.io/client-go/tools/record"
@@ -24,6 +25,7 @@ const (
 type events struct {
 	opts      Options
 	recorders atomic.Pointer[recorders]
+	failed    atomic.Pointer[func(error)]
 }
 
 type recorders struct{ node, taint recording.EventRecorder }
@@ -34,10 +36,42 @@ type recorders struct{ node, taint recording.EventRecorder }
 // than they can be written are dropped. A dry run should not have it.
 func (c *Cluster) Events() evictor.Observer { return c.events }
 
+// OnEventError has a function called with the error of each failed try to write an event. It must not block. Metrics.Clients of
+// package metrics counts them so; a second call replaces the first.
+func (c *Cluster) OnEventError(call func(err error)) { c.events.failed.Store(&call) }
+
+// sink writes events, and tells of errors.
+type sink struct {
+	recording.EventSink
+	events *events
+}
+
+// Create implements recording.EventSink.
+func (s sink) Create(event *v1.Event) (*v1.Event, error) {
+	created, err := s.EventSink.Create(event)
+	return created, s.note(err)
+}
+
+// Patch implements recording.EventSink. An event that is gone is created anew.
+func (s sink) Patch(old *v1.Event, data []byte) (*v1.Event, error) {
+	patched, err := s.EventSink.Patch(old, data)
+	if apierrors.IsNotFound(err) {
+		return patched, err
+	}
+	return patched, s.note(err)
+}
+
+func (s sink) note(err error) error {
+	if call := s.events.failed.Load(); err != nil && call != nil {
+		(*call)(err)
+	}
+	return err
+}
+
 // start begins recording; the returned function ends it.
 func (e *events) start() (stop func()) {
 	broadcaster := recording.NewBroadcaster()
-	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: e.opts.EventClient.CoreV1().Events(v1.NamespaceAll)})
+	broadcaster.StartRecordingToSink(sink{&typedv1.EventSinkImpl{Interface: e.opts.EventClient.CoreV1().Events(v1.NamespaceAll)}, e})
 	from := func(upstream string) recording.EventRecorder {
 		if e.opts.Component != "" {
 			upstream = e.opts.Component

@@ -54,16 +54,16 @@ func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why taints.De
 	}
 	ctx, cancel := finishing(ctx)
 	defer cancel()
-	mark := false
+	mark, generation := false, int64(0)
 	if why.Taint != nil {
 		p, ok := w.pods.Pod(ref.PodKey)
 		if !ok || p.UID != ref.UID {
 			return failed("deleting pod", "pods", ref.String(), apierrors.NewNotFound(v1.Resource("pods"), ref.Name))
 		}
-		mark = !disrupted(p)
+		mark, generation = !disrupted(p), p.Generation
 	}
 	began := w.clock.Now()
-	err := w.remove(ctx, ref, mark)
+	err := w.remove(ctx, ref, mark, generation)
 	w.writes.note(began, err)
 	return err
 }
@@ -94,12 +94,12 @@ func (w *podWriter) askFor(ctx context.Context, what string, ref evictor.PodRef,
 	})
 }
 
-// remove deletes the pod; with mark, it writes the condition first.
-func (w *podWriter) remove(ctx context.Context, ref evictor.PodRef, mark bool) error {
+// remove deletes the pod; with mark, it writes the condition first, for that generation of the pod.
+func (w *podWriter) remove(ctx context.Context, ref evictor.PodRef, mark bool, generation int64) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}}
 	if mark {
 		condition := v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: disruptionReason, Message: disruptionMessage}
-		if err := patchCondition(ctx, w.evictions, w.clock.Now(), ref, "", condition); err != nil {
+		if err := patchCondition(ctx, w.evictions, w.clock.Now(), ref, "", generation, condition); err != nil {
 			return failed("patching the condition DisruptionTarget of pod", "pods", ref.String(), err)
 		}
 	}
@@ -127,21 +127,22 @@ func (w *podWriter) MarkNotReady(ctx context.Context, ref evictor.PodRef) error 
 		return failed("marking pod", "pods", ref.String(), apierrors.NewNotFound(v1.Resource("pods"), ref.Name))
 	}
 	began := w.clock.Now()
-	err := patchCondition(ctx, w.client, began, ref, p.ResourceVersion, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionFalse})
+	err := patchCondition(ctx, w.client, began, ref, p.ResourceVersion, 0, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionFalse})
 	w.writes.note(began, err)
 	return failed("patching the condition Ready of pod", "pods", ref.String(), err)
 }
 
 // patchCondition writes the fields of c that are set; its other fields and other conditions stay as they are.
-func patchCondition(ctx context.Context, client kubernetes.Interface, now time.Time, ref evictor.PodRef, version string, c v1.PodCondition) error {
+func patchCondition(ctx context.Context, client kubernetes.Interface, now time.Time, ref evictor.PodRef, version string, generation int64, c v1.PodCondition) error {
 	type condition struct {
 		Type               v1.PodConditionType `json:"type"`
+		ObservedGeneration int64               `json:"observedGeneration,omitempty"` // k8s.io/api has it since 0.33
 		Status             v1.ConditionStatus  `json:"status"`
 		LastTransitionTime metav1.Time         `json:"lastTransitionTime"`
 		Reason             string              `json:"reason,omitempty"`
 		Message            string              `json:"message,omitempty"`
 	}
-	body, err := conditionsPatch(patchMeta{UID: ref.UID, ResourceVersion: version}, condition{c.Type, c.Status, metav1.NewTime(now), c.Reason, c.Message})
+	body, err := conditionsPatch(patchMeta{UID: ref.UID, ResourceVersion: version}, condition{c.Type, generation, c.Status, metav1.NewTime(now), c.Reason, c.Message})
 	if err != nil {
 		return fmt.Errorf("condition %s: %w", c.Type, err)
 	}

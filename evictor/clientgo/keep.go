@@ -17,7 +17,7 @@ import (
 //     conditions Ready, MemoryPressure, DiskPressure, PIDPressure and NetworkUnavailable, and of those that announce
 //     maintenance, the status, reason and times; and the annotations in NodeAnnotations
 //   - of a pod: its namespace, name, UID, resourceVersion, the times of its creation, start and deletion, labels, node,
-//     tolerations, and phase; of its conditions the status of Ready and, if true, PodScheduled with its time and the
+//     tolerations, phase and generation; of its conditions the status of Ready and, if true, PodScheduled with its time and the
 //     DisruptionTarget that an evictor writes; whether it is a mirror pod; whether a DaemonSet controls it, and its controller
 //     with Options.EvictionAPI; the annotations in PodAnnotations; and, with Owners, its owners
 //   - of a lease in kube-node-lease: its namespace, name, UID, resourceVersion, creation time, and when it was renewed

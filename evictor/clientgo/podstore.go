@@ -1,6 +1,7 @@
 package clientgo
 
 import (
+	"math"
 	"slices"
 	"time"
 	"unique"
@@ -29,6 +30,7 @@ type pod struct {
 	space                                uint16 // how long the namespace is
 	phase                                phase
 	facts                                podFacts
+	generation                           uint32 // 0 before Kubernetes 1.33, and if it is larger
 }
 
 // podFacts are bits.
@@ -57,6 +59,9 @@ func slimPod(opts *Options, whole *v1.Pod) *pod {
 	p := &pod{
 		node: unique.Make(whole.Spec.NodeName), tolerations: tolerationsOf(whole.Spec.Tolerations),
 		phase: phase(max(0, slices.Index(phases[:], whole.Status.Phase))), created: seconds(&whole.CreationTimestamp), started: seconds(whole.Status.StartTime), deleted: seconds(whole.DeletionTimestamp),
+	}
+	if whole.Generation > 0 && whole.Generation <= math.MaxUint32 {
+		p.generation = uint32(whole.Generation)
 	}
 	p.name(&whole.ObjectMeta)
 	var cut bool
@@ -118,7 +123,7 @@ func (p *pod) show(o *v1.Pod) {
 	*o = v1.Pod{}
 	key, names := p.podKey(), p.names()
 	o.Namespace, o.Name, o.UID, o.ResourceVersion = key.Namespace, key.Name, names.uid, names.version
-	o.CreationTimestamp = fromSeconds(p.created)
+	o.CreationTimestamp, o.Generation = fromSeconds(p.created), int64(p.generation)
 	o.Spec.NodeName, o.Spec.Tolerations = p.node.Value(), p.tolerations.appendTo(tolerated)
 	o.Status.Phase = phases[p.phase]
 	if p.started != 0 {

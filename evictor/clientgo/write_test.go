@@ -95,7 +95,7 @@ func (s *server) clients(t *testing.T, o clientgo.Options) evictor.Clients {
 		return list
 	}
 	n, p := node("a-0"), pod("p", "a-0")
-	n.ResourceVersion, p.ResourceVersion = "41", "42"
+	n.ResourceVersion, p.ResourceVersion, p.Generation = "41", "42", 7
 	marked := pod("marked", "a-0")
 	marked.Status.Conditions = append(marked.Status.Conditions, v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: "DeletionByTaintManager"})
 	n.Spec.Taints = []v1.Taint{{Key: "theirs", Effect: v1.TaintEffectNoSchedule}}
@@ -148,7 +148,7 @@ func TestWritesArePatchesWithPreconditions(t *testing.T) {
 		`PATCH /api/v1/namespaces/shop/pods/p/status application/strategic-merge-patch+json {"metadata":{"uid":"uid-pod","resourceVersion":"42"},` +
 			`"status":{"conditions":[{"type":"Ready","status":"False","lastTransitionTime":"2026-05-01T12:00:00Z"}]}}`,
 		`PATCH /api/v1/namespaces/shop/pods/p/status application/strategic-merge-patch+json {"metadata":{"uid":"uid-pod"},"status":{"conditions":[` +
-			`{"type":"DisruptionTarget","status":"True","lastTransitionTime":"2026-05-01T12:00:00Z","reason":"DeletionByTaintManager","message":"Taint manager: deleting due to NoExecute taint"}]}}`,
+			`{"type":"DisruptionTarget","observedGeneration":7,"status":"True","lastTransitionTime":"2026-05-01T12:00:00Z","reason":"DeletionByTaintManager","message":"Taint manager: deleting due to NoExecute taint"}]}}`,
 		remove,
 		remove,
 		strings.ReplaceAll(remove, "pods/p", "pods/marked"),

@@ -4,6 +4,8 @@ package dryrun
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -11,11 +13,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Clients wraps stores. It is a NodeStore, a PodStore, a NodeWriter and a PodWriter. Programs hand it to an evictor and
-// call none of its methods; [Clients.Node] and [Clients.Pod] show objects as they would be.
+// Clients wraps stores. It is a NodeStore, a PodStore, a NodeWriter and a PodWriter. All its fields are required. Programs hand
+// it to an evictor and call none of its methods; [Clients.Node] and [Clients.Pod] show objects as they would be.
 type Clients struct {
 	cluster.NodeStore
 	Pods cluster.PodStore
@@ -23,9 +26,26 @@ type Clients struct {
 	To cluster.Target
 
 	mu    sync.Mutex
-	nodes map[string]*v1.Node               // as they would be, until the store shows a newer version
+	nodes map[string]shadow                 // as they would be, until another node has the name
 	gone  map[cluster.PodKey]cluster.PodRef // would have been deleted
 	ready map[cluster.PodKey]cluster.PodRef // would have been marked not Ready
+}
+
+// shadow is a node as it would be, and which of its labels would have been written.
+type shadow struct {
+	*v1.Node
+	labels map[string]string
+}
+
+// Missing names a field that is nil and that New of an evictor or of a half needs.
+func (c *Clients) Missing() string {
+	switch {
+	case absent.Value(c.NodeStore):
+		return "dryrun.Clients without NodeStore"
+	case absent.Value(c.Pods):
+		return "dryrun.Clients without Pods"
+	}
+	return ""
 }
 
 // Node returns the node as it would be.
@@ -33,9 +53,9 @@ func (c *Clients) Node(name string) (*v1.Node, bool) {
 	node, ok := c.NodeStore.Node(name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	shadow := c.nodes[name]
+	shadow, changed := c.nodes[name]
 	switch {
-	case shadow == nil:
+	case !changed:
 		return node, ok
 	case !ok || node.UID != shadow.UID:
 		delete(c.nodes, name)
@@ -43,6 +63,11 @@ func (c *Clients) Node(name string) (*v1.Node, bool) {
 	}
 	merged := node.DeepCopy() // the real node lives on under its shadow: only what we would have written is ours
 	merged.Spec.Taints = shadow.Spec.Taints
+	if merged.Labels == nil {
+		merged.Labels = shadow.labels
+	} else {
+		maps.Copy(merged.Labels, shadow.labels)
+	}
 	for i := range merged.Status.Conditions { // until the kubelet says something again
 		real := &merged.Status.Conditions[i]
 		for _, ours := range shadow.Status.Conditions {
@@ -85,7 +110,7 @@ func (c *Clients) shadow(pod *v1.Pod) *v1.Pod {
 
 // UpdateTaints writes nothing.
 func (c *Clients) UpdateTaints(_ context.Context, node *v1.Node, change taints.Change) error {
-	return c.write(node, func(after *v1.Node) {
+	return c.write(node, func(after shadow) {
 		after.Spec.Taints = slices.DeleteFunc(after.Spec.Taints, func(t v1.Taint) bool {
 			return slices.ContainsFunc(change.Remove, func(r v1.Taint) bool { return r.MatchTaint(&t) })
 		})
@@ -93,13 +118,22 @@ func (c *Clients) UpdateTaints(_ context.Context, node *v1.Node, change taints.C
 	})
 }
 
-func (c *Clients) write(node *v1.Node, change func(after *v1.Node)) error {
-	after := node.DeepCopy()
-	change(after)
+// errNobodyToTell is what each write fails with without To.
+var errNobodyToTell = errors.New("dryrun: Clients.To is nil: set it to the evictor that these clients are given to")
+
+func (c *Clients) write(node *v1.Node, change func(after shadow)) error {
+	if absent.Value(c.To) {
+		return errNobodyToTell
+	}
 	c.mu.Lock()
 	if c.nodes == nil {
-		c.nodes = make(map[string]*v1.Node)
+		c.nodes = make(map[string]shadow)
 	}
+	after := shadow{node.DeepCopy(), make(map[string]string)}
+	if was := c.nodes[node.Name]; was.Node != nil && was.UID == node.UID {
+		after.labels = maps.Clone(was.labels)
+	}
+	change(after)
 	c.nodes[node.Name] = after
 	c.mu.Unlock()
 	c.To.NodeChanged(node.Name)
@@ -108,7 +142,7 @@ func (c *Clients) write(node *v1.Node, change func(after *v1.Node)) error {
 
 // UpdateConditions writes nothing. What it would have written shows until the kubelet reports anew: a heartbeat stays one.
 func (c *Clients) UpdateConditions(_ context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
-	return c.write(node, func(after *v1.Node) {
+	return c.write(node, func(after shadow) {
 		for i := range after.Status.Conditions {
 			for _, ours := range conditions {
 				if have := &after.Status.Conditions[i]; have.Type == ours.Type {
@@ -121,7 +155,9 @@ func (c *Clients) UpdateConditions(_ context.Context, node *v1.Node, conditions 
 }
 
 // UpdateLabels writes nothing.
-func (c *Clients) UpdateLabels(context.Context, *v1.Node, map[string]string) error { return nil }
+func (c *Clients) UpdateLabels(_ context.Context, node *v1.Node, labels map[string]string) error {
+	return c.write(node, func(after shadow) { maps.Copy(after.labels, labels) })
+}
 
 // Evict writes nothing.
 func (c *Clients) Evict(_ context.Context, pod cluster.PodRef, _ taints.Deadline) error {
@@ -134,6 +170,9 @@ func (c *Clients) MarkNotReady(_ context.Context, pod cluster.PodRef) error {
 }
 
 func (c *Clients) note(in *map[cluster.PodKey]cluster.PodRef, pod cluster.PodRef) error {
+	if absent.Value(c.To) {
+		return errNobodyToTell
+	}
 	c.mu.Lock()
 	if *in == nil {
 		*in = make(map[cluster.PodKey]cluster.PodRef)

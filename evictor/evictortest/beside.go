@@ -6,22 +6,40 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/leases"
 )
 
-// Feed tells your own controller, from now on, about every node, pod and lease that changes, and reads leases for it if it is a
-// leases.Judge. An evictor with this
-// cluster's Clients needs no Feed. A second Feed of the same target changes nothing.
+// Feed tells your own controller about every node, pod and lease that there is and, from now on, about each that changes. It
+// reads leases for it if it is a leases.Judge. An evictor with this cluster's Clients needs no Feed. A second Feed of the same
+// target changes nothing.
 func (c *Cluster) Feed(to evictor.Target) {
+	c.acts()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if slices.Contains(c.feeds, to) {
 		return
 	}
 	c.feeds = append(c.feeds, to)
+	c.list(to)
 	if judge, ok := to.(leases.Judge); ok {
 		c.readers = append(c.readers, &reader{Reader: leases.Reader{Judge: judge, Read: c.readLease, Clock: c.clock}})
+	}
+}
+
+// list tells of what exists, as the list does with which an informer begins. c.mu is held.
+func (c *Cluster) list(to evictor.Target) {
+	for node := range c.api.Nodes.Nodes {
+		to.NodeChanged(node.Name)
+		if lease, err := c.world.ReadLease(context.Background(), node.Name); err == nil && !lease.RenewTime.IsZero() {
+			to.LeaseObserved(node.Name, lease.RenewTime, lease.ResourceVersion)
+		}
+		c.api.Pods.PodsOnNode(node.Name, func(p *v1.Pod) bool {
+			to.PodChanged(evictor.PodKey{Namespace: p.Namespace, Name: p.Name})
+			return true
+		})
 	}
 }
 
@@ -53,6 +71,7 @@ func (f *feeds) NodeChanged(name string) {
 }
 
 func (f *feeds) PodChanged(key evictor.PodKey) {
+	f.pods[key.Name], f.pods[key.String()] = true, true
 	for _, to := range f.feeds {
 		to.PodChanged(key)
 	}
@@ -77,6 +96,7 @@ type driven struct {
 // for no further call. Drive calls it at once; when both are due, the evictor steps first. An error fails the test.
 func (c *Cluster) Drive(step func(context.Context) (next time.Time, err error)) {
 	c.t.Helper()
+	c.acts()
 	d := &driven{step: step}
 	c.mu.Lock()
 	c.driven = append(c.driven, d)
@@ -89,8 +109,12 @@ func (c *Cluster) stepDriven(d *driven) {
 	next, err := d.step(context.Background())
 	c.must(err)
 	c.mu.Lock()
-	d.next = next
+	panicked := c.panic
+	c.panic, d.next = "", next
 	c.mu.Unlock()
+	if panicked != "" {
+		c.t.Fatalf("evictortest: a function of the test panicked, and its Options have no OnPanic: %s", panicked)
+	}
 }
 
 // due returns when the first of them wants to be stepped, never if none does.

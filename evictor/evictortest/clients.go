@@ -16,6 +16,7 @@ import (
 // Clients returns the cluster as clients for an evictor, including a Source that feeds it and, if
 // it is a leases.Judge, reads leases for it.
 func (c *Cluster) Clients() evictor.Clients {
+	c.acts()
 	return evictor.Clients{Nodes: (*stores)(c), Pods: (*stores)(c), NodeWriter: (*writers)(c), PodWriter: (*writers)(c), Source: source{c.api.Source, c}}
 }
 

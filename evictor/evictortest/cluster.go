@@ -2,6 +2,7 @@ package evictortest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -37,6 +38,9 @@ type Cluster struct {
 	api     evictor.Clients // of the world
 	lines   []timeline.Line
 	known   map[string]bool // the nodes that there are or were
+	pods    map[string]bool // the pods, as name and as namespace/name
+	acted   bool            // Start, Drive, Feed or Clients was called
+	panic   string          // of a function of Options, which the test has still to be told of
 	faults  []func(write, object string) error
 	down    error
 	unread  error // what reading a lease fails with
@@ -67,7 +71,7 @@ func New(t TB, options ...Option) *Cluster {
 	if l.interval <= 0 || l.report <= 0 {
 		t.Fatalf("evictortest: the periods of kubelets must be positive")
 	}
-	c := &Cluster{t: t, clock: testingclock.NewFakeClock(Epoch), known: make(map[string]bool)}
+	c := &Cluster{t: t, clock: testingclock.NewFakeClock(Epoch), known: make(map[string]bool), pods: make(map[string]bool)}
 	world, err := simulation.New(simulation.Scenario{
 		Read: l.add, LeaseInterval: l.interval, StatusInterval: l.report, NotReadyFor: l.notReadyFor, LeasesTogether: true, Clock: c.clock,
 		Timeline: func(line timeline.Line) error {
@@ -80,9 +84,6 @@ func New(t TB, options ...Option) *Cluster {
 	c.must(err)
 	c.world, c.api = world, world.Clients()
 	c.must(c.api.Source.Feed((*feeds)(c)))
-	for node := range c.api.Nodes.Nodes {
-		c.known[node.Name] = true
-	}
 	return c
 }
 
@@ -97,13 +98,16 @@ func (c *Cluster) must(err error) {
 func (c *Cluster) Clock() *testingclock.FakeClock { return c.clock }
 
 // Start starts an evictor that Advance steps, in place of any earlier one. It makes its first step at once. At most one
-// Options may be given; its clock is replaced by the cluster's.
+// Options may be given; its Clock must be nil or the cluster's. If it has no OnPanic, a panic of its functions fails the test.
 func (c *Cluster) Start(config evictor.Config, options ...evictor.Options) *evictor.Evictor {
 	c.t.Helper()
 	if len(options) > 1 {
 		c.t.Fatalf("evictortest: Start with %d Options, of which only one could count", len(options))
 	}
 	c.config = config
+	if len(options) == 1 && options[0].Clock != nil && options[0].Clock != c.clock {
+		c.t.Fatalf("evictortest: Start with a Clock (%T) that is not the cluster's: give Cluster.Clock, also to a budget.Config", options[0].Clock)
+	}
 	if len(options) == 1 {
 		c.options = options[0]
 	}
@@ -124,6 +128,13 @@ func (c *Cluster) begin() *evictor.Evictor {
 	c.t.Helper()
 	options := c.options
 	options.Clock = c.clock
+	if options.OnPanic == nil {
+		options.OnPanic = func(_, value any, stack []byte) {
+			c.mu.Lock()
+			c.panic = fmt.Sprintf("%v\n%s", value, stack)
+			c.mu.Unlock()
+		}
+	}
 	observer := options.Observer
 	why := explain.New(remembered)
 	options.Observer = evictor.Observe(func(d evictor.NodeDecision) {
@@ -168,13 +179,18 @@ func (c *Cluster) Evictor() *evictor.Evictor {
 const remembered = 4096
 
 // Explain returns what the evictor has decided since it was started about a node, by its name, or about a pod, by name or
-// namespace/name, oldest first; nothing before Start. It remembers the last 4096 decisions.
+// namespace/name, oldest first. It remembers the last 4096 decisions. The test fails before Start, and if there never was such
+// a node or pod.
 func (c *Cluster) Explain(key string) []explain.Entry {
+	c.t.Helper()
 	c.mu.Lock()
-	why := c.why
+	why, known := c.why, c.known[key] || c.pods[key]
 	c.mu.Unlock()
-	if why == nil {
-		return nil
+	switch {
+	case why == nil:
+		c.t.Fatalf("evictortest: Explain tells what an evictor has decided: call Start first")
+	case !known:
+		c.t.Fatalf("evictortest: there never was a node or pod %q", key)
 	}
 	return why.Explain(key)
 }

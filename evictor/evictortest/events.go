@@ -238,10 +238,10 @@ func (c *Cluster) Relabel(node string, key zone.Key) {
 	})
 }
 
-// AddPodObject adds a pod with this object's UID, labels, annotations, controller, times, conditions, phase and tolerations,
-// and with what its containers request. Its node must exist. An empty namespace means default. If the object has no
-// CreationTimestamp, the pod was created now. If it has no conditions, it is Ready. As the API server's admission does,
-// AddPodObject makes it tolerate not-ready and unreachable for 300 seconds, unless it has tolerations of its own for them.
+// AddPodObject adds this pod. The stores show all its fields but its resourceVersion. Its node must exist. An empty namespace
+// means default. If the object has no CreationTimestamp, the pod was created now. If it has no conditions, it is Ready. As the
+// API server's admission does, AddPodObject makes it tolerate not-ready and unreachable for 300 seconds, unless it has
+// tolerations of its own for them.
 func (c *Cluster) AddPodObject(pod *v1.Pod) {
 	c.t.Helper()
 	if pod != nil {

@@ -45,6 +45,14 @@ func Zone(name string, nodes int) Option {
 		if nodes < 0 {
 			l.fault = fmt.Sprintf("Zone(%q, %d): the number of nodes must not be negative", name, nodes)
 		}
+		for _, other := range l.zones {
+			switch {
+			case other.key == key:
+				l.fault = fmt.Sprintf("Zone(%q, %d): the zone is given twice", name, nodes)
+			case other.key.Zone == key.Zone:
+				l.fault = fmt.Sprintf("Zone(%q, %d): the names of its nodes are those of zone %s", name, nodes, other.key)
+			}
+		}
 		l.zones = append(l.zones, zoneLayout{key, nodes})
 	}
 }

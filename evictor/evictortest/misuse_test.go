@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"k8s.io/utils/clock"
+
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/zone"
@@ -37,12 +39,30 @@ func TestMisuseSaysWhatIsWrong(t *testing.T) {
 		{"TwoOptionsAtStart", "Start with 2 Options, of which only one could count", func(c *evictortest.Cluster) {
 			c.Start(evictor.DefaultConfig(), evictor.Options{}, evictor.Options{})
 		}},
+		{"AnotherClock", "Start with a Clock (clock.RealClock) that is not the cluster's: give Cluster.Clock, also to a budget.Config", func(c *evictortest.Cluster) {
+			c.Start(evictor.DefaultConfig(), evictor.Options{Clock: clock.RealClock{}})
+		}},
 		{"EvictedFromNoNode", `there never was a node "typo", only a-0`, func(c *evictortest.Cluster) { c.EvictedFrom("typo") }},
 		{"TaintsOfNoNode", `there never was a node "typo", only a-0`, func(c *evictortest.Cluster) { c.Taints("typo") }},
 		{"NoExecuteOfNoNode", `there never was a node "typo", only a-0`, func(c *evictortest.Cluster) { c.HasNoExecute("typo") }},
 		{"DriveThatIsAlwaysDue", "Advance has stepped the controllers 10000 times at 0s, and one of them still says that it is due", func(c *evictortest.Cluster) {
 			c.Drive(func(context.Context) (time.Time, error) { return c.Clock().Now(), nil })
 			c.Advance(time.Minute)
+		}},
+		{"EvictedWithoutStart", "nothing acts in this cluster: call Start first", func(c *evictortest.Cluster) { c.Evicted() }},
+		{"EvictedFromWithoutStart", "nothing acts in this cluster: call Start first", func(c *evictortest.Cluster) { c.EvictedFrom("a-0") }},
+		{"NoExecuteWithoutStart", "nothing acts in this cluster: call Start first", func(c *evictortest.Cluster) { c.HasNoExecute("a-0") }},
+		{"TimelineWithoutStart", "nothing acts in this cluster: call Start first", func(c *evictortest.Cluster) { c.Timeline() }},
+		{"ExplainWithoutStart", "Explain tells what an evictor has decided: call Start first", func(c *evictortest.Cluster) { c.Explain("a-0") }},
+		{"ExplainOfNoNode", `there never was a node or pod "typo"`, func(c *evictortest.Cluster) {
+			c.Start(evictor.DefaultConfig())
+			c.Explain("typo")
+		}},
+		{"ZoneTwice", `Zone("a", 2): the zone is given twice`, func(*evictortest.Cluster) {
+			evictortest.New(fatal{}, evictortest.Zone("a", 0), evictortest.Zone("a", 2))
+		}},
+		{"ZoneOfTwoRegions", `Zone("s:a", 2): the names of its nodes are those of zone r:a`, func(*evictortest.Cluster) {
+			evictortest.New(fatal{}, evictortest.Zone("r:a", 0), evictortest.Zone("s:a", 2))
 		}},
 		{"NegativeZone", `Zone("a", -1): the number of nodes must not be negative`, func(*evictortest.Cluster) {
 			evictortest.New(fatal{}, evictortest.Zone("a", -1))

@@ -12,6 +12,8 @@ import (
 // Timeline returns what was written and how zones changed, in order, as lines of package timeline (JSON; t is in
 // seconds since Epoch).
 func (c *Cluster) Timeline() []string {
+	c.t.Helper()
+	c.begun()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	lines := make([]string, len(c.lines))
@@ -22,7 +24,10 @@ func (c *Cluster) Timeline() []string {
 }
 
 // Evicted returns the pods evicted so far, in order: as name, or namespace/name if the namespace is not default.
-func (c *Cluster) Evicted() []string { return c.evicted(func(timeline.Line) bool { return true }) }
+func (c *Cluster) Evicted() []string {
+	c.t.Helper()
+	return c.evicted(func(timeline.Line) bool { return true })
+}
 
 // EvictedFrom is Evicted for one node. The test fails if there never was a node of that name.
 func (c *Cluster) EvictedFrom(node string) []string {
@@ -32,6 +37,8 @@ func (c *Cluster) EvictedFrom(node string) []string {
 }
 
 func (c *Cluster) evicted(which func(timeline.Line) bool) []string {
+	c.t.Helper()
+	c.begun()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var pods []string
@@ -54,6 +61,24 @@ func (c *Cluster) exists(node string) {
 	}
 }
 
+// acts notes that something may act in the cluster.
+func (c *Cluster) acts() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.acted = true
+}
+
+// begun fails the test if nothing can have acted: what it asks for is empty whatever the code under test does.
+func (c *Cluster) begun() {
+	c.t.Helper()
+	c.mu.Lock()
+	acted := c.acted
+	c.mu.Unlock()
+	if !acted {
+		c.t.Fatalf("evictortest: nothing acts in this cluster: call Start first")
+	}
+}
+
 // Taints returns the taints of a node as key:effect, in order; nil if it was deleted. The test fails if there never was a
 // node of that name.
 func (c *Cluster) Taints(node string) (list []string) {
@@ -72,6 +97,7 @@ func (c *Cluster) Taints(node string) (list []string) {
 func (c *Cluster) HasNoExecute(node string) bool {
 	c.t.Helper()
 	c.exists(node)
+	c.begun()
 	n, ok := (*stores)(c).Node(node)
 	for i := 0; ok && i < len(n.Spec.Taints); i++ {
 		if taints.OwnNoExecute(&n.Spec.Taints[i]) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // Observer hands each decision in words to a function.
@@ -18,9 +19,14 @@ func (o Observer) ObserveNode(d nodelifecycle.Decision) { o(Node(d)) }
 func (o Observer) ObservePod(d tainteviction.Decision) { o(Pod(d)) }
 
 // Log returns an Observer that logs: failures at Warn, writes and what concerns zones or everything at Info, the rest at
-// Debug.
+// Debug. A line has the decision's time, its kind, node and pod and, as far as the decision has them, its zone, rate, taint, reason
+// and error. A nil Logger is slog.Default().
 func Log(to *slog.Logger) Observer {
 	return func(e Entry) {
+		handler := slog.Default().Handler()
+		if to != nil {
+			handler = to.Handler()
+		}
 		level := slog.LevelDebug
 		switch {
 		case e.Problem:
@@ -28,6 +34,26 @@ func Log(to *slog.Logger) Observer {
 		case e.Write || e.Node == "" && e.Kind != nodelifecycle.Passed.String():
 			level = slog.LevelInfo
 		}
-		to.LogAttrs(context.Background(), level, e.subject+": "+e.Text, slog.String("kind", e.Kind), slog.String("node", e.Node), slog.String("pod", e.Pod))
+		if !handler.Enabled(context.Background(), level) {
+			return
+		}
+		line := slog.NewRecord(e.Time, level, e.subject+": "+e.Text, 0)
+		line.AddAttrs(slog.String("kind", e.Kind), slog.String("node", e.Node), slog.String("pod", e.Pod))
+		if e.Zone != (zone.Key{}) {
+			line.AddAttrs(slog.String("zone", e.Zone.String()))
+		}
+		if e.Kind == nodelifecycle.NodeQueued.String() || e.Kind == nodelifecycle.ZoneChanged.String() {
+			line.AddAttrs(slog.Float64("rate", e.Rate))
+		}
+		if e.Taint != "" {
+			line.AddAttrs(slog.String("taint", e.Taint))
+		}
+		if e.Reason != "" {
+			line.AddAttrs(slog.String("reason", e.Reason))
+		}
+		if e.Err != nil {
+			line.AddAttrs(slog.String("error", e.Err.Error()))
+		}
+		_ = handler.Handle(context.Background(), line)
 	}
 }

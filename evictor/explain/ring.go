@@ -43,7 +43,7 @@ func (r *Ring) add(e Entry) {
 	case e.Kind == "NodeRemoved":
 		delete(r.zones, e.Node)
 	case e.Node != "" && e.zoned:
-		r.zones[e.Node] = e.zone
+		r.zones[e.Node] = e.Zone
 	}
 	if r.repeats(e) {
 		return
@@ -93,7 +93,7 @@ func (r *Ring) Explain(key string) (entries []Entry) {
 	}
 	for i := range r.kept {
 		switch e := r.kept[(r.oldest+i)%len(r.kept)]; {
-		case e.Pod != "" && !is(e.Pod), e.Node != "" && e.Pod == "" && !nodes[e.Node], e.Node == "" && e.zoned && (!zones[e.zone] || e.quiet):
+		case e.Pod != "" && !is(e.Pod), e.Node != "" && e.Pod == "" && !nodes[e.Node], e.Node == "" && e.zoned && (!zones[e.Zone] || e.quiet):
 		default:
 			entries = append(entries, e)
 		}

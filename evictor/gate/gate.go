@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -61,12 +62,16 @@ type Func func(ctx context.Context, act Act) error
 // May calls the function.
 func (f Func) May(ctx context.Context, act Act) error { return f(ctx, act) }
 
-// All asks each Gate in order until one refuses. It leaves out nil Gates.
+// All asks each Gate in order until one refuses. It leaves out nil Gates. One that holds only a type, such as a nil *Pause,
+// refuses everything.
 func All(gates ...Gate) Gate {
 	return Func(func(ctx context.Context, act Act) error {
-		for _, g := range gates {
+		for i, g := range gates {
 			if g == nil {
 				continue
+			}
+			if absent.Value(g) {
+				return fmt.Errorf("gate.All: gate %d is a nil %T: leave it out", i, g)
 			}
 			if err := g.May(ctx, act); err != nil {
 				return err

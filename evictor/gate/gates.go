@@ -13,13 +13,20 @@ import (
 // ErrPaused is what the errors of a Pause wrap.
 var ErrPaused = errors.New("paused")
 
-// Leader refuses writes while leads returns an error. As every act needs a write, nothing is done meanwhile.
+// Leader refuses writes while leads returns an error. As every act needs a write, nothing is done meanwhile. A nil function
+// refuses.
 func Leader(leads func() error) Gate {
+	if leads == nil {
+		leads = func() error { return errors.New("gate.Leader has no function") }
+	}
 	return refuses(Write, "NotLeading", func(zone.Key) error { return leads() })
 }
 
-// Breaker refuses harm while trips returns an error.
+// Breaker refuses harm while trips returns an error. A nil function refuses.
 func Breaker(trips func(domain zone.Key) error) Gate {
+	if trips == nil {
+		trips = func(zone.Key) error { return errors.New("gate.Breaker has no function") }
+	}
 	return refuses(Harm, "Breaker", trips)
 }
 

@@ -58,6 +58,15 @@ func TestWhatCannotBeRead(t *testing.T) {
 	require.Len(t, j.health, 2, "it is told once")
 }
 
+// Run says what it needs, and its Judge hears it too, because many programs start Run in a goroutine of its own.
+func TestRunSaysWhatItNeeds(t *testing.T) {
+	j := &judge{read: map[string]error{}}
+	r := leases.Reader{Judge: j, Clock: testingclock.NewFakePassiveClock(time.Unix(0, 0))}
+	err := r.Run(context.Background())
+	require.EqualError(t, err, "leases: the Clock of a Reader that Runs must be a clock.Clock, with timers, which *testing.FakePassiveClock is not")
+	require.Equal(t, []error{err}, j.health)
+}
+
 // From 100 nodes on one list is read.
 func TestManyAreReadByOneList(t *testing.T) {
 	j := &judge{read: map[string]error{}}

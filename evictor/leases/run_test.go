@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/utils/clock"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/evictor/leases"
 )
@@ -40,6 +41,24 @@ func TestAClockThatIsSetBackStopsNoReader(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 12, n)
 	})
+}
+
+// Without a clock the real one counts, with timers.
+func TestNoClockIsTheRealOne(t *testing.T) {
+	var none *testingclock.FakeClock
+	for _, clk := range []clock.PassiveClock{nil, none} {
+		synctest.Test(t, func(t *testing.T) {
+			n := 0
+			ctx, stop := context.WithTimeout(t.Context(), 59*time.Second)
+			defer stop()
+			r := &leases.Reader{Clock: clk, Judge: rounds(func() ([]string, time.Time) {
+				n++
+				return nil, time.Now().Add(5 * time.Second)
+			})}
+			require.NoError(t, r.Run(ctx))
+			require.Equal(t, 12, n)
+		})
+	}
 }
 
 // rounds is a Judge that hears no answers.

@@ -5,6 +5,8 @@
 //	// reconcilers: ctrl.NewControllerManagedBy(mgr)...
 //	return mgr.Start(ctx)
 //
+// NewLifecycle and NewTaintEviction do the same for one half.
+//
 // The evictor watches in every replica, so that the next leader has seen what this one has seen, and writes only in the
 // leader. It uses the manager's:
 //

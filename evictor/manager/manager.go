@@ -38,8 +38,9 @@ import (
 
 // Options are for what should differ from upstream's behaviour. The zero Options are valid.
 type Options struct {
-	// Cluster says how the evictor watches and writes the cluster. Its Informers must be nil: they are the manager's. A
-	// nil Logger becomes the manager's. Leads is asked only while this replica leads and is fit to; it stops writes too.
+	// Cluster says how the evictor watches and writes the cluster. Its Informers must be nil: they are the manager's. Half
+	// must be Both, the zero value: NewLifecycle and NewTaintEviction set it. A nil Logger becomes the manager's. Leads is
+	// asked only while this replica leads and is fit to; it stops writes too.
 	Cluster clientgo.Options
 	// Evictor holds the evictor's options. The manager's metrics, its log (as explain.Log writes it) and Kubernetes events
 	// observe the evictor too. The Gate is asked only while this replica leads and is fit to. A nil OnPanic logs, and a
@@ -52,15 +53,15 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// New makes a manager, as ctrl.NewManager does, and an evictor that runs with it. The error names every fault of the
-// settings, or is controller-runtime's. The evictor sends nothing before the manager starts.
-func New(config *rest.Config, options ctrl.Options, settings evictor.Config, more Options) (ctrl.Manager, *evictor.Evictor, error) {
-	if err := validate(options, more); err != nil {
-		return nil, nil, fmt.Errorf("manager: %w", err)
+// managed makes the manager, and what runs in it.
+func (w what) managed(config *rest.Config, options ctrl.Options, more Options) (ctrl.Manager, error) {
+	if err := w.validate(options, more); err != nil {
+		return nil, fmt.Errorf("manager: %w", err)
 	}
+	more.Cluster.Half = w.half
 	logger := slog.New(logr.ToSlogHandler(loggerOf(options)))
 	more.Cluster.Logger = cmp.Or(more.Cluster.Logger, logger)
-	more.Cluster.LeaseSilence = cmp.Or(more.Cluster.LeaseSilence, min(20*time.Second, settings.Nodes.NodeMonitorGracePeriod*2/5))
+	more.Cluster.LeaseSilence = cmp.Or(more.Cluster.LeaseSilence, min(20*time.Second, w.grace*2/5))
 	var mgr ctrl.Manager // set before it is used: a Cluster calls Informers only once it runs
 	more.Cluster.Informers = func(ctx context.Context, example clientgo.Object) (clientgo.Informer, error) {
 		return mgr.GetCache().GetInformer(ctx, example)
@@ -70,7 +71,7 @@ func New(config *rest.Config, options ctrl.Options, settings evictor.Config, mor
 	more.Cluster.Leads = leading(func() <-chan struct{} { return mgr.Elected() }, own.over, func() error { return cluster.MayLead() }, more.Cluster.Leads)
 	cluster, err := clientgo.NewForConfig(config, more.Cluster)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if options.Cache.NewInformer == nil {
 		options.Cache.NewInformer = cluster.NewInformer
@@ -78,25 +79,25 @@ func New(config *rest.Config, options ctrl.Options, settings evictor.Config, mor
 	if options.LeaderElection {
 		lock, err := lockOf(config, options)
 		if err != nil {
-			return nil, nil, fmt.Errorf("manager: %w", err)
+			return nil, fmt.Errorf("manager: %w", err)
 		}
 		options.LeaderElectionResourceLockInterface = &notedLock{cluster.Lock(lock), own}
 	}
 	if mgr, err = ctrl.NewManager(config, options); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	measured := evictormetrics.New(evictormetrics.Options{OmitRequests: true}) // controller-runtime counts requests itself
-	e, err := more.evictor(settings, cluster, measured)
+	runs, err := more.built(w, cluster, measured)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	measured.Watch(e.Nodes(), e.Pods(), cluster.Health)
+	measured.Watch(runs.nodes, runs.pods, cluster.Health)
 	if more.Registerer == nil {
 		more.Registerer = metrics.Registry
 	}
 	fit := func(*http.Request) error { return cluster.MayLead() }
-	err = errors.Join(more.Registerer.Register(measured), mgr.Add(checked(mgr.GetLogger(), cluster, more.needed(options.Cache), e.Run)), mgr.AddReadyzCheck("evictor", fit), mgr.AddHealthzCheck("ping", healthz.Ping))
-	return mgr, e, err
+	err = errors.Join(more.Registerer.Register(measured), mgr.Add(checked(mgr.GetLogger(), cluster, more.needed(options.Cache), runs.all.Run)), mgr.AddReadyzCheck("evictor", fit), mgr.AddHealthzCheck("ping", healthz.Ping))
+	return mgr, err
 }
 
 // controller-runtime's defaults.
@@ -106,8 +107,8 @@ const (
 )
 
 // validate finds contradictions between the settings; each library validates its own.
-func validate(options ctrl.Options, more Options) error {
-	var errs field.ErrorList
+func (w what) validate(options ctrl.Options, more Options) error {
+	errs := w.unheard(more)
 	if more.Cluster.Informers != nil || more.Cluster.Factory != nil {
 		errs = append(errs, field.Forbidden(field.NewPath("cluster", "informers"), "must be nil, and so must factory: the informers are the manager's"))
 	}
@@ -139,19 +140,19 @@ func loggerOf(options ctrl.Options) logr.Logger {
 	return options.Logger.WithName("evictor")
 }
 
-// evictor makes the evictor, with what the manager adds.
-func (o Options) evictor(settings evictor.Config, cluster *clientgo.Cluster, measured *evictormetrics.Metrics) (*evictor.Evictor, error) {
+// built makes what runs, with what the manager adds.
+func (o Options) built(w what, cluster *clientgo.Cluster, measured *evictormetrics.Metrics) (built, error) {
 	clients := cluster.Clients()
 	var instead *dryrun.Clients
 	if o.DryRun {
 		instead = &dryrun.Clients{NodeStore: clients.Nodes, Pods: clients.Pods}
 		clients.Nodes, clients.Pods, clients.NodeWriter, clients.PodWriter = instead, instead, instead, instead
 	}
-	e, err := evictor.New(settings, measured.Clients(clients), o.observed(measured, cluster))
+	b, err := w.build(measured.Clients(clients), o.observed(measured, cluster))
 	if err == nil && instead != nil {
-		instead.To = e
+		instead.To = b.all
 	}
-	return e, err
+	return b, err
 }
 
 // observed returns the evictor's options, with what the manager adds.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
@@ -44,6 +45,13 @@ func TestWrongUseIsAnswered(t *testing.T) {
 			"manager: leaderElectionNamespace: Required value: outside a pod"},
 		{"a lease without a name", made(&rest.Config{}, ctrl.Options{LeaderElection: true, LeaderElectionNamespace: "n"}, settings, Options{}),
 			"leaderElectionID: Required value: the name of the lease"},
+		{"a half for both", made(&rest.Config{}, ctrl.Options{}, settings, Options{Cluster: clientgo.Options{Half: clientgo.Lifecycle}}),
+			"manager: cluster.half: Forbidden: New runs both halves, NewLifecycle and NewTaintEviction run one"},
+		{"a hold for taint eviction alone", func() error {
+			holds := evictor.Options{Hold: func(*v1.Node) (string, bool) { return "", false }}
+			_, _, err := NewTaintEviction(&rest.Config{}, ctrl.Options{}, settings.Pods(), Options{Evictor: holds})
+			return err
+		}, "manager: evictor.hold: Forbidden: a taint eviction half does not ask it: the lifecycle half does"},
 		{"zero settings", made(&rest.Config{}, ctrl.Options{}, evictor.Config{}, Options{}), "nodeMonitorGracePeriod: Invalid value"},
 	})
 }

@@ -31,7 +31,7 @@ func (w *World) Add(object runtime.Object) error {
 		}
 		key := evictor.PodKey{Namespace: inDefault(o.Namespace), Name: o.Name}
 		if i, ok := c.findPod(key); ok {
-			c.pods[i].object.annotations = maps.Clone(o.Annotations)
+			c.pods[i].object.given = o.DeepCopy()
 		}
 		c.tellAdded(o.Spec.NodeName, key)
 	case *v1.Node:

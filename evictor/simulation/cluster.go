@@ -150,7 +150,7 @@ type pod struct {
 type podTimes struct {
 	uid                         types.UID
 	created, scheduled, started metav1.Time
-	annotations                 map[string]string // only of pods that World.Add added
+	given                       *v1.Pod // only of pods that World.Add added
 }
 
 // phase is a v1.PodPhase in one byte; the zero phase is Running.

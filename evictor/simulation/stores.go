@@ -72,9 +72,12 @@ var (
 	mirror = map[string]string{v1.MirrorPodAnnotationKey: "mirror"}
 )
 
-// fill makes the object represent the pod.
+// fill makes the object represent the pod, or returns another one.
 func (c *cluster) fill(o *podObject, i int32) *v1.Pod {
 	p := &c.pods[i]
+	if p.object != nil && p.object.given != nil {
+		return c.given(p)
+	}
 	id := p.id
 	o.Name, o.Namespace, o.UID = id.name, c.spaces[id.space], c.uidOf(p)
 	o.CreationTimestamp = stamp(p.bound)
@@ -115,14 +118,34 @@ func (c *cluster) fill(o *podObject, i int32) *v1.Pod {
 	if p.spec.Mirror {
 		o.Annotations = mirror
 	}
-	if p.object != nil && p.object.annotations != nil {
-		o.Annotations = p.object.annotations
-	}
 	if p.terminating {
 		o.deleted = stamp(int64(p.deleted) * int64(time.Second))
 		o.DeletionTimestamp = &o.deleted
 	}
 	return &o.Pod
+}
+
+// given is a pod as World.Add was given it, with what has become of it since.
+func (c *cluster) given(p *pod) *v1.Pod {
+	o := *p.object.given
+	o.Namespace, o.UID, o.ResourceVersion = c.spaces[p.id.space], c.uidOf(p), ""
+	o.Spec.NodeName, o.Spec.Tolerations, o.Status.Phase, o.Labels = c.nodes[p.node].name, p.spec.Tolerations, phases[p.phase], nil
+	if p.spec.labels != nil {
+		o.Labels = *p.spec.labels
+	}
+	if p.terminating && o.DeletionTimestamp == nil {
+		deleted := stamp(int64(p.deleted) * int64(time.Second))
+		o.DeletionTimestamp = &deleted
+	}
+	at := slices.IndexFunc(o.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady })
+	if was := at >= 0 && o.Status.Conditions[at].Status == v1.ConditionTrue; was != p.ready {
+		o.Status.Conditions = slices.Clone(o.Status.Conditions)
+		if at < 0 {
+			at, o.Status.Conditions = len(o.Status.Conditions), append(o.Status.Conditions, v1.PodCondition{})
+		}
+		o.Status.Conditions[at] = v1.PodCondition{Type: v1.PodReady, Status: map[bool]v1.ConditionStatus{true: v1.ConditionTrue, false: v1.ConditionFalse}[p.ready]}
+	}
+	return &o
 }
 
 // Pod builds the pod's object.

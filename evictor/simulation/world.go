@@ -69,21 +69,20 @@ func (w *World) Config() evictor.Config { return w.player.scenario.Config }
 // Clients returns the world's API as the interfaces that evictor.New takes. The stores show every change at once. Objects
 // have only some fields: nodes have names, UIDs, labels, times, taints, spec.unschedulable, conditions, and the capacity
 // and allocatable resources that they were given (allocatable is the capacity if they have no other); pods have names,
-// UIDs, labels, times, nodes, tolerations, phases, conditions, controllers, the
-// annotation of mirror pods (those that Add adds have all), and one container that requests what the scheduler counts for
-// the whole pod. The stores leave out pods without a node. A target registered with Source.Feed gets every node and pod once all controllers are
-// made, and every change after that. If it is a leases.Judge, the leases
-// of nodes that are about to count as silent are read for it.
+// UIDs, labels, times, nodes, tolerations, phases, conditions, controllers, the annotation of mirror pods, and one container
+// that requests what the scheduler counts for the whole pod; those that Add adds have all fields. The stores leave out pods
+// without a node. A target registered with Source.Feed gets every node and pod once all controllers are made, and every change
+// after that. If it is a leases.Judge, the leases of nodes that are about to count as silent are read for it.
 func (w *World) Clients() evictor.Clients {
 	c, to := w.player.cluster, w.player.writer
 	return evictor.Clients{Nodes: c, Pods: c, NodeWriter: to, PodWriter: to, Source: (*source)(w)}
 }
 
 // NewEvictor makes an evictor with the World's Config, Clients and Clock. Its decisions go to the Report and the timeline,
-// and to Options.Observer if it is set. Options.Clock must be nil.
+// and to Options.Observer if it is set. Options.Clock must be nil or the World's.
 func (w *World) NewEvictor(options evictor.Options) (*evictor.Evictor, error) {
-	if options.Clock != nil {
-		return nil, errors.New("options.clock: must be nil: the evictor uses the clock of the world")
+	if options.Clock != nil && options.Clock != w.Clock() {
+		return nil, errors.New("options.clock: must be nil or the World's Clock: the evictor uses that")
 	}
 	options.Clock, options.Gate = w.Clock(), gate.All(gate.Leader(w.player.mayWrite), options.Gate)
 	switch mine := options.Observer; {

@@ -29,10 +29,15 @@ func Faults(path *field.Path, value any) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, fmt.Sprintf("%T(nil)", value), "must not be nil within an interface; leave it out")}
 }
 
-// Missing returns a fault if a required value is absent.
+// Missing returns a fault if a required value is absent, or says itself that it lacks something.
 func Missing(path *field.Path, value any) field.ErrorList {
-	if !Value(value) {
-		return nil
+	if Value(value) {
+		return field.ErrorList{field.Required(path, "clientgo.Cluster has all clients")}
 	}
-	return field.ErrorList{field.Required(path, "clientgo.Cluster has all clients")}
+	if it, ok := value.(interface{ Missing() string }); ok {
+		if lacks := it.Missing(); lacks != "" {
+			return field.ErrorList{field.Required(path, lacks)}
+		}
+	}
+	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -57,10 +58,11 @@ type Guard struct {
 	started bool      // every node that was there at the start has a verdict
 	writes  time.Time // since when this process may write, as far as is known; zero while it may not
 	hears   bool      // of pods that leave
+
+	fault error // of the arguments of On: no node has a turn
 }
 
-// New returns a Guard for one evictor with that configuration, or an error with all faults of the arguments. The budget's
-// clock should be the evictor's.
+// New returns a Guard for one evictor with that configuration, or an error with all faults of the arguments.
 func New(b *budget.Budget[string, Member], cfg nodelifecycle.Config, opts Options) (*Guard, error) {
 	var errs field.ErrorList
 	if b == nil {
@@ -73,17 +75,22 @@ func New(b *budget.Budget[string, Member], cfg nodelifecycle.Config, opts Option
 		return nil, fmt.Errorf("guard: %w", errs.ToAggregate())
 	}
 	return &Guard{
-		budget: b.As("evictor"), clock: clock.RealClock{}, exceeded: opts.Exceeded, nodes: make(map[string]*node),
+		budget: b.As("evictor"), clock: b.Clock(), exceeded: opts.Exceeded, nodes: make(map[string]*node),
 		alarm: cmp.Or(opts.FalseAlarmWithin, cfg.NodeMonitorGracePeriod), taints: cfg.TaintBasedEviction,
 	}, nil
 }
 
-// On returns the options with the Guard on their Gate, Observer and Hold. It asks what is there as well. Call it once,
-// before evictor.New.
+// On returns the options with the Guard on their Gate, Observer and Hold. It asks what is there as well. A nil Clock becomes
+// the budget's. The Guard refuses all turns if another Clock tells another time than the budget's. Call On once, before
+// evictor.New.
 func (g *Guard) On(opts evictor.Options) evictor.Options {
-	if opts.Clock != nil {
-		g.clock = opts.Clock
+	if absent.Value(opts.Clock) {
+		opts.Clock = g.clock
 	}
+	if apart := opts.Clock.Now().Sub(g.clock.Now()).Abs(); apart > time.Hour {
+		g.fault = fmt.Errorf("guard: the Clock of budget.Config is %s apart from the evictor's: give both the same", apart)
+	}
+	g.clock = opts.Clock
 	domain, excluded, hold := opts.Domain, opts.Excluded, opts.Hold
 	opts.Hold = func(object *v1.Node) (reason string, held bool) {
 		is := Member{Domain: zone.KeyOf(object.Labels), Labels: object.Labels, Excluded: zone.Excluded(object.Labels)}
@@ -113,6 +120,9 @@ func (g *Guard) On(opts evictor.Options) evictor.Options {
 func (g *Guard) May(_ context.Context, act gate.Act) error {
 	switch act.Do {
 	case gate.Turn:
+		if g.fault != nil {
+			return g.fault
+		}
 		return g.reserve(act.Node)
 	case gate.Evict:
 		return g.mayEvict(act)

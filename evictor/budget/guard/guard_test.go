@@ -329,3 +329,21 @@ func TestFaultsOfTheArgumentsAreNamed(t *testing.T) {
 	require.ErrorContains(t, err, "guard: [budget: Required")
 	require.ErrorContains(t, err, "falseAlarmWithin: Invalid")
 }
+
+// Without a Clock the evictor has the budget's; another one refuses every turn, and says why.
+func TestOneClock(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 8))
+	g, err := guard.New(newBudget(t, c, oneAtATime), fast().Nodes, guard.Options{})
+	require.NoError(t, err)
+	require.Equal(t, c.Clock(), g.On(evictor.Options{}).Clock)
+
+	forgotten, err := budget.New(budget.Config[string, guard.Member]{Bounds: []budget.Bound{oneAtATime}})
+	require.NoError(t, err)
+	g, err = guard.New(forgotten, fast().Nodes, guard.Options{})
+	require.NoError(t, err)
+	c.Start(fast(), g.On(evictor.Options{Clock: c.Clock()}))
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	require.Empty(t, tainted(c, "a", 8))
+	require.Contains(t, told(c, "a-0", "TurnRefused")[0], "guard: the Clock of budget.Config is")
+}

@@ -12,11 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Clients wraps the clients: it measures their writes.
+// Clients wraps the clients: it measures their writes. If their Source is a clientgo.Cluster, it counts the events that the API
+// server refuses, too.
 func (m *Metrics) Clients(clients evictor.Clients) evictor.Clients {
+	if c, ok := clients.Source.(*clientgo.Cluster); ok && c != nil {
+		c.OnEventError(func(err error) { m.eventErrors.WithLabelValues(reasonOf(err)).Inc() })
+	}
 	if clients.NodeWriter != nil { // else evictor.New says that it is missing
 		clients.NodeWriter = &nodeWriter{clients.NodeWriter, m}
 	}

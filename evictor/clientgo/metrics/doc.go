@@ -19,6 +19,7 @@
 //	evictkit_queue_depth{queue}                                  nodes that wait for a turn; armed evictions
 //	evictkit_queue_oldest_seconds{queue}                         how long the first has waited; 0 if none is due
 //	evictkit_api_errors_total{operation,reason}                  failed writes
+//	evictkit_event_errors_total{reason}                          failed tries to write a Kubernetes event
 //	evictkit_decisions_total{kind}                               decisions
 //	evictkit_evictions_delayed_total{reason}                     due evictions held back, as often as reported
 //	evictkit_observer_healthy                                    0 while the guard cannot see the cluster

@@ -1,0 +1,72 @@
+package dryrun_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/dryrun"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
+	"github.com/evictkit/evictkit/taints"
+)
+
+// Labels that would have been written stay, however often the node changes, until another node has its name.
+func TestLabelsAreToldOnce(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.NodeLabels(func(string) map[string]string {
+		return map[string]string{"beta.kubernetes.io/os": "windows"}
+	}))
+	clients, told := c.Clients(), map[string]int{}
+	dry := &dryrun.Clients{NodeStore: clients.Nodes, Pods: clients.Pods}
+	clients.Nodes, clients.Pods, clients.NodeWriter, clients.PodWriter = dry, dry, dry, dry
+	e, err := evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: c.Clock(), Observer: evictor.Observe(func(d evictor.NodeDecision) {
+		if d.Kind == nodelifecycle.LabelsWritten {
+			told[d.Node]++
+		}
+	}, nil)})
+	require.NoError(t, err)
+	dry.To = e
+	c.Drive(e.Step)
+	for range 5 {
+		c.Condition("a-0", v1.NodeDiskPressure, v1.ConditionTrue)
+		c.Advance(time.Minute)
+		c.Condition("a-0", v1.NodeDiskPressure, v1.ConditionFalse)
+		c.Advance(time.Minute)
+	}
+	require.Equal(t, map[string]int{"a-0": 1, "a-1": 1, "a-2": 1}, told)
+	shown, _ := dry.Node("a-0")
+	require.Equal(t, "linux", shown.Labels["beta.kubernetes.io/os"])
+	real, _ := c.Clients().Nodes.Node("a-0")
+	require.Equal(t, "windows", real.Labels["beta.kubernetes.io/os"])
+
+	c.LabelNode("a-1", map[string]string{"beta.kubernetes.io/os": "windows", "rack": "7"})
+	c.Advance(time.Minute)
+	shown, _ = dry.Node("a-1")
+	require.Equal(t, []string{"linux", "7"}, []string{shown.Labels["beta.kubernetes.io/os"], shown.Labels["rack"]})
+	require.Equal(t, 1, told["a-1"])
+}
+
+// What is missing is an error of New, or of the first write.
+func TestMisuse(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	for want, dry := range map[string]*dryrun.Clients{
+		"clients.nodes: Required value: dryrun.Clients without NodeStore": {Pods: c.Clients().Pods},
+		"clients.pods: Required value: dryrun.Clients without Pods":       {NodeStore: c.Clients().Nodes},
+	} {
+		_, err := evictor.New(evictor.DefaultConfig(), evictor.Clients{Nodes: dry, Pods: dry, NodeWriter: dry, PodWriter: dry}, evictor.Options{})
+		require.ErrorContains(t, err, want)
+		_, err = nodelifecycle.New(nodelifecycle.DefaultConfig(), nodelifecycle.Clients{Nodes: dry, Pods: dry, NodeWriter: dry, PodWriter: dry}, nodelifecycle.Options{})
+		require.ErrorContains(t, err, want)
+		_, err = tainteviction.New(tainteviction.DefaultConfig(), tainteviction.Clients{Nodes: dry, Pods: dry, Evicter: dry}, tainteviction.Options{})
+		require.ErrorContains(t, err, want)
+	}
+	dry := &dryrun.Clients{NodeStore: c.Clients().Nodes, Pods: c.Clients().Pods}
+	node, _ := dry.Node("a-0")
+	require.EqualError(t, dry.UpdateLabels(context.Background(), node, nil), "dryrun: Clients.To is nil: set it to the evictor that these clients are given to")
+	require.ErrorContains(t, dry.Evict(context.Background(), evictor.PodRef{}, taints.Deadline{}), "Clients.To is nil")
+}

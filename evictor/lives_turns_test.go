@@ -20,6 +20,7 @@ type livesTurn struct {
 	granted time.Time // when the Gate said yes
 	tried   time.Time // when an act was last sent of which nobody knows whether it was done, zero for none
 	done    bool
+	told    bool // that it is over
 	loose   bool // the node has recovered, was held, or the like: it may be over, or not
 }
 
@@ -147,7 +148,13 @@ func (m *livesMind) turnEnds(d evictor.NodeDecision) {
 		return
 	}
 	turn, known := m.turns[d.Node], m.nodes[d.Node]
-	if turn == nil || known == nil || turn.loose {
+	if turn == nil || known == nil {
+		return
+	}
+	if twice := turn.told && d.Reason != "Undone"; twice {
+		m.wrong("a turn is told to be over twice", "%s: %s, %+v", d.Node, d.Reason, *turn)
+	}
+	if turn.told = true; turn.loose {
 		return
 	}
 	own, _ := livesNoExecute(known.object.Spec.Taints)

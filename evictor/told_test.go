@@ -193,3 +193,46 @@ func TestAPodThatCompletesIsCancelledAtOnce(t *testing.T) {
 	require.Empty(t, e.Pods().Evictions())
 	require.Equal(t, 1, told[fmt.Sprintf("pod %v a-0-p0", tainteviction.EvictionCancelled)])
 }
+
+// After every zone was down, a node that was emptied before waits for one turn more, which ends once.
+func TestAfterAllWasDownAnEmptiedNodeHasOneTurnMore(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	var ended []string
+	c.Start(withoutTaints(evictor.DefaultConfig(), 5*time.Minute), evictor.Options{Observer: evictor.Observe(func(d evictor.NodeDecision) {
+		if d.Kind == nodelifecycle.TurnEnded {
+			ended = append(ended, d.Node+" "+d.Reason)
+		}
+	}, nil)})
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	c.Fail("a-1", "a-2")
+	c.Advance(2 * time.Minute)
+	c.Recover("a-1", "a-2")
+	c.Advance(30 * time.Minute)
+	require.Equal(t, []string{"a-0 Served", "a-0 Dropped"}, ended)
+}
+
+// A silent node is told of after its lease was read, and that nobody reads leases is told once.
+func TestASilentNodeIsToldOfAfterItsLeaseWasRead(t *testing.T) {
+	for _, reads := range []bool{true, false} {
+		var told diary
+		u := newUpstreams(t, config(), &told)
+		for _, name := range []string{"node0", "node1", "well"} {
+			u.node(name, "", longAgo, v1.ConditionTrue)
+		}
+		u.reporting["well"] = true
+		u.pass(0)
+		if reads {
+			_, _ = u.e.Silent()
+		}
+		u.pass(time.Minute)
+		require.Equal(t, !reads, len(told.of("NodeVerdict")) == 2)
+		require.Equal(t, !reads, len(told.of("LeasesUnread")) == 1)
+		if reads {
+			u.e.LeaseRead("node0", time.Time{}, "", nil)
+			u.pass(0)
+			require.Len(t, told.of("NodeVerdict", "node0"), 1)
+			require.Empty(t, told.of("NodeVerdict", "node1"))
+		}
+	}
+}

@@ -241,14 +241,14 @@ func upstreamsConfig() evictor.Config {
 	return cfg
 }
 
-func newUpstreams(t *testing.T, cfg evictor.Config) *upstreams {
+func newUpstreams(t *testing.T, cfg evictor.Config, observers ...evictor.Observer) *upstreams {
 	u := &upstreams{
 		bare: bare{nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}},
 		t:    t, clk: testingclock.NewFakePassiveClock(evictortest.Epoch),
 		reporting: map[string]bool{}, fail: func(string) error { return nil },
 	}
 	var err error
-	u.e, err = newTested(cfg, evictor.Clients{Nodes: u, Pods: u, NodeWriter: u, PodWriter: u}, evictor.Options{Clock: u.clk})
+	u.e, err = newTested(cfg, evictor.Clients{Nodes: u, Pods: u, NodeWriter: u, PodWriter: u}, evictor.Options{Clock: u.clk, Observer: evictor.Observers(observers)})
 	require.NoError(t, err)
 	return u
 }

@@ -75,10 +75,10 @@ func (c *Controller) granted(item turn, asked bool, no *gate.Refused) {
 		item.Forget()
 		return
 	}
-	how, after := ending(""), c.cfg.GateInterval // soon again, as when the store panics
+	given, how, after := false, ending(""), c.cfg.GateInterval // soon again, as when the store panics
 	defer func() {
 		switch {
-		case n.turn != nil:
+		case given:
 			return
 		case how == dropped:
 			item.Forget()
@@ -102,6 +102,7 @@ func (c *Controller) granted(item turn, asked bool, no *gate.Refused) {
 			c.decide(Decision{Kind: TurnRefused, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: no.Reason, Err: no})
 		}
 	default:
+		given = true
 		n.turn, n.refused, n.held, n.begun = &item, nil, nil, false
 		c.turnsOut++
 		if c.cfg.TaintBasedEviction {

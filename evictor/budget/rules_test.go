@@ -160,3 +160,36 @@ func TestARestoredCooldownIsNotShortened(t *testing.T) {
 	require.Equal(t, 2, got.Failures)
 	require.Equal(t, 50*time.Second, got.Cooldown)
 }
+
+// A program that asks again exactly at Next, and is refused for longer, hears of the new instant.
+func TestNextAfterAskingExactlyThen(t *testing.T) {
+	clk := testingclock.NewFakePassiveClock(time.Unix(1e9, 0))
+	b, err := New(Config[string, int]{Clock: clk, Bounds: []Bound{{Name: "recent", Of: Recent, Max: Count(2), Within: 10 * time.Minute}}, Weight: func(w int) int64 { return int64(w) }})
+	require.NoError(t, err)
+	act := func(key string) {
+		b.Set(key, 1)
+		_, err := b.Reserve(key)
+		require.NoError(t, err)
+		require.True(t, b.Adopt(key, clk.Now()))
+		b.End(key)
+	}
+	begun := clk.Now()
+	act("a")
+	clk.SetTime(begun.Add(4 * time.Minute))
+	act("b")
+	b.Set("heavy", 2) // needs both to be over
+	_, err = b.Reserve("heavy")
+	require.Error(t, err)
+	next, ok := b.Next()
+	require.True(t, ok)
+	require.Equal(t, begun.Add(10*time.Minute), next)
+	clk.SetTime(next)
+	_, err = b.Reserve("heavy")
+	require.Error(t, err)
+	next, ok = b.Next()
+	require.True(t, ok, "the second is over later")
+	require.Equal(t, begun.Add(14*time.Minute), next)
+	clk.SetTime(next)
+	_, err = b.Reserve("heavy")
+	require.NoError(t, err)
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	clocktesting "k8s.io/utils/clock/testing"
+	testingclock "k8s.io/utils/clock/testing"
 )
 
 // fleet has that many members in a pool; the first ones are bad.

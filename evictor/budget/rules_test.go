@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	clocktesting "k8s.io/utils/clock/testing"
-	testingclock "k8s.io/utils/clock/testing"
 )
 
 // fleet has that many members in a pool; the first ones are bad.
@@ -164,7 +163,7 @@ func TestARestoredCooldownIsNotShortened(t *testing.T) {
 
 // A program that asks again exactly at Next, and is refused for longer, hears of the new instant.
 func TestNextAfterAskingExactlyThen(t *testing.T) {
-	clk := testingclock.NewFakePassiveClock(time.Unix(1e9, 0))
+	clk := clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))
 	b, err := New(Config[string, int]{Clock: clk, Bounds: []Bound{{Name: "recent", Of: Recent, Max: Count(2), Within: 10 * time.Minute}}, Weight: func(w int) int64 { return int64(w) }})
 	require.NoError(t, err)
 	act := func(key string) {

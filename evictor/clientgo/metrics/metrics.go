@@ -98,6 +98,7 @@ func New(opts Options) *Metrics {
 		[]float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})
 	m.apiErrors = count(own, "api_errors_total", "Failed requests by what was tried and the kind of the error.", "operation", "reason")
 	m.eventErrors = count(own, "event_errors_total", "Failed tries to write a Kubernetes event by the kind of the error.", "reason")
+	m.eventErrors.WithLabelValues("Forbidden") // there from the start, so that the first of a role without events is an increase
 	m.decisions = count(own, "decisions_total", "Decisions by their kind.", "kind")
 	m.delayed = count(own, "evictions_delayed_total", "Evictions that were due but held back, by what holds them back.", "reason")
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -134,7 +134,7 @@ type Evictor struct {
 
 // New checks the configuration and the clients, and returns an Evictor that the clients' Source feeds.
 func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
-	if err := slices.Concat(cfg.faults(), absent.In("clients", clients, "Nodes", "Pods", "NodeWriter", "PodWriter"), absent.In("options", opts)).ToAggregate(); err != nil {
+	if err := slices.Concat(cfg.faults(), absent.In("clients", clients, "nodes", "pods", "nodeWriter", "podWriter"), absent.In("options", opts)).ToAggregate(); err != nil {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}
 	nodes := cfg.Nodes

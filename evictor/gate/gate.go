@@ -28,33 +28,23 @@ type Act struct {
 }
 
 // Do says what sort of act it is: [Write], [Harm], [Turn] or [Evict].
-type Do uint8
+type Do string
 
 // The acts. An eviction asks for Harm, Write and Evict; a new NoExecute taint of ours for Harm and Write; everything else only
 // for Write.
 const (
 	// Write is a write of any kind. What falls due while it is refused leaves as with Harm. A refusal counts for everybody until
 	// the time that it names, or for Config.GateInterval.
-	Write Do = iota + 1
+	Write Do = "Write"
 	// Harm is what moves pods of the domain: a NoExecute taint of ours, the emptying of a node, an eviction. While it is refused
 	// no turns are given there and no tokens accrue, and what falls due meanwhile leaves node by node afterwards, at the domain's
 	// rate. A refusal counts as with Write.
-	Harm
+	Harm Do = "Harm"
 	// Turn is the turn of one failed node. A refusal costs no token, and the next node in line is asked about.
-	Turn
+	Turn Do = "Turn"
 	// Evict is the eviction of one pod. A refusal holds up neither the node's turn nor its other pods.
-	Evict
+	Evict Do = "Evict"
 )
-
-var names = [...]string{Write: "Write", Harm: "Harm", Turn: "Turn", Evict: "Evict"}
-
-// String returns the name of the constant.
-func (d Do) String() string {
-	if d == 0 || int(d) >= len(names) {
-		return fmt.Sprintf("Do(%d)", uint8(d))
-	}
-	return names[d]
-}
 
 // Func is a function that is a Gate.
 type Func func(ctx context.Context, act Act) error

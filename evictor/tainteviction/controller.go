@@ -26,7 +26,7 @@ type Controller struct {
 
 // New checks the configuration and the clients, and returns a Controller.
 func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
-	if err := slices.Concat(cfg.faults(), absent.In("clients", clients, "Nodes", "Pods", "Evicter"), absent.In("options", opts)).ToAggregate(); err != nil {
+	if err := slices.Concat(cfg.faults(), absent.In("clients", clients, "nodes", "pods", "evicter"), absent.In("options", opts)).ToAggregate(); err != nil {
 		return nil, fmt.Errorf("tainteviction: %w", err)
 	}
 	if opts.Domain == nil {

@@ -31,8 +31,8 @@ func Faults(path *field.Path, value any) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, fmt.Sprintf("%T(nil)", value), "must not be nil within an interface; leave it out")}
 }
 
-// In returns the faults of a struct's exported interface fields. The required ones must be there, the others may be nil. One
-// that holds several of its own kind stands for each of them.
+// In returns the faults of a struct's exported interface fields, by their names in paths. The required ones must be there, the
+// others may be nil. One that holds several of its own kind stands for each of them.
 func In(name string, of any, required ...string) (errs field.ErrorList) {
 	fields := reflect.ValueOf(of)
 	for i := range fields.NumField() {
@@ -40,8 +40,8 @@ func In(name string, of any, required ...string) (errs field.ErrorList) {
 		if is.Type.Kind() != reflect.Interface {
 			continue
 		}
-		path := field.NewPath(name, strings.ToLower(is.Name[:1])+is.Name[1:])
-		if slices.Contains(required, is.Name) {
+		key := strings.ToLower(is.Name[:1]) + is.Name[1:]
+		if path := field.NewPath(name, key); slices.Contains(required, key) {
 			errs = append(errs, missing(path, at.Interface())...)
 		} else {
 			errs = append(errs, several(path, at)...)

@@ -167,7 +167,15 @@ func TestATurnThatWasServedCountsBeforeTheStoreShowsIt(t *testing.T) {
 // What is told of a node that was never seen does nothing.
 func TestUnknownNodes(t *testing.T) {
 	a := standAlone(t, true, evictor.Options{}, oneActing)
-	for kind := nodelifecycle.Kind(0); kind < 40; kind++ {
+	for _, kind := range []nodelifecycle.Kind{
+		"", nodelifecycle.NodeRegistered, nodelifecycle.NodeRemoved, nodelifecycle.NodeVerdict,
+		nodelifecycle.ConditionsWritten, nodelifecycle.LabelsWritten, nodelifecycle.NodeQueued, nodelifecycle.TurnRefused,
+		nodelifecycle.NodeDequeued, nodelifecycle.TurnEnded, nodelifecycle.TaintsWritten, nodelifecycle.NodeEmptied,
+		nodelifecycle.PodEvicted, nodelifecycle.PodDelayed, nodelifecycle.PodSpared, nodelifecycle.PodMarkedNotReady,
+		nodelifecycle.ZoneChanged, nodelifecycle.AllZonesDown, nodelifecycle.AllZonesDownEnded, nodelifecycle.GateChanged,
+		nodelifecycle.Awaiting, nodelifecycle.WriteFailed, nodelifecycle.Passed, nodelifecycle.FunctionFailed,
+		nodelifecycle.LeasesUnread,
+	} {
 		require.NotPanics(t, func() { a.tell(kind, "nobody", "writes", nil) })
 		require.NotPanics(t, func() { a.tell(kind, "", "writes", nil) })
 	}

@@ -87,22 +87,17 @@ func (c *Controller) build() error {
 			return turnKey{}
 		}
 	}
-	work := timedworker.Config{
-		Clock: c.around, OnPanic: opts.OnPanic, Workers: cfg.NodeWorkers,
-		Backoff: c.backoff(),
-	}
+	work := timedworker.Config{Clock: c.around, OnPanic: opts.OnPanic, Workers: cfg.NodeWorkers, Backoff: c.backoff()}
 	lifting := work
 	lifting.Workers = liftWorkers
 	var errs [7]error
 	c.monitor, errs[0] = health.NewMonitor(health.Config{
-		Clock: c.around, NodeMonitorPeriod: cfg.NodeMonitorPeriod, NodeMonitorGracePeriod: cfg.NodeMonitorGracePeriod, NodeStartupGracePeriod: cfg.NodeStartupGracePeriod,
-		MaxGap: cfg.MaxGap,
+		Clock: c.around, NodeMonitorPeriod: cfg.NodeMonitorPeriod, MaxGap: cfg.MaxGap,
+		NodeMonitorGracePeriod: cfg.NodeMonitorGracePeriod, NodeStartupGracePeriod: cfg.NodeStartupGracePeriod,
 	})
 	c.zones, errs[1] = zone.New[string](policy)
 	c.turns, errs[2] = ratelimitqueue.NewGroup[zone.Key, turnKey, struct{}](queues)
-	c.writes, errs[3] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result {
-		return c.write(ctx, w.Key, false)
-	}, work)
+	c.writes, errs[3] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, false) }, work)
 	c.lifts, errs[4] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, true) }, lifting)
 	c.marks, errs[5] = timedworker.New(c.mark, work)
 	c.deletes, errs[6] = timedworker.New(c.remove, work)

@@ -1,8 +1,6 @@
 package nodelifecycle
 
-import (
-	"github.com/evictkit/evictkit/evictor/cluster"
-)
+import "github.com/evictkit/evictkit/evictor/cluster"
 
 // syncNode reads the node again, notes what it says, and schedules what follows.
 func (e *engine) syncNode(name string) {

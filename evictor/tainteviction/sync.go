@@ -8,7 +8,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/internal/seen"
-	"github.com/evictkit/evictkit/taints"
 )
 
 // look reads a node from the store and notes its taints. It returns nil if the store does not show the node as it is.
@@ -25,7 +24,7 @@ func (e *engine) look(n *node) (own cluster.Own, shown bool) {
 }
 
 func (e *engine) note(n *node, object *v1.Node) {
-	taints, changed := n.taints.Observe(object, e.started, taints.OwnNoExecute, e.mu.Now, e.mu.Lead)
+	taints, changed := n.taints.Observe(object, e.started, e.mu.Now, e.mu.Lead)
 	n.taints, n.stale, n.version = taints, n.stale || changed, seen.Version(object.ResourceVersion)
 	e.around.Ask("Domain", func() { n.domain = e.opts.Domain(object) })
 }

@@ -108,11 +108,7 @@ func (g *Guard) On(opts evictor.Options) evictor.Options {
 		return reason, held
 	}
 	opts.Gate = gate.All(opts.Gate, g)
-	if opts.Observer == nil {
-		opts.Observer = g
-	} else {
-		opts.Observer = evictor.Observers{g, opts.Observer}
-	}
+	opts.Observer = evictor.Observers{g, opts.Observer}
 	return opts
 }
 

@@ -36,10 +36,11 @@ func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
 		g.forget(n)
 		return
 	case nodelifecycle.PodEvicted:
+		n.begun = n.begun || !g.taints // without taints, that begins the act
 		g.podLeft(n)
 	case nodelifecycle.WriteFailed:
 		if d.Reason == "eviction" && environment.OutcomeOf(d.Err) == environment.Unknown {
-			g.mayHaveLeft(n)
+			g.podLeft(n)
 		}
 	case nodelifecycle.TurnEnded, nodelifecycle.TurnRefused:
 		g.turnEnded(n, d)
@@ -56,8 +57,7 @@ func (g *Guard) ObservePod(d tainteviction.Decision) {
 	if n == nil || !g.taints {
 		return
 	}
-	switch {
-	case d.Kind == tainteviction.PodEvicted && taints.OwnNoExecute(d.Taint), d.Kind == tainteviction.WriteFailed && environment.OutcomeOf(d.Err) == environment.Unknown:
+	if d.Kind == tainteviction.PodEvicted && taints.OwnNoExecute(d.Taint) || d.Kind == tainteviction.WriteFailed && environment.OutcomeOf(d.Err) == environment.Unknown {
 		g.podLeft(n)
 	}
 }
@@ -85,22 +85,16 @@ func (g *Guard) passed(d nodelifecycle.Decision) {
 }
 
 func (g *Guard) mayWrite(d nodelifecycle.Decision) {
-	switch {
-	case d.Reason != "writes":
-	case d.Err == nil:
+	if d.Reason != "writes" {
+		return
+	}
+	if g.writes = (time.Time{}); d.Err == nil {
 		g.writes = g.clock.Now()
-	default:
-		g.writes = time.Time{}
 	}
 }
 
-// podLeft notes that a pod left because the node is acted on. Without taints, that begins the act.
+// podLeft notes that a pod left, or may have, because the node is acted on.
 func (g *Guard) podLeft(n *node) {
-	n.begun = n.begun || !g.taints
-	g.mayHaveLeft(n)
-}
-
-func (g *Guard) mayHaveLeft(n *node) {
 	if n.left.IsZero() && (n.state >= reserved || n.begun) {
 		n.left = g.clock.Now()
 	}

@@ -132,7 +132,7 @@ func TestTwoTriesOfADeletion(t *testing.T) {
 
 // deleting answers deletions.
 type deleting struct {
-	evictor.PodWriter
+	nodelifecycle.PodWriter
 	evict func(ref evictor.PodRef, do func() error) error
 }
 

@@ -71,15 +71,15 @@ func (a *alone) tell(kind nodelifecycle.Kind, node, reason string, err error) {
 	if node != "" {
 		d.NodeUID = types.UID(node + "-uid")
 	}
-	a.ObserveNode(d)
+	a.observeNode(d)
 }
 
 func (a *alone) verdict(node string, is v1.ConditionStatus) {
-	a.ObserveNode(nodelifecycle.Decision{Kind: nodelifecycle.NodeVerdict, Node: node, NodeUID: types.UID(node + "-uid"), To: is, Time: a.clk.Now()})
+	a.observeNode(nodelifecycle.Decision{Kind: nodelifecycle.NodeVerdict, Node: node, NodeUID: types.UID(node + "-uid"), To: is, Time: a.clk.Now()})
 }
 
 func (a *alone) turn(node string) error {
-	return a.May(context.Background(), gate.Act{Do: gate.Turn, Node: node})
+	return a.may(context.Background(), gate.Act{Do: gate.Turn, Node: node})
 }
 
 func (a *alone) used(bound, group string) int {
@@ -188,7 +188,7 @@ func TestARefusedEvictionIsPaced(t *testing.T) {
 	a.see(object("a"))
 	a.pass(time.Second)
 	a.b.As("other").Adopt("a", a.clk.Now())
-	err := a.May(context.Background(), gate.Act{Do: gate.Evict, Node: "a"})
+	err := a.may(context.Background(), gate.Act{Do: gate.Evict, Node: "a"})
 	var no *gate.Refused
 	require.ErrorAs(t, err, &no, "also without taints, guard.go:163")
 	require.True(t, no.Pace)

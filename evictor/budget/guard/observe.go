@@ -11,8 +11,8 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// ObserveNode hears verdicts, how turns end, and which nodes are gone.
-func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
+// observeNode hears verdicts, how turns end, and which nodes are gone.
+func (g *Guard) observeNode(d nodelifecycle.Decision) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch d.Kind {
@@ -20,7 +20,12 @@ func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
 		g.passed(d)
 		return
 	case nodelifecycle.GateChanged:
-		g.mayWrite(d)
+		if d.Reason == "writes" {
+			g.writes = time.Time{}
+			if d.Err == nil {
+				g.writes = g.clock.Now()
+			}
+		}
 		return
 	}
 	n := g.nodes[d.Node]
@@ -48,8 +53,8 @@ func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
 	g.settle(n)
 }
 
-// ObservePod hears when the first pod of a node has left.
-func (g *Guard) ObservePod(d tainteviction.Decision) {
+// observePod hears when the first pod of a node has left.
+func (g *Guard) observePod(d tainteviction.Decision) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.hears = true
@@ -81,15 +86,6 @@ func (g *Guard) passed(d nodelifecycle.Decision) {
 		if n.judged = true; g.nodes[n.name] == n {
 			g.settle(n)
 		}
-	}
-}
-
-func (g *Guard) mayWrite(d nodelifecycle.Decision) {
-	if d.Reason != "writes" {
-		return
-	}
-	if g.writes = (time.Time{}); d.Err == nil {
-		g.writes = g.clock.Now()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
@@ -21,8 +22,8 @@ import (
 )
 
 type answerWriter struct {
-	evictor.PodWriter
-	evictor.NodeWriter
+	nodelifecycle.PodWriter
+	nodelifecycle.NodeWriter
 	mark   func(evictor.PodRef) error
 	evict  func(evictor.PodRef) error
 	taints func(*v1.Node) error
@@ -177,7 +178,7 @@ func TestMarkOfAPodThatIsAnother(t *testing.T) {
 }
 
 type answerPods struct {
-	evictor.PodStore
+	cluster.PodStore
 	other bool
 }
 

@@ -10,6 +10,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
@@ -24,7 +25,7 @@ func TestUnsyncedStoreDecidesNothing(t *testing.T) {
 	require.Equal(t, evictortest.Epoch.Add(time.Second), next)
 }
 
-type unsynced struct{ evictor.NodeStore }
+type unsynced struct{ cluster.NodeStore }
 
 func (unsynced) Synced() bool { return false }
 

@@ -51,7 +51,7 @@ func (d decision) String() string { return d.text }
 
 func ofNode(d evictor.NodeDecision) decision {
 	return decision{
-		Time: d.Time, Kind: kind(d.Kind.String()), Node: d.Node, NodeUID: d.NodeUID, Pod: d.Pod, From: d.From, To: d.To, Silence: d.Silence, Grace: d.Grace, Conditions: d.Conditions,
+		Time: d.Time, Kind: kind(d.Kind), Node: d.Node, NodeUID: d.NodeUID, Pod: d.Pod, From: d.From, To: d.To, Silence: d.Silence, Grace: d.Grace, Conditions: d.Conditions,
 		Zone: d.Zone, FromState: d.FromState, State: d.State, Rate: d.Rate, Counts: d.Counts, Added: d.Added, Removed: d.Removed, Reason: d.Reason, Err: d.Err, Took: d.Took,
 		Toleration: -1, text: explain.Node(d).String(),
 	}
@@ -59,7 +59,7 @@ func ofNode(d evictor.NodeDecision) decision {
 
 func ofPod(d evictor.PodDecision) decision {
 	return decision{
-		Time: d.Time, Kind: kind(d.Kind.String()), Node: d.Pod.Node, Pod: d.Pod, Taint: d.Taint, Toleration: d.Toleration, Tolerated: d.Tolerated, Deadline: d.Deadline,
+		Time: d.Time, Kind: kind(d.Kind), Node: d.Pod.Node, Pod: d.Pod, Taint: d.Taint, Toleration: d.Toleration, Tolerated: d.Tolerated, Deadline: d.Deadline,
 		Reason: d.Reason, Err: d.Err, text: explain.Pod(d).String(),
 	}
 }

@@ -134,7 +134,7 @@ type Evictor struct {
 
 // New checks the configuration and the clients, and returns an Evictor that the clients' Source feeds.
 func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
-	if err := faults(cfg, clients, opts); err != nil {
+	if err := slices.Concat(cfg.faults(), absent.In("clients", clients, "nodes", "pods", "nodeWriter", "podWriter"), absent.In("options", opts)).ToAggregate(); err != nil {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}
 	nodes := cfg.Nodes
@@ -165,29 +165,6 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		}
 	}
 	return e, nil
-}
-
-// faults are all faults of the configuration, of both halves, and of the clients and options.
-func faults(cfg Config, clients Clients, opts Options) error {
-	at, in := field.NewPath("clients"), field.NewPath("options")
-	return slices.Concat(cfg.faults(),
-		absent.Missing(at.Child("nodes"), clients.Nodes), absent.Missing(at.Child("pods"), clients.Pods),
-		absent.Missing(at.Child("nodeWriter"), clients.NodeWriter), absent.Missing(at.Child("podWriter"), clients.PodWriter),
-		absent.Faults(at.Child("source"), clients.Source), absent.Faults(in.Child("clock"), opts.Clock),
-		observerFaults(in.Child("observer"), opts.Observer), absent.Faults(in.Child("gate"), opts.Gate), absent.Faults(in.Child("policy"), opts.Policy),
-	).ToAggregate()
-}
-
-// observerFaults finds observers that hold only a type, also within Observers.
-func observerFaults(at *field.Path, observer Observer) (errs field.ErrorList) {
-	several, ok := observer.(Observers)
-	if !ok {
-		return absent.Faults(at, observer)
-	}
-	for i, each := range several {
-		errs = append(errs, observerFaults(at.Index(i), each)...)
-	}
-	return errs
 }
 
 // Step does everything that is due now, in line and in order, and returns when to call it again.

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
@@ -104,7 +105,7 @@ func ExamplePodWriter() {
 }
 
 // reinstalled is a store whose nodes run another system now, as their kubelets say in the stable label.
-type reinstalled struct{ evictor.NodeStore }
+type reinstalled struct{ cluster.NodeStore }
 
 func (l reinstalled) Node(name string) (*v1.Node, bool) {
 	node, found := l.NodeStore.Node(name)

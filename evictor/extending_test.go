@@ -55,8 +55,8 @@ func Example_observer() {
 
 // failover is a writer around another: before a pod of a database leaves, another one takes over.
 type failover struct {
-	evictor.PodWriter                               // marks pods as before
-	promote           func(pod string) (ready bool) // asks the database, and may be asked again
+	nodelifecycle.PodWriter                               // marks pods as before
+	promote                 func(pod string) (ready bool) // asks the database, and may be asked again
 }
 
 func (f failover) Evict(ctx context.Context, pod evictor.PodRef, why taints.Deadline) error {

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -134,8 +135,8 @@ func TestPodIsEvictedOnceWhateverMakesTheEvictorLook(t *testing.T) {
 // relisted is a store that can go back: it shows some objects as they were earlier, as after a relist from a stale
 // cache.
 type relisted struct {
-	evictor.NodeStore
-	evictor.PodStore
+	cluster.NodeStore
+	cluster.PodStore
 	nodes map[string]*v1.Node
 	pods  map[evictor.PodKey]*v1.Pod
 	back  bool

@@ -21,7 +21,7 @@ import (
 // outcome is what a try of a taint meets.
 type outcome struct {
 	name    string
-	refuses gate.Do // the Gate, right before the write; 0 for none
+	refuses gate.Do // the Gate, right before the write; empty for none
 	done    bool    // it was written
 	err     error
 	unknown bool // the answer does not say whether it was
@@ -115,7 +115,7 @@ func playTaints(t *testing.T, tries ...outcome) {
 		require.Equal(t, len(tries), tried)
 	}
 	for _, try := range tries {
-		if try.refuses != 0 && lost["a"].IsZero() && lost["b"].IsZero() {
+		if try.refuses != "" && lost["a"].IsZero() && lost["b"].IsZero() {
 			require.Greater(t, asked, 1, "nothing was sent, so the Gate is asked again")
 		}
 	}
@@ -132,7 +132,7 @@ func TestTwoTriesOfADeletion(t *testing.T) {
 
 // deleting answers deletions.
 type deleting struct {
-	evictor.PodWriter
+	nodelifecycle.PodWriter
 	evict func(ref evictor.PodRef, do func() error) error
 }
 

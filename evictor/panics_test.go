@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
@@ -62,8 +63,8 @@ func TestPanicOfAClientIsAFailedTry(t *testing.T) {
 
 // panicky is a store in which one call panics.
 type panicky struct {
-	evictor.NodeStore
-	evictor.PodStore
+	cluster.NodeStore
+	cluster.PodStore
 	until int
 }
 

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -258,7 +259,7 @@ func TestBlockedEvictionBacksOffAndStarvesNobody(t *testing.T) {
 
 // flipping is a store that shows a node in another zone at every look.
 type flipping struct {
-	evictor.NodeStore
+	cluster.NodeStore
 	node  string
 	zones []string
 	looks int

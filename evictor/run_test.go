@@ -19,8 +19,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -61,7 +63,7 @@ func TestRunDoesWhatStepDoes(t *testing.T) {
 		began := time.Now()
 		e, pass := run(t, c, config(), evictor.Options{Observer: &told})
 		_, err := e.Step(t.Context())
-		require.ErrorIs(t, err, evictor.ErrRunning)
+		require.ErrorContains(t, err, "another Step or Run is active")
 		c.Fail("a-0", "a-1")
 		pass(500)
 		require.Len(t, told.of("PodEvicted"), 4)
@@ -236,7 +238,7 @@ func TestANodeIsDeclaredUnknownWhileManyPodsOfAnotherAreBeingMarked(t *testing.T
 }
 
 // slowToSync needs a second to say that it is synced.
-type slowToSync struct{ evictor.NodeStore }
+type slowToSync struct{ cluster.NodeStore }
 
 func (s slowToSync) Synced() bool {
 	time.Sleep(time.Second) // the bubble's clock
@@ -297,8 +299,8 @@ func TestToleratedWhileTheGateIsAsked(t *testing.T) {
 
 // turns records when writes that cost a turn begin, and makes them take time.
 type turns struct {
-	evictor.NodeWriter
-	evictor.PodWriter
+	nodelifecycle.NodeWriter
+	nodelifecycle.PodWriter
 	begin func(node string)
 }
 
@@ -403,8 +405,8 @@ func TestZoneThatFlipsWhileRunWorks(t *testing.T) {
 // patching has something happen before conditions are written, and writes them without regard to the node's version, as a
 // patch does.
 type patching struct {
-	evictor.NodeWriter
-	nodes  evictor.NodeStore
+	nodelifecycle.NodeWriter
+	nodes  cluster.NodeStore
 	before func()
 }
 
@@ -435,7 +437,7 @@ func TestTaintIsThatOfTheLatestVerdict(t *testing.T) {
 
 // behind is a store that lags behind with one node, and counts how often it was asked for that.
 type behind struct {
-	evictor.NodeStore
+	cluster.NodeStore
 	stuck atomic.Pointer[v1.Node]
 	asked atomic.Int64
 }

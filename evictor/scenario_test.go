@@ -13,6 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -442,7 +443,7 @@ func (b byHand) run(d time.Duration) {
 
 // shows is a store that shows nodes as the test says.
 type shows struct {
-	evictor.NodeStore
+	cluster.NodeStore
 	as func(name string, node *v1.Node, ok bool) (*v1.Node, bool)
 }
 

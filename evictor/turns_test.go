@@ -15,13 +15,14 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
 // reportsAfterConditions writes nodes whose kubelets report right after we have declared them silent.
 type reportsAfterConditions struct {
-	evictor.NodeWriter
+	nodelifecycle.NodeWriter
 	report func(node string)
 }
 
@@ -275,7 +276,7 @@ func TestCapsStarveNoZone(t *testing.T) {
 
 // loses loses the answers to NoExecute taints, before the API server gets to see them.
 type loses struct {
-	evictor.NodeWriter
+	nodelifecycle.NodeWriter
 	tries *int
 }
 

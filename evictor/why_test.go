@@ -25,6 +25,7 @@ func TestThePageHasEveryReason(t *testing.T) {
 			}
 			code, err := os.ReadFile(file)
 			require.NoError(t, err)
+			code = regexp.MustCompile(`Do += "\w+"`).ReplaceAll(code, nil) // names of acts
 			for _, word := range regexp.MustCompile(`"([A-Z][A-Za-z]+)"`).FindAllStringSubmatch(string(code), -1) {
 				want[word[1]] = true
 			}

@@ -169,7 +169,7 @@ func (c *Cluster) Health() error {
 	return c.guard.partial()
 }
 
-// Feed implements evictor.Source: the informers report changes, and the guard reports whether it can see the cluster.
+// Feed implements cluster.Source: the informers report changes, and the guard reports whether it can see the cluster.
 // Before a target that is a leases.Judge finds a node silent, the Cluster reads that node's lease from the API server.
 // Call it for any number of targets, at any time before Run ends. It returns an error if Options.Half is not enough for
 // the target, or an informer has stopped.

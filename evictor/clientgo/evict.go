@@ -31,7 +31,7 @@ func disrupted(p *v1.Pod) bool {
 	return c != nil && c.Status == v1.ConditionTrue && c.Reason == disruptionReason
 }
 
-// podWriter implements evictor.PodWriter.
+// podWriter implements nodelifecycle.PodWriter.
 type podWriter struct {
 	client      kubernetes.Interface
 	evictions   kubernetes.Interface
@@ -43,7 +43,7 @@ type podWriter struct {
 	awake       func() error // says why the cluster cannot be seen
 }
 
-// Evict implements evictor.PodWriter. An eviction that fell due while this process was suspended comes here before
+// Evict implements nodelifecycle.PodWriter. An eviction that fell due while this process was suspended comes here before
 // anybody else has noticed; unlike the writes of nodes, no resourceVersion holds it back.
 func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why taints.Deadline) error {
 	if err := w.awake(); err != nil {
@@ -117,7 +117,7 @@ func (w *podWriter) evict(ctx context.Context, ref evictor.PodRef, options *meta
 	return w.evictions.CoreV1().Pods(eviction.Namespace).EvictV1(ctx, eviction) // a fake clientset has no REST client
 }
 
-// MarkNotReady implements evictor.PodWriter. The resourceVersion keeps it from overwriting what a kubelet has just
+// MarkNotReady implements nodelifecycle.PodWriter. The resourceVersion keeps it from overwriting what a kubelet has just
 // reported.
 func (w *podWriter) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
 	ctx, cancel := finishing(ctx)

@@ -96,10 +96,10 @@ func newNodeStore(nodes reader, synced func() bool) *nodeStore {
 	return &nodeStore{nodes: nodes, synced: synced, written: make(map[string]*v1.Node)}
 }
 
-// Synced implements evictor.NodeStore.
+// Synced implements cluster.NodeStore.
 func (s *nodeStore) Synced() bool { return s.synced() }
 
-// Node implements evictor.NodeStore.
+// Node implements cluster.NodeStore.
 func (s *nodeStore) Node(name string) (*v1.Node, bool) {
 	node, ok := s.informed(name)
 	if !ok {
@@ -108,7 +108,7 @@ func (s *nodeStore) Node(name string) (*v1.Node, bool) {
 	return s.newest(node), true
 }
 
-// Nodes implements evictor.NodeStore.
+// Nodes implements cluster.NodeStore.
 func (s *nodeStore) Nodes(visit func(*v1.Node) bool) {
 	for _, obj := range s.nodes.List() {
 		if node, ok := obj.(*v1.Node); ok && !visit(s.newest(node)) {

@@ -165,7 +165,7 @@ type podStore struct {
 	daemonSets cache.Indexer // nil: only ownership counts
 }
 
-// Pod implements evictor.PodStore.
+// Pod implements cluster.PodStore.
 func (s *podStore) Pod(key evictor.PodKey) (*v1.Pod, bool) {
 	obj, ok, err := s.pods.GetByKey(key.String())
 	if err != nil || !ok {
@@ -175,7 +175,7 @@ func (s *podStore) Pod(key evictor.PodKey) (*v1.Pod, bool) {
 	return shown, ok
 }
 
-// PodsOnNode implements evictor.PodStore. Compact pods are all shown in one object.
+// PodsOnNode implements cluster.PodStore. Compact pods are all shown in one object.
 func (s *podStore) PodsOnNode(node string, visit func(*v1.Pod) bool) {
 	objs, err := s.pods.ByIndex(indexByNode, node)
 	if err != nil {

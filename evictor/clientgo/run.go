@@ -27,7 +27,7 @@ const (
 // task is something that runs until the context ends.
 type task func(ctx context.Context)
 
-// Run implements evictor.Source: it runs the informers, the guard, the event recorder and the reading of leases until
+// Run implements cluster.Source: it runs the informers, the guard, the event recorder and the reading of leases until
 // the context ends.
 // Evictor.Run calls it. A program calls it only if it uses Step, or wants to see the cluster before or after
 // Evictor.Run. Concurrent calls share one run, which lasts until the last of their contexts ends. After that the
@@ -115,7 +115,7 @@ func (c *Cluster) complete() bool {
 	return c.Synced()
 }
 
-// Awaits implements evictor.Source: it says what is missing before Synced, with the errors of lists and watches.
+// Awaits implements cluster.Source: it says what is missing before Synced, with the errors of lists and watches.
 func (c *Cluster) Awaits() string {
 	state, lists := c.awaits()
 	switch {

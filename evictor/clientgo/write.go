@@ -70,7 +70,7 @@ func failed(what, resource, name string, err error) error {
 	return fmt.Errorf("clientgo: %s %s: %w", what, name, err)
 }
 
-// nodeWriter implements evictor.NodeWriter.
+// nodeWriter implements nodelifecycle.NodeWriter.
 type nodeWriter struct {
 	client kubernetes.Interface
 	nodes  *nodeStore
@@ -79,7 +79,7 @@ type nodeWriter struct {
 	writes *writes
 }
 
-// UpdateConditions implements evictor.NodeWriter.
+// UpdateConditions implements nodelifecycle.NodeWriter.
 func (w *nodeWriter) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
 	body, err := conditionsPatch(patchMeta{UID: node.UID, ResourceVersion: node.ResourceVersion}, conditions...)
 	if err != nil {
@@ -88,7 +88,7 @@ func (w *nodeWriter) UpdateConditions(ctx context.Context, node *v1.Node, condit
 	return w.patch(ctx, "patching the conditions of node", node, types.StrategicMergePatchType, body, "status")
 }
 
-// UpdateTaints implements evictor.NodeWriter.
+// UpdateTaints implements nodelifecycle.NodeWriter.
 func (w *nodeWriter) UpdateTaints(ctx context.Context, node *v1.Node, change taints.Change) error {
 	have, err := w.wholeTaints(ctx, node)
 	if err != nil {
@@ -101,7 +101,7 @@ func (w *nodeWriter) UpdateTaints(ctx context.Context, node *v1.Node, change tai
 	return w.patch(ctx, "patching the taints of node", node, types.MergePatchType, body)
 }
 
-// UpdateLabels implements evictor.NodeWriter. A merge patch changes only the labels it names, so no resourceVersion is
+// UpdateLabels implements nodelifecycle.NodeWriter. A merge patch changes only the labels it names, so no resourceVersion is
 // needed.
 func (w *nodeWriter) UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error {
 	body, err := json.Marshal(map[string]patchMeta{"metadata": {UID: node.UID, Labels: labels}})

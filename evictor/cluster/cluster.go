@@ -18,9 +18,6 @@ type PodKey struct{ Namespace, Name string }
 // String returns namespace/name.
 func (k PodKey) String() string { return k.Namespace + "/" + k.Name }
 
-// KeyOf returns the pod's key.
-func KeyOf(pod *v1.Pod) PodKey { return PodKey{pod.Namespace, pod.Name} }
-
 // PodRef names one pod. A write must carry its UID as a precondition.
 type PodRef struct {
 	PodKey
@@ -29,7 +26,9 @@ type PodRef struct {
 }
 
 // RefOf returns the pod's reference.
-func RefOf(pod *v1.Pod) PodRef { return PodRef{KeyOf(pod), pod.UID, pod.Spec.NodeName} }
+func RefOf(pod *v1.Pod) PodRef {
+	return PodRef{PodKey{pod.Namespace, pod.Name}, pod.UID, pod.Spec.NodeName}
+}
 
 // Shows says whether the object, nil for none, is that pod, on the same node.
 func (r PodRef) Shows(pod *v1.Pod) bool {

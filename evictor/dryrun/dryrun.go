@@ -96,7 +96,7 @@ func (c *Clients) PodsOnNode(node string, visit func(*v1.Pod) bool) {
 func (c *Clients) shadow(pod *v1.Pod) *v1.Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := cluster.KeyOf(pod)
+	key := cluster.RefOf(pod).PodKey
 	if was, ok := c.gone[key]; ok && was.Shows(pod) {
 		pod = pod.DeepCopy()
 		pod.DeletionTimestamp = &metav1.Time{Time: pod.CreationTimestamp.Time}

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/leases"
 )
 
@@ -51,7 +52,7 @@ type reader struct {
 
 // source is the world's, but feeds as Feed does.
 type source struct {
-	evictor.Source
+	cluster.Source
 	cluster *Cluster
 }
 

@@ -31,7 +31,7 @@ func Log(to *slog.Logger) Observer {
 		switch {
 		case e.Problem:
 			level = slog.LevelWarn
-		case e.Write || e.Node == "" && e.Kind != nodelifecycle.Passed.String():
+		case e.Write || e.Node == "" && e.Kind != string(nodelifecycle.Passed):
 			level = slog.LevelInfo
 		}
 		if !handler.Enabled(context.Background(), level) {
@@ -42,7 +42,7 @@ func Log(to *slog.Logger) Observer {
 		if e.Zone != (zone.Key{}) {
 			line.AddAttrs(slog.String("zone", e.Zone.String()))
 		}
-		if e.Kind == nodelifecycle.NodeQueued.String() || e.Kind == nodelifecycle.ZoneChanged.String() {
+		if e.Kind == string(nodelifecycle.NodeQueued) || e.Kind == string(nodelifecycle.ZoneChanged) {
 			line.AddAttrs(slog.Float64("rate", e.Rate))
 		}
 		if e.Taint != "" {

@@ -65,9 +65,6 @@ func (o Options) withDefaults() Options {
 	if o.Domain == nil {
 		o.Domain = func(node *v1.Node) zone.Key { return zone.KeyOf(node.Labels) }
 	}
-	if o.Hold == nil {
-		o.Hold = func(*v1.Node) (string, bool) { return "", false }
-	}
 	if o.Excluded == nil {
 		o.Excluded = func(node *v1.Node) bool { return zone.Excluded(node.Labels) }
 	}

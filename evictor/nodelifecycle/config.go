@@ -53,15 +53,15 @@ func DefaultConfig() Config {
 }
 
 // Validate reports every fault at once, as an aggregate of field errors, or nil.
-func (c Config) Validate() error { return c.faults(nil).ToAggregate() }
+func (c Config) Validate() error { return c.faults().ToAggregate() }
 
-func (c Config) faults(under *field.Path) (errs field.ErrorList) {
+func (c Config) faults() (errs field.ErrorList) {
 	check := func(ok bool, name string, value any, why string) {
 		if d, is := value.(time.Duration); is {
 			value = d.String()
 		}
 		if !ok {
-			errs = append(errs, field.Invalid(under.Child(name), value, why))
+			errs = append(errs, field.Invalid(field.NewPath(name), value, why))
 		}
 	}
 	rate := func(name string, r float64) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
@@ -34,7 +33,7 @@ type Controller struct {
 
 // New checks the configuration and the clients, and returns a Controller.
 func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
-	if err := append(cfg.faults(nil), faults(clients, opts)...).ToAggregate(); err != nil {
+	if err := slices.Concat(cfg.faults(), absent.In("clients", clients, "nodes", "pods", "nodeWriter", "podWriter"), absent.In("options", opts)).ToAggregate(); err != nil {
 		return nil, fmt.Errorf("nodelifecycle: %w", err)
 	}
 	opts = opts.withDefaults()
@@ -88,22 +87,17 @@ func (c *Controller) build() error {
 			return turnKey{}
 		}
 	}
-	work := timedworker.Config{
-		Clock: c.around, OnPanic: opts.OnPanic, Workers: cfg.NodeWorkers,
-		Backoff: c.backoff(),
-	}
+	work := timedworker.Config{Clock: c.around, OnPanic: opts.OnPanic, Workers: cfg.NodeWorkers, Backoff: c.backoff()}
 	lifting := work
 	lifting.Workers = liftWorkers
 	var errs [7]error
 	c.monitor, errs[0] = health.NewMonitor(health.Config{
-		Clock: c.around, NodeMonitorPeriod: cfg.NodeMonitorPeriod, NodeMonitorGracePeriod: cfg.NodeMonitorGracePeriod, NodeStartupGracePeriod: cfg.NodeStartupGracePeriod,
-		MaxGap: cfg.MaxGap,
+		Clock: c.around, NodeMonitorPeriod: cfg.NodeMonitorPeriod, MaxGap: cfg.MaxGap,
+		NodeMonitorGracePeriod: cfg.NodeMonitorGracePeriod, NodeStartupGracePeriod: cfg.NodeStartupGracePeriod,
 	})
 	c.zones, errs[1] = zone.New[string](policy)
 	c.turns, errs[2] = ratelimitqueue.NewGroup[zone.Key, turnKey, struct{}](queues)
-	c.writes, errs[3] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result {
-		return c.write(ctx, w.Key, false)
-	}, work)
+	c.writes, errs[3] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, false) }, work)
 	c.lifts, errs[4] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, true) }, lifting)
 	c.marks, errs[5] = timedworker.New(c.mark, work)
 	c.deletes, errs[6] = timedworker.New(c.remove, work)
@@ -203,16 +197,3 @@ func (c *Controller) Zones() []zone.Status { return c.zones.Zones() }
 
 // AllZonesDown reports whether every zone with a counted node was fully disrupted at the last monitor pass.
 func (c *Controller) AllZonesDown() bool { return c.zones.AllDown() }
-
-// faults returns the clients and options that would panic at their first use.
-func faults(clients Clients, opts Options) (errs field.ErrorList) {
-	at, in := field.NewPath("clients"), field.NewPath("options")
-	errs = append(errs, absent.Missing(at.Child("nodes"), clients.Nodes)...)
-	errs = append(errs, absent.Missing(at.Child("pods"), clients.Pods)...)
-	errs = append(errs, absent.Missing(at.Child("nodeWriter"), clients.NodeWriter)...)
-	errs = append(errs, absent.Missing(at.Child("podWriter"), clients.PodWriter)...)
-	errs = append(errs, absent.Faults(at.Child("source"), clients.Source)...)
-	errs = append(errs, absent.Faults(in.Child("clock"), opts.Clock)...)
-	errs = append(errs, absent.Faults(in.Child("gate"), opts.Gate)...)
-	return append(errs, absent.Faults(in.Child("policy"), opts.Policy)...)
-}

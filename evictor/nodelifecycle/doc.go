@@ -26,12 +26,12 @@
 //	  pass       pass.go      verdicts -> zones -> rates; consider decides for each node that needs attention
 //	    standing node.go      may the node be harmed, and if not, why? The only place that decides it
 //	    enqueue  turns.go     the node waits at its zone's rate
-//	    follows  follow.go    what the verdict asks for now is scheduled
+//	    follows  sync.go      what the verdict asks for now is scheduled
 //	  hand       hand.go      its turn has come: asks the Gate; while the node has its turn, planWrites adds the taint
 //	write        write.go     a worker: plan (plan.go), ask the Gate, look again, write
 //	mark         mark.go      a worker: pods of silent nodes are marked not Ready
 //	remove       empty.go     a worker, without TaintBasedEviction: pods of a node that has its turn are deleted
 //
-// Files call only downwards in this order: silent, controller, half, pass, sync, hand, gates, verdicts, follow, write,
+// Files call only downwards in this order: silent, controller, half, pass, sync, hand, gates, verdicts, write,
 // empty, mark, inspect, plan, look, unshown, turns, node, engine.
 package nodelifecycle

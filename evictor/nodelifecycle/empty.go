@@ -98,9 +98,7 @@ func (r *removal) Check() (act gate.Act, wait time.Duration, due bool) {
 	case !ref.Shows(pod) || pod.DeletionTimestamp != nil || spared(pod) != "" || r.around.Evicted.Was(pod):
 		r.noteLeft(n, ref, nil)
 		return act, 0, false
-	case !n.sees(pod):
-		return act, r.cfg.GateInterval, false
-	case n.status != upToDate: // its conditions come first
+	case !n.sees(pod), n.status != upToDate: // its conditions come first
 		return act, r.cfg.GateInterval, false
 	case n.leaving[ref].again.After(r.mu.Now):
 		return act, n.leaving[ref].again.Sub(r.mu.Now), false

@@ -65,7 +65,9 @@ func (c *Controller) waiting() (waiting []NodeStatus) {
 			waiting = append(waiting, status)
 		}
 	}
-	slices.SortStableFunc(waiting, func(a, b NodeStatus) int { return compareKeys(a.Zone, b.Zone) })
+	slices.SortStableFunc(waiting, func(a, b NodeStatus) int {
+		return cmp.Or(cmp.Compare(a.Zone.Region, b.Zone.Region), cmp.Compare(a.Zone.Zone, b.Zone.Zone))
+	})
 	first := 0
 	for i := range waiting {
 		if waiting[i].Zone != waiting[first].Zone {
@@ -77,9 +79,4 @@ func (c *Controller) waiting() (waiting []NodeStatus) {
 		}
 	}
 	return waiting
-}
-
-// compareKeys orders domains by region, then zone.
-func compareKeys(a, b zone.Key) int {
-	return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Zone, b.Zone))
 }

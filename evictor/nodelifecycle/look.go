@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/health"
-	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -63,7 +62,7 @@ func (e *engine) note(n *node, object *v1.Node, heartbeat bool) {
 	n.says = readyOf(object).Status
 	n.emptied = n.emptied && !n.reported() // that ends an outage, even if the next pass finds it not ready again
 	n.tainted = e.cfg.TaintBasedEviction && slices.ContainsFunc(object.Spec.Taints, isOwn)
-	n.taints, _ = n.taints.Observe(object, e.started, taints.OwnNoExecute, e.mu.Now, e.mu.Lead)
+	n.taints, _ = n.taints.Observe(object, e.started, e.mu.Now, e.mu.Lead)
 	e.resolve(n, object.ResourceVersion)
 }
 
@@ -72,11 +71,11 @@ func (e *engine) facts(n *node, object *v1.Node) (domain zone.Key, excluded bool
 	domain, excluded = n.belongs, n.excluded
 	answered := e.around.Ask("Domain", func() { domain = e.opts.Domain(object) }) &&
 		e.around.Ask("Excluded", func() { excluded = e.opts.Excluded(object) }) &&
-		e.around.Ask("Hold", func() {
+		(e.opts.Hold == nil || e.around.Ask("Hold", func() {
 			if reason, held := e.opts.Hold(object); held {
 				hold = cmp.Or(reason, "Held")
 			}
-		})
+		}))
 	if !answered {
 		hold = "Panic"
 	}

@@ -45,7 +45,7 @@ func (p *plan) withhold() {
 
 // harms says whether the change adds a NoExecute taint of ours.
 func (p *plan) harms() bool {
-	return slices.ContainsFunc(p.change.Add, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
+	return slices.ContainsFunc(p.change.Add, isOwn)
 }
 
 // planWrites compares the node with what it should be. It is cheap if nothing differs. What protects others does not depend
@@ -63,7 +63,7 @@ func (e *engine) planWrites(n *node, object *v1.Node, written []v1.NodeCondition
 	case keep && has:
 		want = keepUnready(append(want, those(have, taints.OwnNoExecute)...), have)
 	case taint.Key != "":
-		taint.TimeAdded = n.taints.Outage(have, taints.OwnNoExecute, e.mu.Lead)
+		taint.TimeAdded = n.taints.Outage(have, e.mu.Lead)
 		want = keepUnready(append(want, taint), have)
 	case has:
 		p.lift = true
@@ -95,7 +95,9 @@ func (e *engine) execute(n *node, has bool) (taint v1.Taint, keep bool) {
 // keepUnready keeps the NoSchedule taint of an unready node for as long as its NoExecute taint stays, so that both are
 // lifted in one write.
 func keepUnready(want, have []v1.Taint) []v1.Taint {
-	unready := func(t *v1.Taint) bool { return ofReady(t) && t.Effect == v1.TaintEffectNoSchedule }
+	unready := func(t *v1.Taint) bool {
+		return (t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable) && t.Effect == v1.TaintEffectNoSchedule
+	}
 	if len(those(want, unready)) > 0 {
 		return want
 	}
@@ -133,10 +135,6 @@ func overlay(conditions, changed []v1.NodeCondition) []v1.NodeCondition {
 }
 
 func isOwn(t v1.Taint) bool { return taints.OwnNoExecute(&t) }
-
-func ofReady(t *v1.Taint) bool {
-	return t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable
-}
 
 func those(list []v1.Taint, is func(*v1.Taint) bool) (some []v1.Taint) {
 	for i := range list {

@@ -155,7 +155,7 @@ func (w *World) tell(target evictor.Target) {
 	})
 }
 
-// source is the world as an evictor.Source. It delivers changes whether or not Run is called.
+// source is the world as an cluster.Source. It delivers changes whether or not Run is called.
 type source World
 
 func (s *source) Feed(to evictor.Target) error {

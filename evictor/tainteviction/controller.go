@@ -3,10 +3,10 @@ package tainteviction
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
@@ -26,7 +26,7 @@ type Controller struct {
 
 // New checks the configuration and the clients, and returns a Controller.
 func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
-	if err := append(cfg.faults(), faults(clients, opts)...).ToAggregate(); err != nil {
+	if err := slices.Concat(cfg.faults(), absent.In("clients", clients, "nodes", "pods", "evicter"), absent.In("options", opts)).ToAggregate(); err != nil {
 		return nil, fmt.Errorf("tainteviction: %w", err)
 	}
 	if opts.Domain == nil {
@@ -131,15 +131,4 @@ func (e *engine) standing(p *pod) Decision {
 		return e.decision(p, EvictionDelayed, notSettled, nil)
 	}
 	return e.decision(p, EvictionArmed, "", nil)
-}
-
-// faults returns the clients and options that would panic at their first use.
-func faults(clients Clients, opts Options) (errs field.ErrorList) {
-	at, in := field.NewPath("clients"), field.NewPath("options")
-	errs = append(errs, absent.Missing(at.Child("nodes"), clients.Nodes)...)
-	errs = append(errs, absent.Missing(at.Child("pods"), clients.Pods)...)
-	errs = append(errs, absent.Missing(at.Child("evicter"), clients.Evicter)...)
-	errs = append(errs, absent.Faults(at.Child("source"), clients.Source)...)
-	errs = append(errs, absent.Faults(in.Child("clock"), opts.Clock)...)
-	return append(errs, absent.Faults(in.Child("gate"), opts.Gate)...)
 }

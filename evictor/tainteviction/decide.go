@@ -93,7 +93,7 @@ func (p *pod) reason(own cluster.Own) string {
 		return ""
 	case taints.OwnNoExecute(p.why.Taint) && !own.Wanted && (own.Why != notSettled || len(p.node.taints) > 0):
 		return own.Why
-	case p.node.taints.Has(p.why.Taint, taints.OwnNoExecute):
+	case p.node.taints.Has(p.why.Taint):
 		return "Tolerated"
 	}
 	return "TaintRemoved"

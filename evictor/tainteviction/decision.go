@@ -1,7 +1,6 @@
 package tainteviction
 
 import (
-	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,29 +11,19 @@ import (
 // Kind says what was decided about a pod.
 // The kinds are [EvictionArmed], [EvictionMoved], [EvictionCancelled], [EvictionDelayed], [PodEvicted],
 // [WriteFailed], [Awaiting] and [FunctionFailed].
-type Kind uint8
+type Kind string
 
 // The kinds of decisions.
 const (
-	EvictionArmed     Kind = iota + 1 // the pod will be evicted at Deadline
-	EvictionMoved                     // that deadline changed
-	EvictionCancelled                 // the pod will not be evicted; Reason says why
-	EvictionDelayed                   // an eviction is due, but Reason holds it back; again when that changes or a writer refuses
-	PodEvicted                        // the pod was evicted (reported after the write)
-	WriteFailed                       // an eviction failed, and will be retried; Err says why
-	Awaiting                          // nothing is decided yet; Reason says what is missing, empty for nothing any more
-	FunctionFailed                    // a function of Options, which Reason names, has panicked; once a minute
+	EvictionArmed     Kind = "EvictionArmed"     // the pod will be evicted at Deadline
+	EvictionMoved     Kind = "EvictionMoved"     // that deadline changed
+	EvictionCancelled Kind = "EvictionCancelled" // the pod will not be evicted; Reason says why
+	EvictionDelayed   Kind = "EvictionDelayed"   // an eviction is due, but Reason holds it back; again when that changes or a writer refuses
+	PodEvicted        Kind = "PodEvicted"        // the pod was evicted (reported after the write)
+	WriteFailed       Kind = "WriteFailed"       // an eviction failed, and will be retried; Err says why
+	Awaiting          Kind = "Awaiting"          // nothing is decided yet; Reason says what is missing, empty for nothing any more
+	FunctionFailed    Kind = "FunctionFailed"    // a function of Options, which Reason names, has panicked; once a minute
 )
-
-var kindNames = [...]string{"", "EvictionArmed", "EvictionMoved", "EvictionCancelled", "EvictionDelayed", "PodEvicted", "WriteFailed", "Awaiting", "FunctionFailed"}
-
-// String returns the name of the constant.
-func (k Kind) String() string {
-	if k == 0 || int(k) >= len(kindNames) {
-		return fmt.Sprintf("Kind(%d)", uint8(k))
-	}
-	return kindNames[k]
-}
 
 // Decision is one thing that was decided about a pod, with its grounds.
 type Decision struct {

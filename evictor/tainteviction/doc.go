@@ -14,12 +14,12 @@
 //
 // # Where an eviction stands
 //
-//	half.Plan    half.go      notes what has changed
+//	half.Plan    sync.go      notes what has changed
 //	  syncNode   sync.go      the node's taints have changed: a round decides about each of its pods
 //	  syncPod    sync.go      a pod has changed
 //	    decideOn decide.go    when the pod must leave, if at all: armed, moved or cancelled
 //	evict        evict.go     a worker, at the deadline: check, ask the Gate, check again, evict
 //	  check      check.go     the last word: is it still that pod, node and taint, and does Verdicts want it?
 //
-// Files call only downwards in this order: controller, half, evict, check, sync, decide, engine.
+// Files call only downwards in this order: controller, evict, check, sync, decide, engine.
 package tainteviction

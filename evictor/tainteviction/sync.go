@@ -1,6 +1,7 @@
 package tainteviction
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -8,8 +9,39 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/internal/seen"
-	"github.com/evictkit/evictkit/taints"
 )
+
+// half is the controller as a loop drives it.
+type half struct{ *Controller }
+
+func (h half) Next() time.Time { return time.Time{} }
+
+func (h half) Report(what string, failed error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kind := Awaiting
+	if failed != nil {
+		kind = FunctionFailed
+	}
+	h.decide(Decision{Kind: kind, Toleration: -1, Reason: what, Err: failed})
+}
+
+// Plan notes what has changed.
+func (h half) Plan(_ context.Context, nodes []string, pods []cluster.PodKey) (changed []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.started {
+		h.begun = h.mu.Now
+	}
+	for _, name := range nodes {
+		h.syncNode(name)
+	}
+	for _, key := range pods {
+		h.syncPod(key)
+	}
+	h.started = true
+	return nil
+}
 
 // look reads a node from the store and notes its taints. It returns nil if the store does not show the node as it is.
 func (e *engine) look(n *node) (own cluster.Own, shown bool) {
@@ -25,7 +57,7 @@ func (e *engine) look(n *node) (own cluster.Own, shown bool) {
 }
 
 func (e *engine) note(n *node, object *v1.Node) {
-	taints, changed := n.taints.Observe(object, e.started, taints.OwnNoExecute, e.mu.Now, e.mu.Lead)
+	taints, changed := n.taints.Observe(object, e.started, e.mu.Now, e.mu.Lead)
 	n.taints, n.stale, n.version = taints, n.stale || changed, seen.Version(object.ResourceVersion)
 	e.around.Ask("Domain", func() { n.domain = e.opts.Domain(object) })
 }
@@ -79,7 +111,7 @@ func (e *engine) round(n *node, own cluster.Own) {
 	if len(n.taints) > 0 {
 		e.clients.Pods.PodsOnNode(n.name, func(object *v1.Pod) bool {
 			if object.Spec.NodeName == n.name {
-				e.shown(cluster.KeyOf(object), object, n, own)
+				e.shown(cluster.RefOf(object).PodKey, object, n, own)
 			}
 			return true
 		})

@@ -39,7 +39,7 @@ func (s *stores) Pod(key cluster.PodKey) (*v1.Pod, bool) {
 
 func (s *stores) add(name string) cluster.PodRef {
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)}, Spec: v1.PodSpec{NodeName: "n-" + name}}
-	s.pods[cluster.KeyOf(pod)] = pod
+	s.pods[cluster.RefOf(pod).PodKey] = pod
 	return cluster.RefOf(pod)
 }
 

@@ -30,7 +30,7 @@ func groupOf(nodes ...string) func(*v1.Pod) []cluster.PodKey {
 		for _, node := range nodes {
 			keys = append(keys, cluster.PodKey{Namespace: "default", Name: node + "-p0"})
 		}
-		if !slices.Contains(keys, cluster.KeyOf(pod)) {
+		if !slices.Contains(keys, cluster.RefOf(pod).PodKey) {
 			return nil
 		}
 		return keys

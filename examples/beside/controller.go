@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -24,7 +25,7 @@ const Settled = 5 * time.Minute
 
 // Incidents is the controller. Like an evictor, it is an evictor.Target, and its Step says when to call it next.
 type Incidents struct {
-	nodes evictor.NodeStore
+	nodes cluster.NodeStore
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
@@ -33,7 +34,7 @@ type Incidents struct {
 }
 
 // New makes a controller that reads nodes from this store.
-func New(nodes evictor.NodeStore, c clock.PassiveClock) *Incidents {
+func New(nodes cluster.NodeStore, c clock.PassiveClock) *Incidents {
 	return &Incidents{nodes: nodes, clock: c, changed: make(map[string]bool), open: make(map[string]time.Time)}
 }
 

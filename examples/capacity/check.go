@@ -14,14 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
 )
 
 // Check is a Gate that says whether a pod may be evicted now. Under Run, several goroutines ask it.
 type Check struct {
-	nodes evictor.NodeStore
-	pods  evictor.PodStore
+	nodes cluster.NodeStore
+	pods  cluster.PodStore
 	clock clock.PassiveClock
 
 	mu       sync.Mutex
@@ -30,7 +30,7 @@ type Check struct {
 
 // New makes a Check that reads these stores. They must show resources, so on a cluster make them from your own
 // informers: package clientgo keeps no resources.
-func New(nodes evictor.NodeStore, pods evictor.PodStore, clock clock.PassiveClock) *Check {
+func New(nodes cluster.NodeStore, pods cluster.PodStore, clock clock.PassiveClock) *Check {
 	return &Check{nodes: nodes, pods: pods, clock: clock, promised: make(map[types.UID]promise)}
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/explain"
 	"github.com/evictkit/evictkit/evictor/gate"
@@ -33,7 +34,7 @@ func notAtNight(clock clock.PassiveClock) gate.Gate {
 
 // notWithoutRoom is a Gate that refuses evictions while each other node is full or takes no pods. It is asked again after a
 // second, two, four and so on, up to a minute. Check, in this package, counts resources, and promises room only once.
-func notWithoutRoom(nodes evictor.NodeStore, pods evictor.PodStore, full int) gate.Gate {
+func notWithoutRoom(nodes cluster.NodeStore, pods cluster.PodStore, full int) gate.Gate {
 	return gate.Func(func(_ context.Context, act gate.Act) error {
 		if act.Do != gate.Evict {
 			return nil

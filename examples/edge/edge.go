@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -30,7 +31,7 @@ const (
 
 // Sites decides about sites, and about nodes that live on their own.
 type Sites struct {
-	Nodes evictor.NodeStore
+	Nodes cluster.NodeStore
 	Clock clock.PassiveClock
 	last  time.Time // of Step
 }

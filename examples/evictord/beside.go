@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -28,7 +28,7 @@ import (
 // not blind it: a time that has not come yet counts for nothing, or no later write would be later.
 type beside struct {
 	client    kubernetes.Interface
-	nodes     evictor.NodeStore
+	nodes     cluster.NodeStore
 	clock     clock.PassiveClock
 	logger    *slog.Logger
 	lifecycle bool      // whether this program replaces the node-lifecycle controller
@@ -54,7 +54,7 @@ const (
 
 // newBeside makes one that looks for what the flags replace: for nothing in a dry run, which may run beside
 // kube-controller-manager.
-func newBeside(client kubernetes.Interface, o *options, nodes evictor.NodeStore, on clock.PassiveClock, logger *slog.Logger) *beside {
+func newBeside(client kubernetes.Interface, o *options, nodes cluster.NodeStore, on clock.PassiveClock, logger *slog.Logger) *beside {
 	b := &beside{
 		client: client, nodes: nodes, clock: on, logger: logger, last: on.Now().Add(besideMargin),
 		lifecycle: !o.dryRun && o.half != clientgo.TaintEviction, evictions: !o.dryRun && o.half != clientgo.Lifecycle,

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
@@ -42,7 +42,7 @@ type brakes struct {
 
 	// What follows is set by attach.
 	e         controllers
-	nodes     evictor.NodeStore
+	nodes     cluster.NodeStore
 	announced bool // maintenance may be announced
 }
 
@@ -104,7 +104,7 @@ func (b *brakes) read(ctx context.Context) *brakesRead {
 }
 
 // attach applies the brakes to the evictor before its first decision.
-func (b *brakes) attach(e controllers, nodes evictor.NodeStore, announced bool) {
+func (b *brakes) attach(e controllers, nodes cluster.NodeStore, announced bool) {
 	b.e, b.nodes, b.announced = e, nodes, announced
 	b.apply(nil, b.last.Load().pulled)
 }

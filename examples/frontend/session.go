@@ -247,7 +247,7 @@ next:
 	return changed
 }
 
-// replacer is what the simulation's NodeWriter has beyond evictor.NodeWriter.
+// replacer is what the simulation's NodeWriter has beyond nodelifecycle.NodeWriter.
 type replacer interface {
 	ReplaceTaints(ctx context.Context, node *v1.Node, list []v1.Taint) error
 }

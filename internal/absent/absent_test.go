@@ -23,3 +23,23 @@ func TestValue(t *testing.T) {
 		}
 	}
 }
+
+type list []fmt.Stringer
+
+func (list) String() string { return "" }
+
+func TestIn(t *testing.T) {
+	var nothing *list
+	of := struct {
+		Needed, Lacking, Optional, One, Some fmt.Stringer
+		Other                                *int
+	}{Needed: list{}, One: nothing, Some: list{nil, nothing, list{nothing}}}
+	const invalid = ": Invalid value: \"*absent.list(nil)\": must not be nil within an interface; leave it out"
+	want := "[of.lacking: Required value: clientgo.Cluster has all clients, of.one" + invalid + ", of.some[1]" + invalid + ", of.some[2][0]" + invalid + "]"
+	if got := In("of", of, "needed", "lacking").ToAggregate().Error(); got != want {
+		t.Error(got)
+	}
+	if got := In("of", struct{ Some fmt.Stringer }{list(nil)}); got != nil {
+		t.Error(got)
+	}
+}

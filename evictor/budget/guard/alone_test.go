@@ -71,15 +71,15 @@ func (a *alone) tell(kind nodelifecycle.Kind, node, reason string, err error) {
 	if node != "" {
 		d.NodeUID = types.UID(node + "-uid")
 	}
-	a.ObserveNode(d)
+	a.observeNode(d)
 }
 
 func (a *alone) verdict(node string, is v1.ConditionStatus) {
-	a.ObserveNode(nodelifecycle.Decision{Kind: nodelifecycle.NodeVerdict, Node: node, NodeUID: types.UID(node + "-uid"), To: is, Time: a.clk.Now()})
+	a.observeNode(nodelifecycle.Decision{Kind: nodelifecycle.NodeVerdict, Node: node, NodeUID: types.UID(node + "-uid"), To: is, Time: a.clk.Now()})
 }
 
 func (a *alone) turn(node string) error {
-	return a.May(context.Background(), gate.Act{Do: gate.Turn, Node: node})
+	return a.may(context.Background(), gate.Act{Do: gate.Turn, Node: node})
 }
 
 func (a *alone) used(bound, group string) int {
@@ -167,7 +167,15 @@ func TestATurnThatWasServedCountsBeforeTheStoreShowsIt(t *testing.T) {
 // What is told of a node that was never seen does nothing.
 func TestUnknownNodes(t *testing.T) {
 	a := standAlone(t, true, evictor.Options{}, oneActing)
-	for kind := nodelifecycle.Kind(0); kind < 40; kind++ {
+	for _, kind := range []nodelifecycle.Kind{
+		"", nodelifecycle.NodeRegistered, nodelifecycle.NodeRemoved, nodelifecycle.NodeVerdict,
+		nodelifecycle.ConditionsWritten, nodelifecycle.LabelsWritten, nodelifecycle.NodeQueued, nodelifecycle.TurnRefused,
+		nodelifecycle.NodeDequeued, nodelifecycle.TurnEnded, nodelifecycle.TaintsWritten, nodelifecycle.NodeEmptied,
+		nodelifecycle.PodEvicted, nodelifecycle.PodDelayed, nodelifecycle.PodSpared, nodelifecycle.PodMarkedNotReady,
+		nodelifecycle.ZoneChanged, nodelifecycle.AllZonesDown, nodelifecycle.AllZonesDownEnded, nodelifecycle.GateChanged,
+		nodelifecycle.Awaiting, nodelifecycle.WriteFailed, nodelifecycle.Passed, nodelifecycle.FunctionFailed,
+		nodelifecycle.LeasesUnread,
+	} {
 		require.NotPanics(t, func() { a.tell(kind, "nobody", "writes", nil) })
 		require.NotPanics(t, func() { a.tell(kind, "", "writes", nil) })
 	}
@@ -180,7 +188,7 @@ func TestARefusedEvictionIsPaced(t *testing.T) {
 	a.see(object("a"))
 	a.pass(time.Second)
 	a.b.As("other").Adopt("a", a.clk.Now())
-	err := a.May(context.Background(), gate.Act{Do: gate.Evict, Node: "a"})
+	err := a.may(context.Background(), gate.Act{Do: gate.Evict, Node: "a"})
 	var no *gate.Refused
 	require.ErrorAs(t, err, &no, "also without taints, guard.go:163")
 	require.True(t, no.Pace)

@@ -42,8 +42,8 @@ type Options struct {
 	FalseAlarmWithin time.Duration
 }
 
-// Guard limits how many nodes an evictor acts on. It is a Gate and an Observer; [Guard.On] puts it where it belongs. All
-// methods may be called from any goroutine. Make one with New for each evictor.
+// Guard limits how many nodes an evictor acts on. [Guard.On] puts it where it belongs. Make one with New for
+// each evictor.
 type Guard struct {
 	budget   *budget.Budget[string, Member]
 	clock    clock.PassiveClock
@@ -107,17 +107,13 @@ func (g *Guard) On(opts evictor.Options) evictor.Options {
 		g.sees(object, is)
 		return reason, held
 	}
-	opts.Gate = gate.All(opts.Gate, g)
-	if opts.Observer == nil {
-		opts.Observer = g
-	} else {
-		opts.Observer = evictor.Observers{g, opts.Observer}
-	}
+	opts.Gate = gate.All(opts.Gate, gate.Func(g.may))
+	opts.Observer = evictor.Observers{evictor.Observe(g.observeNode, g.observePod), opts.Observer}
 	return opts
 }
 
-// May reserves the node of a Turn, and refuses an Evict while a bound is exceeded. It permits everything else.
-func (g *Guard) May(_ context.Context, act gate.Act) error {
+// may reserves the node of a Turn, and refuses an Evict while a bound is exceeded. It permits everything else.
+func (g *Guard) may(_ context.Context, act gate.Act) error {
 	switch act.Do {
 	case gate.Turn:
 		if g.fault != nil {
@@ -134,7 +130,7 @@ func (g *Guard) reserve(name string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := g.nodes[name]
-	if n == nil { // not seen: On is missing
+	if n == nil { // not seen: the Hold of On is missing
 		n = &node{name: name}
 	}
 	g.settle(n)

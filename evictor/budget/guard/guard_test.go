@@ -312,12 +312,12 @@ func TestATurnThatEvictedOnePodIsNotGivenBack(t *testing.T) {
 	}
 }
 
-// A Gate on which the guard was put without On refuses every turn, and says why.
+// A Guard of which only the Gate was taken refuses every turn, and says why.
 func TestAGuardThatSeesNoNodesRefuses(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 8))
 	g, err := guard.New(newBudget(t, c, oneAtATime), fast().Nodes, guard.Options{})
 	require.NoError(t, err)
-	c.Start(fast(), evictor.Options{Gate: g})
+	c.Start(fast(), evictor.Options{Gate: g.On(evictor.Options{}).Gate})
 	c.Fail("a-0")
 	c.Advance(2 * time.Minute)
 	require.Empty(t, tainted(c, "a", 8))

@@ -69,12 +69,13 @@ func TestTheEndOfAnEarlierTurnIsNoNews(t *testing.T) {
 	require.NoError(t, err)
 	g, err := guard.New(b, evictor.DefaultConfig().Nodes, guard.Options{})
 	require.NoError(t, err)
-	g.On(evictor.Options{Clock: w.clock}).Hold(w.nodes["a-0"])
+	on := g.On(evictor.Options{Clock: w.clock})
+	on.Hold(w.nodes["a-0"])
 	before := w.clock.Now()
 	w.clock.Step(time.Second)
-	require.NoError(t, g.May(context.Background(), gate.Act{Do: gate.Turn, Node: "a-0"}))
+	require.NoError(t, on.Gate.May(context.Background(), gate.Act{Do: gate.Turn, Node: "a-0"}))
 	ends := func(at time.Time) {
-		g.ObserveNode(nodelifecycle.Decision{Kind: nodelifecycle.TurnEnded, Node: "a-0", Reason: "Spent", Time: at})
+		on.Observer.ObserveNode(nodelifecycle.Decision{Kind: nodelifecycle.TurnEnded, Node: "a-0", Reason: "Spent", Time: at})
 	}
 	ends(before)
 	require.EqualValues(t, 1, used(t, b, "one at a time", ""))

@@ -112,7 +112,9 @@ func (g *Guard) settle(n *node) {
 		g.begin(n)
 	case carries:
 	case n.state == acting:
-		g.over(n)
+		g.budget.End(n.name)
+		g.budget.Judge(n.name, budget.Inconclusive) // if it was not judged yet, nobody can tell what came of it
+		n.state, n.left = idle, time.Time{}
 	case n.state == inherited && well:
 		g.budget.End(n.name)
 		n.state = idle
@@ -133,13 +135,6 @@ func (g *Guard) begin(n *node) {
 	if g.budget.Adopt(n.name, since) { // false if another program acts on it
 		n.state = acting
 	}
-}
-
-// over ends an act. If it was not judged yet, nobody can tell what came of it.
-func (g *Guard) over(n *node) {
-	g.budget.End(n.name)
-	g.budget.Judge(n.name, budget.Inconclusive)
-	n.state, n.left = idle, time.Time{}
 }
 
 // outcome is what became of an act on a node that is ready again.

@@ -11,8 +11,8 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// ObserveNode hears verdicts, how turns end, and which nodes are gone.
-func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
+// observeNode hears verdicts, how turns end, and which nodes are gone.
+func (g *Guard) observeNode(d nodelifecycle.Decision) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch d.Kind {
@@ -20,7 +20,12 @@ func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
 		g.passed(d)
 		return
 	case nodelifecycle.GateChanged:
-		g.mayWrite(d)
+		if d.Reason == "writes" {
+			g.writes = time.Time{}
+			if d.Err == nil {
+				g.writes = g.clock.Now()
+			}
+		}
 		return
 	}
 	n := g.nodes[d.Node]
@@ -36,10 +41,11 @@ func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
 		g.forget(n)
 		return
 	case nodelifecycle.PodEvicted:
+		n.begun = n.begun || !g.taints // without taints, that begins the act
 		g.podLeft(n)
 	case nodelifecycle.WriteFailed:
 		if d.Reason == "eviction" && environment.OutcomeOf(d.Err) == environment.Unknown {
-			g.mayHaveLeft(n)
+			g.podLeft(n)
 		}
 	case nodelifecycle.TurnEnded, nodelifecycle.TurnRefused:
 		g.turnEnded(n, d)
@@ -47,8 +53,8 @@ func (g *Guard) ObserveNode(d nodelifecycle.Decision) {
 	g.settle(n)
 }
 
-// ObservePod hears when the first pod of a node has left.
-func (g *Guard) ObservePod(d tainteviction.Decision) {
+// observePod hears when the first pod of a node has left.
+func (g *Guard) observePod(d tainteviction.Decision) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.hears = true
@@ -56,8 +62,7 @@ func (g *Guard) ObservePod(d tainteviction.Decision) {
 	if n == nil || !g.taints {
 		return
 	}
-	switch {
-	case d.Kind == tainteviction.PodEvicted && taints.OwnNoExecute(d.Taint), d.Kind == tainteviction.WriteFailed && environment.OutcomeOf(d.Err) == environment.Unknown:
+	if d.Kind == tainteviction.PodEvicted && taints.OwnNoExecute(d.Taint) || d.Kind == tainteviction.WriteFailed && environment.OutcomeOf(d.Err) == environment.Unknown {
 		g.podLeft(n)
 	}
 }
@@ -84,23 +89,8 @@ func (g *Guard) passed(d nodelifecycle.Decision) {
 	}
 }
 
-func (g *Guard) mayWrite(d nodelifecycle.Decision) {
-	switch {
-	case d.Reason != "writes":
-	case d.Err == nil:
-		g.writes = g.clock.Now()
-	default:
-		g.writes = time.Time{}
-	}
-}
-
-// podLeft notes that a pod left because the node is acted on. Without taints, that begins the act.
+// podLeft notes that a pod left, or may have, because the node is acted on.
 func (g *Guard) podLeft(n *node) {
-	n.begun = n.begun || !g.taints
-	g.mayHaveLeft(n)
-}
-
-func (g *Guard) mayHaveLeft(n *node) {
 	if n.left.IsZero() && (n.state >= reserved || n.begun) {
 		n.left = g.clock.Now()
 	}

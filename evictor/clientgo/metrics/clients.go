@@ -13,6 +13,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -32,7 +33,7 @@ func (m *Metrics) Clients(clients evictor.Clients) evictor.Clients {
 }
 
 type nodeWriter struct {
-	evictor.NodeWriter
+	nodelifecycle.NodeWriter
 	m *Metrics
 }
 
@@ -52,7 +53,7 @@ func (w *nodeWriter) UpdateLabels(ctx context.Context, node *v1.Node, labels map
 }
 
 type podWriter struct {
-	evictor.PodWriter
+	nodelifecycle.PodWriter
 	m *Metrics
 }
 

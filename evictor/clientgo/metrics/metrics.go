@@ -121,7 +121,7 @@ func (m *Metrics) Watch(nodes *nodelifecycle.Controller, pods *tainteviction.Con
 
 // ObserveNode implements evictor.Observer.
 func (m *Metrics) ObserveNode(d nodelifecycle.Decision) {
-	m.decisions.WithLabelValues(d.Kind.String()).Inc()
+	m.decisions.WithLabelValues(string(d.Kind)).Inc()
 	switch {
 	case d.Kind == nodelifecycle.Passed:
 		m.pass.Observe(d.Took.Seconds())
@@ -134,7 +134,7 @@ func (m *Metrics) ObserveNode(d nodelifecycle.Decision) {
 
 // ObservePod implements evictor.Observer.
 func (m *Metrics) ObservePod(d tainteviction.Decision) {
-	m.decisions.WithLabelValues(d.Kind.String()).Inc()
+	m.decisions.WithLabelValues(string(d.Kind)).Inc()
 	switch d.Kind {
 	case tainteviction.EvictionDelayed:
 		m.delayed.WithLabelValues(d.Reason).Inc()

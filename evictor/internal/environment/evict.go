@@ -2,7 +2,6 @@ package environment
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,15 +74,14 @@ func (e *Environment) Evict(ctx context.Context, pod cluster.PodRef, by Eviction
 	}
 	err := ErrEnded // and stays so if the client ends the goroutine
 	defer func() {
-		switch no := e.Refused(err); {
-		case no != nil:
+		if no := e.Refused(err); no != nil {
 			result = by.Refused(e.refusal(no, act, e.Permits.Asked(), true)) // a Kick meanwhile asked the Gate, not the writer
-		default:
-			if err == nil || apierrors.IsNotFound(err) {
-				e.Evicted.Note(pod)
-			}
-			result = by.Tried(err)
+			return
 		}
+		if err == nil || apierrors.IsNotFound(err) {
+			e.Evicted.Note(pod)
+		}
+		result = by.Tried(err)
 	}()
 	err = e.Guard(pod.PodKey, func() error { return through.Evict(ctx, pod, act.Why) })
 	return result
@@ -97,24 +95,4 @@ func same(asked, act gate.Act) bool {
 
 func (e *Environment) refusal(no *gate.Refused, act gate.Act, asked int, byWriter bool) Refusal {
 	return Refusal{no, byWriter, e.Permits.Closed(act.Domain) != nil, asked != e.Permits.Asked(), e.Shown(e.Now())}
-}
-
-// Refused returns the refusal that a writer's error is, if it is one: a disruption budget's or an overloaded API server's,
-// too.
-func (e *Environment) Refused(err error) *gate.Refused {
-	var no *gate.Refused
-	switch {
-	case errors.As(err, &no):
-		return no
-	case !apierrors.IsTooManyRequests(err):
-		return nil
-	case apierrors.HasStatusCause(err, "DisruptionBudget"): // policyv1.DisruptionBudgetCause
-		no = &gate.Refused{Reason: "DisruptionBudget", Err: err}
-	default:
-		no = &gate.Refused{Reason: "TooManyRequests", Err: err}
-	}
-	if seconds, asks := apierrors.SuggestsClientDelay(err); asks && seconds > 0 {
-		no.Again = e.Shown(e.Now().Add(time.Duration(seconds) * time.Second))
-	}
-	return no
 }

@@ -51,14 +51,14 @@ func (e *Evicted) Note(pod cluster.PodRef) {
 func (e *Evicted) Was(pod *v1.Pod) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	was, version := e.pods[cluster.KeyOf(pod)], seen.Version(pod.ResourceVersion)
-	switch {
+	key, version := cluster.RefOf(pod).PodKey, seen.Version(pod.ResourceVersion)
+	switch was := e.pods[key]; {
 	case was == nil:
 		return false
 	case pod.DeletionTimestamp != nil:
 		was.version = max(was.version, version)
 	case was.UID != pod.UID || was.version != 0 && version > was.version:
-		delete(e.pods, cluster.KeyOf(pod))
+		delete(e.pods, key)
 		return false
 	}
 	return true

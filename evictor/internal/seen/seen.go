@@ -25,8 +25,7 @@ type Taints []taints.Begun
 // A swap of our taints, from not-ready to unreachable or back, counts from now, in the same outage, if its TimeAdded was
 // carried over or both are there for a moment. With a later TimeAdded alone, another outage has begun. If the node was not
 // watched before, a swap is taken to be as late as it may have been.
-func (s Taints) Observe(node *v1.Node, running bool, own func(*v1.Taint) bool, now time.Time, ahead time.Duration) (current Taints, changed bool) {
-	was := memory{seen: s}
+func (s Taints) Observe(node *v1.Node, running bool, now time.Time, ahead time.Duration) (current Taints, changed bool) {
 	for i := range node.Spec.Taints {
 		t := &node.Spec.Taints[i]
 		if t.Effect != v1.TaintEffectNoExecute {
@@ -34,9 +33,9 @@ func (s Taints) Observe(node *v1.Node, running bool, own func(*v1.Taint) bool, n
 		}
 		plausible := taints.PlausibleStart(t, node.CreationTimestamp.Time, now.Add(-ahead)).Add(ahead)
 		seen := taints.Begun{Taint: v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, TimeAdded: t.TimeAdded.DeepCopy()}, Start: now}
-		before, swap := was.before(len(current), t, own)
+		before, swap := s.before(len(current), t)
 		switch {
-		case !running && own(t):
+		case !running && taints.OwnNoExecute(t):
 			seen.Start, seen.Outage = swapped(node, plausible, now, ahead), plausible
 		case !running:
 			seen.Start = plausible
@@ -48,7 +47,7 @@ func (s Taints) Observe(node *v1.Node, running bool, own func(*v1.Taint) bool, n
 			} else if t.TimeAdded == nil {
 				seen.Taint.TimeAdded = before.Taint.TimeAdded
 			}
-		case own(t) && len(s) > 1 && back(node, s.last(own), t):
+		case taints.OwnNoExecute(t) && len(s) > 1 && back(node, s.last(), t):
 			seen.Start, seen.Outage = now, began(before)
 		default:
 			seen.Start, seen.Outage = before.Start, before.Outage
@@ -73,9 +72,9 @@ func began(t *taints.Begun) time.Time {
 }
 
 // last returns the one of ours that came last, nil if there is none.
-func (s Taints) last(own func(*v1.Taint) bool) (last *taints.Begun) {
+func (s Taints) last() (last *taints.Begun) {
 	for i := range s {
-		if own(&s[i].Taint) && (last == nil || s[i].Start.After(last.Start)) {
+		if taints.OwnNoExecute(&s[i].Taint) && (last == nil || s[i].Start.After(last.Start)) {
 			last = &s[i]
 		}
 	}
@@ -105,58 +104,39 @@ func swapped(node *v1.Node, outage, now time.Time, ahead time.Duration) time.Tim
 	return now
 }
 
-// memory looks up what was seen before. Most often the taints come in the same order again, so that nothing is searched.
-type memory struct {
-	seen  Taints
-	at    map[id]int    // made by the first search
-	swaps *taints.Begun // the last begun of ours
-}
-
-type id struct{ key, value string }
-
-// before returns the i-th taint as it was seen before or, for one of ours, the one of ours that it replaces: a swap.
-func (m *memory) before(i int, t *v1.Taint, own func(*v1.Taint) bool) (was *taints.Begun, swap bool) {
-	if i < len(m.seen) && Same(&m.seen[i].Taint, t) {
-		return &m.seen[i], false
+// before returns the i-th taint as it was seen before or, for one of ours, the one of ours that it replaces: a swap. Most often
+// the taints come in the same order again, so that nothing is searched.
+func (s Taints) before(i int, t *v1.Taint) (was *taints.Begun, swap bool) {
+	if i >= len(s) || !Same(&s[i].Taint, t) {
+		i = slices.IndexFunc(s, func(b taints.Begun) bool { return Same(&b.Taint, t) })
 	}
-	if m.at == nil {
-		m.at = make(map[id]int, len(m.seen))
-		for i := range m.seen {
-			was := &m.seen[i]
-			if _, twice := m.at[id{was.Taint.Key, was.Taint.Value}]; !twice {
-				m.at[id{was.Taint.Key, was.Taint.Value}] = i
-			}
-		}
-		m.swaps = m.seen.last(own)
+	switch {
+	case i >= 0:
+		return &s[i], false
+	case taints.OwnNoExecute(t):
+		was = s.last()
 	}
-	if i, ok := m.at[id{t.Key, t.Value}]; ok {
-		return &m.seen[i], false
-	}
-	if own(t) {
-		return m.swaps, m.swaps != nil
-	}
-	return nil, false
+	return was, was != nil
 }
 
 // Has says whether the taint is still there or, for one of ours, another of ours that replaced it.
-func (s Taints) Has(t *v1.Taint, own func(*v1.Taint) bool) bool {
-	m := memory{seen: s}
-	was, _ := m.before(len(s), t, own)
+func (s Taints) Has(t *v1.Taint) bool {
+	was, _ := s.before(len(s), t)
 	return was != nil
 }
 
 // Outage returns the TimeAdded for a taint of ours that replaces another of ours which has no TimeAdded on the node: the
 // start of the replaced one. Without it the new taint would look like another outage. It is nil if a taint of ours on the
 // node has a TimeAdded, which is then carried over.
-func (s Taints) Outage(have []v1.Taint, own func(*v1.Taint) bool, ahead time.Duration) *metav1.Time {
+func (s Taints) Outage(have []v1.Taint, ahead time.Duration) *metav1.Time {
 	for i := range have {
-		if own(&have[i]) && have[i].TimeAdded != nil {
+		if taints.OwnNoExecute(&have[i]) && have[i].TimeAdded != nil {
 			return nil
 		}
 	}
 	var since *metav1.Time
 	for i := range s {
-		if start := metav1.NewTime(began(&s[i]).Add(-ahead).Truncate(time.Second)); own(&s[i].Taint) && (since == nil || start.Before(since)) {
+		if start := metav1.NewTime(began(&s[i]).Add(-ahead).Truncate(time.Second)); taints.OwnNoExecute(&s[i].Taint) && (since == nil || start.Before(since)) {
 			since = &start
 		}
 	}

@@ -14,7 +14,8 @@
 // A node that was silent for its grace period becomes Unknown: its conditions say so, its pods are marked not Ready,
 // and it waits in its zone. When its turn comes it is tainted, or emptied if TaintBasedEviction is off. A silent
 // node is first watched for one whole grace period, even if its object already says that it failed; a node that reports
-// not Ready is watched until its first sign of life. A silent node that renews its lease is not harmed. A write whose outcome is unknown is sent again, and the node keeps its turn until then.
+// not Ready is watched until its first sign of life. A silent node that renews its lease is not harmed. A write
+// whose outcome is unknown is sent again, and the node keeps its turn until then.
 // Conditions, NoSchedule taints and marks only need the permission to write: they protect others, whatever spares the
 // node.
 //

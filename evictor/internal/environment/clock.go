@@ -1,7 +1,10 @@
 package environment
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,6 +90,30 @@ func (l *Lock) Lock() {
 
 // Unlock unlocks it.
 func (l *Lock) Unlock() { l.mu.Unlock() }
+
+var errCalled = errors.New("evictor: a function of Options called the evictor, which holds a lock while it waits for that function")
+
+// mayWait panics where waiting for a Lock would never end.
+func (e *Environment) mayWait() {
+	if e.asking.Load() > 0 && asks() {
+		panic(errCalled) //nolint:forbidigo // Ask recovers it: the function that called has failed
+	}
+}
+
+// asks says whether this goroutine is within Ask.
+func asks() bool {
+	callers := make([]uintptr, 256)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	for {
+		frame, more := frames.Next()
+		if strings.HasSuffix(frame.Function, "(*Environment).Ask") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
 
 // Soonest is the earliest of some instants, or zero.
 type Soonest struct{ time.Time }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
@@ -129,6 +131,22 @@ func TestEventsWithoutTaints(t *testing.T) {
 			"Normal NodeControllerEviction: Marking for deletion Pod p-a-0 from Node a-0",
 			"Normal DeletingAllPods: Node a-0 event: Deleting all Pods from Node a-0.",
 		}, recorded(t, s.client)[3:])
+	})
+}
+
+// Upstream tells of an eviction before it tries.
+func TestAnEvictionThatFailsHasNoEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := begin(t, clientgo.Options{}, withoutTaints)
+		var allowed atomic.Bool
+		s.client.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return !allowed.Load(), nil, errors.New("not now")
+		})
+		s.fails(4 * time.Minute)
+		require.NotContains(t, strings.Join(recorded(t, s.client), "\n"), "Marking for deletion")
+		allowed.Store(true)
+		s.fails(4 * time.Minute)
+		require.Contains(t, strings.Join(recorded(t, s.client), "\n"), "Marking for deletion Pod p-a-0")
 	})
 }
 

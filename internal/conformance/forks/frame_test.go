@@ -127,19 +127,14 @@ func (c *checkout) file(name string, edit func(f *file)) {
 	c.files[name] = f.done()
 }
 
-// shown adds the file that MIGRATING.md shows under a name.
-func (c *checkout) shown(name, as string) {
+// added adds one of the files with which forks replace theirs.
+func (c *checkout) added(name, as string) {
 	c.t.Helper()
-	page, err := os.ReadFile(filepath.Join(root(c.t), "MIGRATING.md"))
+	text, err := os.ReadFile(filepath.Join(root(c.t), "evictor/compat/testdata/added", name))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	_, text, found := strings.Cut(string(page), "\n<!-- "+name+" -->\n```go\n")
-	if !found {
-		c.t.Fatalf("MIGRATING.md does not show %s", name)
-	}
-	text, _, _ = strings.Cut(text, "```")
-	c.files[as] = []byte(text)
+	c.files[as] = text
 }
 
 // remove removes files.

@@ -16,7 +16,7 @@ func TestOpenYurt(t *testing.T) {
 		out: private,
 	}.run(t, func(c *checkout) {
 		c.remove(folder+"rate_limited_queue.go", folder+"timed_workers.go")
-		c.shown("v126/scheduler/compat.go", folder+"compat.go")
+		c.added("v126/scheduler/compat.go", folder+"compat.go")
 		c.file(folder+"rate_limited_queue_test.go", func(f *file) {
 			f.drop(append(private[:5:5], "CheckQueueEq")...)
 			for _, test := range []string{"TestTry", "TestAddAfterTry"} {

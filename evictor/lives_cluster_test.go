@@ -567,7 +567,7 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why taints
 	defer func() {
 		w.enter()
 		defer w.mu.Unlock()
-		p.mind.emptied(ref.Node, err)
+		p.mind.emptied(ref, why.Taint == nil, err)
 	}()
 	err = p.write(ctx, "pods", ref.Node, what, nil, func() error {
 		now, err := w.podNow(ref)

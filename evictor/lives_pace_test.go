@@ -189,7 +189,8 @@ func (j *livesJudge) keeps(pace string, rate float64, at time.Time, all bool) bo
 }
 
 // emptied is told of each eviction: without taints, one that fails ends the turn, for which another is wanted.
-func (m *livesMind) emptied(node string, err error) {
+func (m *livesMind) emptied(ref evictor.PodRef, direct bool, err error) {
+	node := ref.Node
 	known := m.nodes[node]
 	if known == nil || m.world.plan.Taints {
 		return
@@ -199,7 +200,10 @@ func (m *livesMind) emptied(node string, err error) {
 		m.paced(node, known.domain, true)
 	}
 	known.emptied, m.begins = known.emptied && !(m.begins && denied), false
-	if m.acted(node, err); err == nil {
+	if direct {
+		m.acted(node, err, ref)
+	}
+	if err == nil {
 		return
 	}
 	known.unsure = true

@@ -87,7 +87,7 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why taints.Deadl
 		m.askedBy[pod.UID] = livesLater(m.askedBy[pod.UID], known.next)
 	})
 	if err != nil {
-		m.emptied(ref.Node, err)
+		m.emptied(ref, why.Taint == nil, err)
 	}
 	return err
 }

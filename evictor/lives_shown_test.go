@@ -166,14 +166,15 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		known.hidden, known.hiddenSwap = known.taints, known.swap
 	}
 	m.knowTaints(known, node)
-	if known.object != nil && ready == v1.ConditionFalse {
-		was, _ := livesReady(known.object)
-		known.turned = known.turned || was != ready
+	was := v1.ConditionStatus("")
+	if known.object != nil {
+		was, _ = livesReady(known.object)
+		known.turned = known.turned || ready == v1.ConditionFalse && was != ready
 	}
 	if spoke || ready == "" {
 		known.spoke = now
 	}
-	if known.object == nil || !slices.Equal(livesNoSchedule(known.object), livesNoSchedule(node)) {
+	if was == "" || !slices.Equal(livesNoSchedule(known.object), livesNoSchedule(node)) { // without Ready they call for nothing
 		known.said = now
 	}
 	known.object, known.changed, known.reported = node, now, known.reported || ready != "" && (ready != v1.ConditionUnknown || known.object == nil)

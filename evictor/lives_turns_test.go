@@ -20,8 +20,9 @@ type livesTurn struct {
 	granted time.Time // when the Gate said yes
 	tried   time.Time // when an act was last sent of which nobody knows whether it was done, zero for none
 	done    bool
-	told    bool // that it is over
-	loose   bool // the node has recovered, was held, or the like: it may be over, or not
+	told    bool             // that it is over
+	pods    []evictor.PodRef // without taints: those that it tried to delete; nobody knows which were
+	loose   bool             // the node has recovered, was held, or the like: it may be over, or not
 }
 
 // mayTurn is the program's say about turns.
@@ -36,7 +37,10 @@ func (p *livesProcess) mayTurn(act gate.Act) error {
 	w.logf("  p%d %s: %v", p.slot, what, err)
 	was := m.turns[act.Node]
 	if delete(m.turns, act.Node); err == nil {
-		m.turns[act.Node] = &livesTurn{granted: w.now, done: was != nil && was.done && !was.loose && !w.plan.Taints} // what is left of its pods
+		m.turns[act.Node] = &livesTurn{granted: w.now}
+		if was != nil && !w.plan.Taints { // for what is left of its pods
+			m.turns[act.Node].done, m.turns[act.Node].pods = was.done && !was.loose, was.pods
+		}
 		if m.nodes[act.Node] != nil && !m.conflicts[act.Node] {
 			delete(m.turn, act.Node) // another one, which costs a token
 		}
@@ -109,9 +113,12 @@ func (m *livesMind) stretch() time.Duration {
 	return 0
 }
 
-// acted is told what came of an act of a turn.
-func (m *livesMind) acted(node string, err error) {
+// acted is told what came of an act of a turn: of its taint or, without taints, of the eviction of a pod.
+func (m *livesMind) acted(node string, err error, pods ...evictor.PodRef) {
 	turn := m.turns[node]
+	if turn != nil && err != nil && !livesCertain(err) {
+		turn.pods = append(turn.pods, pods...)
+	}
 	switch {
 	case turn == nil:
 	case err == nil:
@@ -148,7 +155,7 @@ func (m *livesMind) turnEnds(d evictor.NodeDecision) {
 		return
 	}
 	turn, known := m.turns[d.Node], m.nodes[d.Node]
-	if turn == nil || known == nil {
+	if turn == nil || known == nil || d.Reason == "Spent" && turn.granted.Equal(m.world.now) { // or it is the end of the one before
 		return
 	}
 	if twice := turn.told && d.Reason != "Undone"; twice {
@@ -160,9 +167,10 @@ func (m *livesMind) turnEnds(d evictor.NodeDecision) {
 	own, _ := livesNoExecute(known.object.Spec.Taints)
 	shown := m.world.plan.Taints && len(own) > 0
 	turn.done = turn.done || shown && d.Reason == "Served"
-	for _, pod := range m.pods { // a deletion of which nobody knew is seen, so that the turn was for something
-		leaves := pod.Pod != nil && pod.Spec.NodeName == d.Node && pod.DeletionTimestamp != nil
-		turn.done = turn.done || leaves && d.Reason == "Served" && !m.world.plan.Taints
+	for _, ref := range turn.pods { // a deletion of which nobody knew is seen, so that the turn was for something
+		pod := m.process.seenPods[ref.Name]
+		leaves := pod == nil || pod.UID != ref.UID || pod.DeletionTimestamp != nil
+		turn.done = turn.done || leaves && d.Reason == "Served"
 	}
 	m.wrong(livesRules{
 		{"a turn is told to be spent of which nobody knows what came", d.Reason == "Spent" && !turn.tried.IsZero() && !turn.done && !shown && m.world.now.Sub(turn.tried) < m.grace()},

@@ -17,6 +17,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -92,6 +93,56 @@ func TestWhatLeftWithoutAnAnswerHoldsNobodyElse(t *testing.T) {
 	c.Fail("a-0")
 	c.Advance(20 * time.Minute)
 	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+}
+
+// While nobody knows whether the only pod of a node was deleted, another comes. The store shows that it was: the node is
+// emptied, and the other goes without another turn.
+func TestPodThatComesWhileAnAnswerIsAwaitedGoesToo(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	start(c, withoutTaints(config(), 5*time.Minute))
+	lost := false
+	onWrites(c, "evict", func(object string) error {
+		if object != "default/a-0-p0" {
+			return nil
+		}
+		lost = true
+		return errors.New("the connection broke")
+	})
+	c.Fail("a-0")
+	for !lost {
+		c.Advance(time.Second)
+	}
+	c.AddPod("late", "a-0")
+	c.Advance(time.Second)
+	c.DeletePod("a-0-p0")
+	c.Advance(20 * time.Minute)
+	require.Equal(t, []string{"late"}, c.Evicted())
+}
+
+// The answer about a deletion is lost, and the next try is refused by a budget: that says nothing of the one before. When the
+// store shows that the pod was deleted, its node's turn was served.
+func TestLostAnswerThenRefusedByABudget(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	var ended []string
+	start(c, withoutTaints(config(), 5*time.Minute), evictor.Options{Observer: evictor.Observe(func(d evictor.NodeDecision) {
+		if d.Kind == nodelifecycle.TurnEnded {
+			ended = append(ended, d.Reason)
+		}
+	}, nil)})
+	tries := 0
+	onWrites(c, "evict", func(string) error {
+		if tries++; tries == 1 {
+			return errors.New("the connection broke")
+		}
+		return apierrors.NewTooManyRequests("it would violate the pod's disruption budget", 10)
+	})
+	c.Fail("a-0")
+	for tries < 2 {
+		c.Advance(time.Second)
+	}
+	c.DeletePod("a-0-p0")
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"Served"}, ended)
 }
 
 // A pod that is gone is evicted once, however long the store shows it and whatever happens to its node.

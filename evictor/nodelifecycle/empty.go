@@ -23,12 +23,13 @@ import (
 
 // empty begins that.
 func (e *engine) empty(n *node) {
+	n.lapsed = false
 	for pod := range e.podsOn(n.name) {
 		e.emptyPod(n, pod, true)
 	}
 	for key, pod := range n.leaving {
 		if pod.tried >= shut { // the store shows no more to do, so a try of which nobody knew has succeeded
-			n.begun = n.begun || pod.tried == lost
+			n.begun = n.begun || pod.lost
 			delete(n.leaving, key)
 		}
 	}
@@ -52,7 +53,7 @@ func (e *engine) emptyPod(n *node, pod *v1.Pod, turn bool) {
 		ref, again := cluster.RefOf(pod), timedworker.KeepFirst
 		was, known := n.leaving[ref]
 		if !known || turn && was.tried != untried && !was.again.After(e.mu.Now) {
-			was, again = parted{no: was.no, times: was.times}, timedworker.Replace
+			was, again = parted{no: was.no, times: was.times, lost: was.lost}, timedworker.Replace
 		}
 		n.leaving[ref] = was
 		e.deletes.ScheduleEntry(timedworker.Entry[cluster.PodRef, struct{}]{Key: ref, Due: e.mu.Now, OnDuplicate: again})
@@ -92,7 +93,7 @@ func (r *removal) Check() (act gate.Act, wait time.Duration, due bool) {
 	case s.wanted() && n.turn == nil && !n.emptied: // refused in a turn that is over: its backoff goes on
 		return act, r.cfg.GateInterval, false
 	case !s.wanted():
-		n.lapsed = n.emptied // what is left of its pods goes when it is wanted again
+		n.lapsed = true
 		r.noteLeft(n, ref, nil)
 		return act, 0, false
 	case !ref.Shows(pod) || pod.DeletionTimestamp != nil || spared(pod) != "" || r.around.Evicted.Was(pod):
@@ -150,11 +151,13 @@ func (r *removal) Tried(err error) timedworker.Result {
 		return timedworker.Forget()
 	}
 	r.decide(Decision{Kind: WriteFailed, Node: ref.Node, Pod: ref, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", ref.PodKey, err)})
-	how := n.leaving[ref]
-	if how.tried = failed; environment.OutcomeOf(err) == environment.Unknown {
-		how.tried = lost
+	how, spends := n.leaving[ref], n.turn != nil
+	how.tried = failed
+	if environment.OutcomeOf(err) == environment.Unknown {
+		if how.lost = true; spends {
+			n.unshown = r.unshownSince(false, "")
+		}
 	}
-	spends := n.turn != nil
 	r.noteLeft(n, ref, &how)
 	if spends {
 		return timedworker.Forget() // the node's next turn tries it again
@@ -212,9 +215,6 @@ func (e *engine) noteEmptied(n *node) {
 	case most <= shut:
 		e.endTurn(n, how, soonest)
 	default:
-		if most == lost && how == spent {
-			n.unshown = e.unshownSince(false, "")
-		}
 		e.endTurn(n, how, 0)
 	}
 }

@@ -97,7 +97,7 @@ const (
 // emptying is what is remembered of a node that is emptied instead of tainted.
 type emptying struct {
 	emptied bool                      // in this outage
-	lapsed  bool                      // since then it was not wanted for a while
+	lapsed  bool                      // there may be pods at which nobody has looked since they could not be deleted
 	begun   bool                      // in its turn a pod was deleted
 	leaving map[cluster.PodRef]parted // pods that are being deleted
 }
@@ -108,6 +108,7 @@ type parted struct {
 	no    *gate.Refused // what last held it back
 	times int           // how often it was refused
 	again time.Time     // until when that is believed, whatever else changes
+	lost  bool          // some try may have deleted it
 }
 
 type trial uint8
@@ -116,8 +117,7 @@ const (
 	untried trial = iota
 	refused       // not now
 	shut          // nothing may leave the domain now: the node needs another turn
-	failed        // nothing was done: the node needs another turn
-	lost          // it may have been done: the node waits to try again
+	failed        // the node needs another turn or, if it may have been done, waits to try again
 )
 
 // standing says whether a node may be harmed and, if not, why.

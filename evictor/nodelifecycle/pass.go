@@ -159,7 +159,6 @@ func (e *engine) consider(n *node) {
 	}
 	switch s := e.standing(n); {
 	case s == served && n.lapsed:
-		n.lapsed = false
 		e.empty(n)
 	case s == unwritable: // it keeps its place
 		e.attention[n.name] = n

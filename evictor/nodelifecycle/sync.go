@@ -64,7 +64,7 @@ func (e *engine) syncPod(key cluster.PodKey) {
 	case n.held != nil && s == harmable:
 		e.askTurn(n, false) // it need not wait for the others
 	default:
-		n.lapsed = n.emptied // it goes when that is wanted again
+		n.lapsed = true
 	}
 }
 

@@ -54,7 +54,7 @@ func (e *engine) resolve(n *node, version string) {
 // podsLeft says whether the store shows that a deletion was done of which nobody knew. If it was the last, the node is emptied.
 func (e *engine) podsLeft(n *node) (left bool) {
 	for ref, how := range n.leaving {
-		if pod, _ := e.clients.Pods.Pod(ref.PodKey); how.tried == lost && (!ref.Shows(pod) || pod.DeletionTimestamp != nil) {
+		if pod, _ := e.clients.Pods.Pod(ref.PodKey); how.lost && (!ref.Shows(pod) || pod.DeletionTimestamp != nil) {
 			left, n.begun = true, true
 			delete(n.leaving, ref)
 		}

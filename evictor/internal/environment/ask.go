@@ -26,8 +26,8 @@ func (e *Environment) Ask(function string, call func()) (answered bool) {
 func (e *Environment) Fails(function string, why error) {
 	e.Out.Add(func() {
 		now := e.Now()
-		if last, was := e.failed[function]; len(e.Parts) > 0 && !(was && now.Sub(last) < time.Minute) {
-			e.failed[function] = now
+		if last, was := e.reported[function]; len(e.Parts) > 0 && !(was && now.Sub(last) < time.Minute) {
+			e.reported[function] = now
 			e.Parts[0].Report(function, why)
 		}
 	})

@@ -24,8 +24,8 @@ type Environment struct {
 	Panicked
 	MostTurns atomic.Int64 // may be out at once; 0 means no bound
 
-	asking atomic.Int32         // functions of Options that run now with a Lock held
-	failed map[string]time.Time // when the failure of one was last reported; Out guards it
+	asking   atomic.Int32         // functions of Options that run now with a Lock held
+	reported map[string]time.Time // when the failure of one was last reported; Out guards it
 }
 
 // Settings are what an Environment is made of.
@@ -41,7 +41,7 @@ func Of(s Settings) *Environment {
 	if joined, ok := s.Clock.(*Environment); ok {
 		return joined
 	}
-	e := &Environment{Clock: steady(s.Clock), Inbox: inbox.New[cluster.PodKey](), Panicked: s.Panicked, failed: make(map[string]time.Time)}
+	e := &Environment{Clock: steady(s.Clock), Inbox: inbox.New[cluster.PodKey](), Panicked: s.Panicked, reported: make(map[string]time.Time)}
 	e.Out.panicked, e.Out.failed = e.Panicked, e.Fails
 	e.Evicted.pods, e.Evicted.now = make(map[cluster.PodKey]*evicted), make(map[cluster.PodKey]bool)
 	e.Permits = &Permits{gate: s.Gate, clock: e.Clock, interval: s.Interval, panicked: s.Panicked, changed: e.Inbox.Kick, refused: make(map[remembered]memory)}

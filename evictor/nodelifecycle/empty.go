@@ -23,10 +23,10 @@ import (
 
 // empty begins that.
 func (e *engine) empty(n *node) {
-	n.lapsed = false
 	for pod := range e.podsOn(n.name) {
 		e.emptyPod(n, pod, true)
 	}
+	n.lapsed = false
 	for key, pod := range n.leaving {
 		if pod.tried >= shut { // the store shows no more to do, so a try of which nobody knew has succeeded
 			n.begun = n.begun || pod.lost
@@ -90,8 +90,6 @@ func (r *removal) Check() (act gate.Act, wait time.Duration, due bool) {
 	pod, _ := r.clients.Pods.Pod(ref.PodKey)
 	object := r.current(n)
 	switch s := r.standing(n); {
-	case s.wanted() && n.turn == nil && !n.emptied: // refused in a turn that is over: its backoff goes on
-		return act, r.cfg.GateInterval, false
 	case !s.wanted():
 		n.lapsed = true
 		r.noteLeft(n, ref, nil)
@@ -99,7 +97,7 @@ func (r *removal) Check() (act gate.Act, wait time.Duration, due bool) {
 	case !ref.Shows(pod) || pod.DeletionTimestamp != nil || spared(pod) != "" || r.around.Evicted.Was(pod):
 		r.noteLeft(n, ref, nil)
 		return act, 0, false
-	case !n.sees(pod), n.status != upToDate: // its conditions come first
+	case !n.sees(pod), n.status != upToDate, n.turn == nil && !n.emptied: // its conditions come first, or another turn
 		return act, r.cfg.GateInterval, false
 	case n.leaving[ref].again.After(r.mu.Now):
 		return act, n.leaving[ref].again.Sub(r.mu.Now), false

@@ -5,21 +5,18 @@ import (
 	"context"
 
 	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // hand takes the turns that have come, unless writes are refused, and schedules what follows.
 func (c *Controller) hand(ctx context.Context) {
-	for {
-		item, ok := c.take(ctx)
-		if !ok {
-			return
-		}
+	for item, ok := c.take(ctx); ok; item, ok = c.take(ctx) {
 		if item.Key.release {
 			c.released(item)
-			continue
+		} else {
+			asked, no := c.mayTurn(ctx, item)
+			c.granted(item, asked, no)
 		}
-		asked, no := c.mayTurn(ctx, item.Key)
-		c.granted(item, asked, no)
 	}
 }
 
@@ -35,24 +32,34 @@ func (c *Controller) take(ctx context.Context) (item turn, ok bool) {
 	return item, ok
 }
 
-// mayTurn asks about a turn, unless what the node was granted is not over, or it would take none.
-func (c *Controller) mayTurn(ctx context.Context, key turnKey) (asked bool, no *gate.Refused) {
+// mayTurn asks about a turn, unless asksTurn says no.
+func (c *Controller) mayTurn(ctx context.Context, item turn) (asked bool, no *gate.Refused) {
+	if domain, asks := c.asksTurn(item); asks {
+		if no = c.around.Permits.May(ctx, gate.Act{Do: gate.Harm, Domain: domain}); no == nil {
+			asked, no = true, c.around.Permits.May(ctx, gate.Act{Do: gate.Turn, Node: item.Key.node, Domain: domain})
+		}
+	}
+	return asked, no
+}
+
+// asksTurn says whether a turn is to be asked about, and in which domain: not if what the node was granted is not over, or
+// if it would take none.
+func (c *Controller) asksTurn(item turn) (domain zone.Key, asks bool) {
 	c.mu.Lock()
-	n := c.nodes[key.node]
-	known := n != nil && n.uid == key.uid
-	if known {
-		c.resolve(n, "")
+	defer c.mu.Unlock()
+	n := c.nodes[item.Key.node]
+	if n == nil || n.uid != item.Key.uid {
+		return domain, false
 	}
-	if !known || n.lost() || c.standing(n) != harmable {
-		c.mu.Unlock()
-		return false, nil
-	}
-	domain := n.domain
-	c.mu.Unlock()
-	if no := c.around.Permits.May(ctx, gate.Act{Do: gate.Harm, Domain: domain}); no != nil {
-		return false, no
-	}
-	return true, c.around.Permits.May(ctx, gate.Act{Do: gate.Turn, Node: key.node, Domain: domain})
+	panics := true
+	defer func() {
+		if panics { // the store
+			item.Blocked(c.cfg.GateInterval)
+		}
+	}()
+	c.resolve(n, "")
+	panics = false
+	return n.domain, !n.lost() && c.standing(n) == harmable
 }
 
 // released has the overdue pods of a node leave.
@@ -75,10 +82,13 @@ func (c *Controller) granted(item turn, asked bool, no *gate.Refused) {
 		item.Forget()
 		return
 	}
-	given, how, after := false, ending(""), c.cfg.GateInterval // soon again, as when the store panics
+	given, how, after := false, ending(""), c.cfg.GateInterval // soon again
 	defer func() {
 		switch {
 		case given:
+			return
+		case n.turn == &item: // the store panicked
+			c.endTurnUnused(n, after)
 			return
 		case how == dropped:
 			item.Forget()
@@ -102,7 +112,6 @@ func (c *Controller) granted(item turn, asked bool, no *gate.Refused) {
 			c.decide(Decision{Kind: TurnRefused, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: no.Reason, Err: no})
 		}
 	default:
-		given = true
 		n.turn, n.refused, n.held, n.begun = &item, nil, nil, false
 		c.turnsOut++
 		if c.cfg.TaintBasedEviction {
@@ -110,5 +119,6 @@ func (c *Controller) granted(item turn, asked bool, no *gate.Refused) {
 		} else {
 			c.empty(n)
 		}
+		given = true
 	}
 }

@@ -89,11 +89,8 @@ func (c *Controller) markable(ref cluster.PodRef) *node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.nodes[ref.Node]
-	if n == nil {
-		return nil
-	}
 	pod, _ := c.clients.Pods.Pod(ref.PodKey)
-	if _, gone := c.look(n.name); gone || !ref.Shows(pod) || !c.marksNow(n) || n.pods[ref.UID].marked {
+	if _, gone := c.look(ref.Node); gone || n == nil || !ref.Shows(pod) || !c.marksNow(n) || n.pods[ref.UID].marked {
 		return nil
 	}
 	return n

@@ -15,8 +15,8 @@ func (e *engine) enqueue(n *node) {
 	if st, ok := e.zones.Zone(n.domain); ok && st.State == zone.Initial {
 		_ = e.turns.SetRate(n.domain, rate.Limit(st.Rate))
 	}
-	was := e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(false), OnDuplicate: ratelimitqueue.KeepFirst})
-	if was == ratelimitqueue.Unknown {
+	entry := ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(false), OnDuplicate: ratelimitqueue.KeepFirst}
+	if e.turns.AddEntry(n.domain, entry) == ratelimitqueue.Unknown {
 		e.queued(n)
 	}
 }
@@ -37,8 +37,8 @@ func (e *engine) dequeue(n *node, reason string) {
 // release has a node wait in its zone to release its overdue pods, once harm is permitted there.
 func (e *engine) release(n *node) {
 	if n.overdue && !n.early && e.around.Permits.Last(gate.Harm, n.domain) == nil {
-		was := e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(true), Exempt: true, OnDuplicate: ratelimitqueue.KeepFirst})
-		if was == ratelimitqueue.Unknown {
+		entry := ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(true), Exempt: true, OnDuplicate: ratelimitqueue.KeepFirst}
+		if e.turns.AddEntry(n.domain, entry) == ratelimitqueue.Unknown {
 			e.around.Inbox.Kick() // Run hands it out
 		}
 	}

@@ -90,7 +90,8 @@ func (f *fleet) lease(_ context.Context, node string) (leases.Lease, error) {
 func Example_clients() {
 	clock := testingclock.NewFakeClock(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))
 	f := &fleet{nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}, renewed: map[string]time.Time{}}
-	e, err := evictor.New(evictor.DefaultConfig(), evictor.Clients{Nodes: f, Pods: f, NodeWriter: f, PodWriter: f}, evictor.Options{Clock: clock})
+	clients := evictor.Clients{Nodes: f, Pods: f, NodeWriter: f, PodWriter: f}
+	e, err := evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: clock})
 	if err != nil {
 		fmt.Println(err)
 		return

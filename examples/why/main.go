@@ -5,23 +5,27 @@ package main
 import (
 	"fmt"
 	"log"
+	"strings"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-type tb struct{ *log.Logger } // stands for a test's t
+// stand stands for a test's t.
+type stand struct{ *log.Logger }
 
-func (tb) Helper() {}
+func (stand) Helper() {}
+
+var t = stand{log.Default()}
 
 func main() {
-	cluster := evictortest.New(tb{log.Default()}, evictortest.Zone("a", 3), evictortest.Zone("b", 3), evictortest.PodsPerNode(2))
+	cluster := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 3), evictortest.PodsPerNode(2))
 	cluster.Start(evictor.DefaultConfig())
 	cluster.Fail("a-0")              // its kubelet falls silent
 	cluster.Advance(6 * time.Minute) // takes milliseconds
 	fmt.Println("evicted:", cluster.Evicted())
 	for _, decision := range cluster.Explain("default/a-0-p0") {
-		fmt.Println(decision)
+		fmt.Println(strings.ReplaceAll(decision.String(), "node.kubernetes.io/", "")) // to fit a page
 	}
 }

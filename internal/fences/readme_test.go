@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -39,17 +40,23 @@ func showsCodeThatRuns(t *testing.T, readme string) {
 	}
 }
 
-// What everybody reads is short.
+// What everybody reads is short, and fits a screen: tables break their lines themselves.
 func TestPagesAreShort(t *testing.T) {
-	for file, most := range map[string]int{"README.md": 120, "evictor/EXTENDING.md": 120} {
-		require.LessOrEqual(t, strings.Count(page(t, file), "\n"), most, file)
+	for file, most := range map[string]int{"README.md": 160, "evictor/EXTENDING.md": 130} {
+		require.LessOrEqual(t, strings.Count(page(t, file), "\n"), most, "%s has too many lines: move some to a page of its own", file)
+		for _, line := range strings.Split(page(t, file), "\n") {
+			if !strings.HasPrefix(line, "|") {
+				require.LessOrEqual(t, utf8.RuneCountInString(line), 120, "%s: break this line: %s", file, line)
+			}
+		}
 	}
 }
 
 // The links of these pages lead somewhere.
 func TestLinksLeadSomewhere(t *testing.T) {
 	for file, links := range map[string]int{"README.md": 20, "examples/README.md": 10, "evictor/WHY.md": 4, "evictor/EXTENDING.md": 6} {
-		found := regexp.MustCompile(`\]\(([^)#]*)(?:#([^)]+))?\)`).FindAllStringSubmatch(page(t, file), -1)
+		text := regexp.MustCompile("(?s)\n```.*?\n```").ReplaceAllString(page(t, file), "")
+		found := regexp.MustCompile(`\]\(([^)#]*)(?:#([^)]+))?\)`).FindAllStringSubmatch(text, -1)
 		require.Greater(t, len(found), links, file)
 		for _, link := range found {
 			if strings.HasPrefix(link[1], "https://") {

@@ -45,11 +45,12 @@
 // group in which it began, with the weight that the member had then.
 //
 // A limit is a Count, or a Percent of the group's total. A percentage is rounded down, as Kubernetes usually does; Up
-// rounds it up.
+// rounds it up. AtLeast takes the larger of a share and a number: a Max of Percent(45).AtLeast(3) on Bad refuses actions
+// when more than 3 members and more than 45 % are bad.
 //
-// With Quiet, a bound on Bad, Unavailable or Healthy is a breaker: once it is exceeded, it stays shut until the group
-// has kept its limit for that long without a break. Actions that have begun can shut it, reservations cannot. Breakers
-// start with the first Reserve or Exceeded, so Set all members before that.
+// With Quiet, a bound on Bad, Unavailable or Healthy is a breaker. Once it is exceeded, it refuses every action until
+// the group has stayed within the limit for that long without interruption. Committed actions can trip it, reservations
+// cannot. Breakers start with the first Reserve or Exceeded, so Set all members before that.
 //
 // A bound whose dimension puts no member into any group limits nothing. Unmatched names such bounds.
 //
@@ -82,7 +83,8 @@
 // Failed reduces the room to one: actions that have begun go on, and the next begins once they have been judged and the
 // Cooldown is over, which doubles with each failure. Inconclusive changes neither. An action that nobody has judged
 // Within its time has the outcome Unjudged. Once no action has been unproven for the time Quiet, the trial begins with
-// one again, because old proof says little about a new failure. It forgets failures that long after their cooldown.
+// one again, because old proof says little about a new failure. Failures are forgotten when Quiet has passed after the
+// end of their cooldown.
 //
 // An action is unproven from Commit or Adopt on, and a reservation counts too. End and Remove do not change that: a
 // replaced machine is gone before its replacement has proved anything. A new action on a member replaces the last one

@@ -6,10 +6,11 @@ import (
 	"strconv"
 )
 
-// Limit is a number, made by [Count], or a share of a group's total, made by [Percent], which [Limit.Up] rounds up. The
-// zero Limit is not set.
+// Limit is a number, made by [Count], or a share of a group's total, made by [Percent], which [Limit.Up] rounds up. Of a
+// share and a number, [Limit.AtLeast] takes the larger. The zero Limit is not set.
 type Limit struct {
 	count   int64
+	least   int64
 	percent float64
 	share   decimal // percent, exactly as it is written
 	kind    limitKind
@@ -45,36 +46,51 @@ func (l Limit) Up() Limit {
 	return l
 }
 
+// AtLeast returns the limit or n, whichever is larger for the total: Percent(45).Up().AtLeast(3) is 3 of up to 6, and more
+// of more. n must not be negative. A limit that is not set stays so.
+func (l Limit) AtLeast(n int64) Limit {
+	l.least = n
+	return l
+}
+
 // isSet reports whether the limit is set.
 func (l Limit) isSet() bool { return l.kind != unset }
 
 // Of returns the limit as a number, for this total; a negative total counts as 0. It is 0 if the limit is not set.
 func (l Limit) Of(total int64) int64 {
-	if l.kind != percentDown && l.kind != percentUp {
-		return l.count
+	switch l.kind {
+	case unset:
+		return 0
+	case count:
+		return max(l.count, l.least)
 	}
 	whole, rest := l.share.of(uint64(max(total, 0)))
 	if rest && l.kind == percentUp {
 		whole++
 	}
-	return int64(whole)
+	return max(int64(whole), l.least)
 }
 
 // String returns the number, or the percentage with its rounding. It is empty if the limit is not set.
-func (l Limit) String() string {
+func (l Limit) String() (text string) {
 	switch l.kind {
+	case unset:
+		return ""
 	case count:
-		return fmt.Sprint(l.count)
+		text = fmt.Sprint(l.count)
 	case percentDown:
-		return fmt.Sprintf("%g%% rounded down", l.percent)
+		text = fmt.Sprintf("%g%% rounded down", l.percent)
 	case percentUp:
-		return fmt.Sprintf("%g%% rounded up", l.percent)
+		text = fmt.Sprintf("%g%% rounded up", l.percent)
 	}
-	return ""
+	if l.least != 0 {
+		text += fmt.Sprintf(", at least %d", l.least)
+	}
+	return text
 }
 
 func (l Limit) valid() bool {
-	return l.count >= 0 && l.percent >= 0 && l.percent <= 100
+	return l.count >= 0 && l.least >= 0 && l.percent >= 0 && l.percent <= 100
 }
 
 // decimal is digits / 10^places, at most 1.

@@ -14,12 +14,15 @@ func TestLimits(t *testing.T) {
 	for limit, want := range map[Limit][3]int64{
 		Count(3): {3, 3, 3}, Count(3).Up(): {3, 3, 3}, Percent(20): {0, 2, 20}, Percent(20).Up(): {1, 3, 21}, Percent(100): {3, 11, 101}, {}: {0, 0, 0},
 		Percent(1e-300): {0, 0, 0}, Percent(1e-300).Up(): {1, 1, 1}, Percent(0).Up(): {0, 0, 0},
+		Percent(45).AtLeast(3): {3, 4, 45}, Percent(45).Up().AtLeast(3): {3, 5, 46}, Count(2).AtLeast(3): {3, 3, 3}, Limit{}.AtLeast(3): {0, 0, 0},
 	} {
 		require.Equal(t, want, [3]int64{limit.Of(3), limit.Of(11), limit.Of(101)}, limit.String())
 	}
 	require.Zero(t, Percent(50).Up().Of(-3))
 	require.EqualValues(t, math.MaxInt64, Percent(100).Of(math.MaxInt64))
 	require.Equal(t, "Healthy", Healthy.String())
+	require.Equal(t, "45% rounded up, at least 3", Percent(45).Up().AtLeast(3).String())
+	require.False(t, Percent(45).AtLeast(-1).valid())
 }
 
 // A percentage is the decimal number that people read, not the binary one that is nearest to it.

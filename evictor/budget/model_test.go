@@ -457,7 +457,7 @@ func rules(r *rand.Rand) (bounds []Bound) {
 		case 1:
 			return Percent(float64(r.Intn(101)))
 		}
-		return Percent(float64(r.Intn(101))).Up()
+		return Percent(float64(r.Intn(101))).Up().AtLeast(int64(r.Intn(4)))
 	}
 	for i := range 1 + r.Intn(6) {
 		b := Bound{Name: fmt.Sprint("b", i), Per: []string{"", "pool", "zone"}[r.Intn(3)], Without: []string{"", "", "", "pool"}[r.Intn(4)]}

@@ -60,7 +60,7 @@ func (q *Quantity) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q must be Bad, Unavailable, Healthy, Acting or Recent", text)
 }
 
-// Limit is a number, or a percentage that is rounded up, as in a PodDisruptionBudget.
+// Limit is a number, or a percentage that is rounded up, as in a PodDisruptionBudget. "45% or 3" is the larger of both.
 type Limit struct {
 	budget.Limit `yaml:"-"`
 }
@@ -71,11 +71,13 @@ func (l *Limit) UnmarshalText(text []byte) error {
 		l.Limit = budget.Count(n)
 		return nil
 	}
-	percent, err := strconv.ParseFloat(strings.TrimSuffix(string(text), "%"), 64)
-	if err != nil || !strings.HasSuffix(string(text), "%") {
-		return fmt.Errorf("%q must be a number, or a percentage such as 20%%", text)
+	share, least, both := strings.Cut(string(text), " or ")
+	n, faulty := strconv.ParseInt(least, 10, 64)
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(share, "%"), 64)
+	if err != nil || !strings.HasSuffix(share, "%") || both && faulty != nil {
+		return fmt.Errorf("%q must be a number, a percentage such as 20%%, or the larger of both, such as 45%% or 3", text)
 	}
-	l.Limit = budget.Percent(percent).Up()
+	l.Limit = budget.Percent(percent).Up().AtLeast(n)
 	return nil
 }
 

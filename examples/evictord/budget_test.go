@@ -13,7 +13,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/examples/budgetfile"
 )
 
 func budgetOf(t *testing.T, on clock.PassiveClock, text string) (*limits, error) {
@@ -63,8 +65,8 @@ func TestFaultsOfABudgetAreNamed(t *testing.T) {
 		"{}":                                    "bounds: there are none",
 		"bound: []":                             "line 1: field bound not found",
 		"bounds: [{name: a, of: bad, max: 1}]":  `"bad" must be Bad, Unavailable, Healthy, Acting or Recent`,
-		"bounds: [{name: a, of: Bad, min: x%}]": `"x%" must be a number, or a percentage such as 20%`,
-		"bounds: [{name: a, of: Bad, max: half}]":                  `"half" must be a number, or a percentage such as 20%`,
+		"bounds: [{name: a, of: Bad, min: x%}]": `"x%" must be a number, a percentage such as 20%, or the larger of both, such as 45% or 3`,
+		"bounds: [{name: a, of: Bad, max: half}]":                  `"half" must be a number, a percentage such as 20%, or the larger of both, such as 45% or 3`,
 		"bounds: [{name: a, of: Bad, max: 101%}]":                  "bounds[0].max: Invalid value",
 		"{bounds: [{name: a, of: Bad, max: 1}], exceeded: Cancel}": `"Cancel" must be GoOn or Wait`,
 		"bounds: [{name: a, of: Bad, max: 1, within: 1h}]":         "bounds[0].within",
@@ -76,6 +78,13 @@ func TestFaultsOfABudgetAreNamed(t *testing.T) {
 	require.EqualError(t, err, "--budget=/no/such: open /no/such: no such file or directory")
 	_, err = parse([]string{"--budget=b", "--half=taint-eviction"}, io.Discard)
 	require.EqualError(t, err, "--budget=b: has no meaning with --half=taint-eviction, which taints no nodes")
+}
+
+func TestALimitIsTheLargerOfAShareAndANumber(t *testing.T) {
+	var limit budgetfile.Limit
+	require.NoError(t, limit.UnmarshalText([]byte("45% or 3")))
+	require.Equal(t, budget.Percent(45).Up().AtLeast(3), limit.Limit)
+	require.Error(t, limit.UnmarshalText([]byte("45% or many")))
 }
 
 // A bound whose label no node has is warned of once.

@@ -30,7 +30,7 @@
 //   - evictor/clientgo, a separate module: how does it run on a real cluster, with client-go?
 //   - evictor/manager, a separate module: how does it run beside reconcilers, with controller-runtime?
 //   - evictor/budget: may I act on one more, within any number of bounds over pools, racks or zones? Its package guard
-//     has the evictor ask.
+//     makes an evictor keep to it.
 //   - evictor/compat, a separate module: upstream's names for its queues and timed workers, for forks that migrate.
 //   - evictor/nodepressure: is this node short of memory, disk or process IDs, and which pod goes first? Its packages
 //     summary and cgroup provide the measurements.

@@ -73,12 +73,12 @@ type Bound struct {
 	Max, Min Limit
 	// Within is how far back Recent looks. With Unproven it is how long an action waits for a Judge.
 	Within time.Duration
-	// Quiet, if greater than 0, makes the bound a breaker: once exceeded, it stays shut until the group has kept its limit
-	// for that long without a break. It is for Bad, Unavailable and Healthy, with either Max or Min; what counts is the
+	// Quiet, if greater than 0, makes the bound a breaker: once exceeded, it refuses until the group has stayed within the
+	// limit for that long without interruption. It is for Bad, Unavailable and Healthy, with either Max or Min; what counts is the
 	// present, including actions that have begun, but not reservations.
 	//
 	// With Unproven it is required: a trial forgets its proofs once no action has been unproven for that long, and its
-	// failures that long after their cooldown.
+	// failures when that long has passed after the end of their cooldown.
 	Quiet time.Duration
 
 	// The remaining fields are for Unproven. Unjudged, which is required, is the outcome of an action that nobody has

@@ -104,5 +104,5 @@
 // A Budget starts no goroutine and is safe for concurrent use. It calls Config's functions only within Set, with no
 // lock held.
 //
-// Package guard, below this one, has the evictor ask a Budget.
+// Package guard, below this one, makes an evictor keep to a Budget.
 package budget

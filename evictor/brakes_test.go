@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -130,22 +131,31 @@ func TestGateIsAskedAgainWhenNothingWasSent(t *testing.T) {
 	assert.Empty(t, c.Evicted())
 }
 
-// Without taints, too, a node whose conditions cannot be written is not emptied.
+// Without taints, too, a node whose conditions cannot be written is not emptied, whatever the error. Once they can be, nodes
+// are emptied at their zone's rate.
 func TestUnwritableNodeIsNotEmptied(t *testing.T) {
-	config := evictor.DefaultConfig()
-	config.Nodes.TaintBasedEviction = false
-	c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(1))
-	c.Start(config)
-	c.FailWrites(func(write, _ string) error {
-		if write == "conditions" {
-			return errors.New("boom")
+	for _, boom := range []error{errors.New("boom"), apierrors.NewConflict(v1.Resource("nodes"), "", errors.New("changed"))} {
+		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(1))
+		c.Start(withoutTaints(config(), 5*time.Minute))
+		c.FailWrites(func(write, _ string) error {
+			if write == "conditions" {
+				return boom
+			}
+			return nil
+		})
+		c.Advance(time.Minute)
+		c.Fail("a-0", "a-1")
+		c.Advance(20 * time.Minute)
+		require.Empty(t, c.Evicted())
+		c.FailWrites(nil)
+		for len(c.Evicted()) == 0 {
+			c.Advance(time.Second)
 		}
-		return nil
-	})
-	c.Advance(time.Minute)
-	c.Fail("a-0")
-	c.Advance(20 * time.Minute)
-	assert.Empty(t, c.Evicted())
+		c.Advance(8 * time.Second)
+		require.Len(t, c.Evicted(), 1)
+		c.Advance(10 * time.Second)
+		require.Len(t, c.Evicted(), 2)
+	}
 }
 
 // Nobody wrote down when a swap was. After a restart it counts from when Ready became Unknown, or from the restart.

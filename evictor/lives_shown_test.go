@@ -118,6 +118,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 			known.taints[key] = taint
 		}
 		known.swap.latest = now
+		known.lost = m.silence(known) // whoever has seen it come anew waits for a whole grace
 	}
 	ready, stamp := livesReady(node)
 	spoke := ready == v1.ConditionTrue || ready == v1.ConditionFalse

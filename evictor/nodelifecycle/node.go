@@ -132,7 +132,7 @@ const (
 	settling                    // it has failed, and not for long enough, or was not watched for long enough: it keeps our taint
 	reported                    // its kubelet has reported Ready since the verdict: the next verdict decides
 	unanswered                  // its lease is being read, or cannot be read: nobody can say whether it is alive
-	unwritable                  // its conditions cannot be written
+	unwritable                  // its conditions cannot be written or, without taints, are not written yet
 	served                      // it already carries our taint or is emptied, and has no turn
 	harmable                    // it may be harmed
 )
@@ -161,7 +161,7 @@ func (e *engine) standing(n *node) standing {
 		return unanswered
 	case n.reported():
 		return reported
-	case n.status == failing:
+	case n.status == failing, n.status == toWrite && !e.cfg.TaintBasedEviction:
 		return unwritable
 	case e.carries(n) && n.turn == nil:
 		return served

@@ -32,6 +32,7 @@
 //   - evictor/budget: may I act on one more, within any number of bounds over pools, racks or zones? Its package guard
 //     makes an evictor keep to it.
 //   - evictor/compat, a separate module: upstream's names for its queues and timed workers, for forks that migrate.
+//   - evictor/defaults: which settings did another version of Kubernetes have?
 //   - evictor/nodepressure: is this node short of memory, disk or process IDs, and which pod goes first? Its packages
 //     summary and cgroup provide the measurements.
 //   - evictor/evictortest: how do I test my controller in virtual time?

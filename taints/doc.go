@@ -15,7 +15,8 @@
 //
 // # May a pod go there, and would it stay?
 //
-// [Untolerated] finds the taint that keeps a pod off a node. [Tolerate] says how long a pod would stay under the taints
+// [Untolerated] finds the taint that keeps a pod off a node, and [PreferNoSchedule] counts those that only make a node
+// less attractive. [Tolerate] says how long a pod would stay under the taints
 // that evict (NoExecute), and which taint and toleration decide.
 //
 // For each taint, only the pod's first matching toleration counts. A taint without a matching toleration ends the stay

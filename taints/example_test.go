@@ -165,3 +165,16 @@ func ExampleTolerate() {
 	// [example.com/maintenance node.kubernetes.io/not-ready] 1m0s false
 	// [example.com/batch example.com/gpu] 0s false
 }
+
+func ExamplePreferNoSchedule() {
+	busy := []v1.Taint{
+		{Key: "example.com/noisy", Effect: v1.TaintEffectPreferNoSchedule},
+		{Key: "example.com/old", Effect: v1.TaintEffectPreferNoSchedule},
+		{Key: "example.com/gpu", Effect: v1.TaintEffectNoSchedule}, // not counted: Untolerated finds it
+	}
+	fmt.Println(taints.PreferNoSchedule(busy, nil, false))
+	fmt.Println(taints.PreferNoSchedule(busy, []v1.Toleration{{Key: "example.com/old", Operator: v1.TolerationOpExists}}, false))
+	// Output:
+	// 2
+	// 1
+}

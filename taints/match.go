@@ -50,8 +50,9 @@ func using(taint *v1.Taint, tolerations []v1.Toleration, numeric bool) int {
 	return -1
 }
 
-// Untolerated returns the first taint that keeps a pod with these tolerations from being bound to a node, and false if
-// there is none. Those are the NoSchedule and NoExecute taints that no toleration matches.
+// Untolerated returns the first NoSchedule or NoExecute taint that no toleration matches, and false if there is none. Such a
+// taint keeps the pod from being bound to the node. It leaves out PreferNoSchedule, which only makes a node less attractive:
+// see PreferNoSchedule.
 func Untolerated(taints []v1.Taint, tolerations []v1.Toleration, numeric bool) (v1.Taint, bool) {
 	for i := range taints {
 		switch taints[i].Effect {
@@ -62,4 +63,15 @@ func Untolerated(taints []v1.Taint, tolerations []v1.Toleration, numeric bool) (
 		}
 	}
 	return v1.Taint{}, false
+}
+
+// PreferNoSchedule counts the PreferNoSchedule taints that no toleration matches. kube-scheduler's plugin TaintToleration
+// has this number as its score, and prefers the node with the smallest.
+func PreferNoSchedule(taints []v1.Taint, tolerations []v1.Toleration, numeric bool) (count int) {
+	for i := range taints {
+		if taints[i].Effect == v1.TaintEffectPreferNoSchedule && using(&taints[i], tolerations, numeric) < 0 {
+			count++
+		}
+	}
+	return count
 }

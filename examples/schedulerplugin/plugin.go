@@ -3,7 +3,8 @@
 //
 // It is a plugin for the scheduling framework of k8s.io/kube-scheduler. Filter rejects a node with a taint that the pod
 // does not tolerate, and names the taint. Score prefers a node on which the pod may stay for ever to one that would
-// evict it, a longer stay to a shorter one, and a healthy zone to a disrupted one. Add it to a scheduler with
+// evict it, a longer stay to a shorter one, and a healthy zone to a disrupted one. It works beside the scheduler's own
+// plugin TaintToleration, which scores PreferNoSchedule taints (taints.PreferNoSchedule). Add it to a scheduler with
 // app.NewSchedulerCommand(app.WithPlugin(schedulerplugin.Name, schedulerplugin.New)).
 package schedulerplugin
 

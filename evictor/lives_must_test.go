@@ -81,7 +81,8 @@ func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	}
 	ready, _ := livesReady(known.object)
 	opened := livesLater(m.closed[livesAll][1], m.closed[known.domain][1])
-	released := livesLater(livesLater(opened, m.unsettled), m.closed["lead"][1])
+	settled := m.unsettled.Add(m.grace() + w.config.Nodes.NodeMonitorPeriod) // what was overdue is decided on anew then
+	released := livesLater(livesLater(opened, settled), m.closed["lead"][1])
 	own := inTheEnd && ready != v1.ConditionTrue && m.downSince.IsZero() && w.plan.Half != livesTaintEviction
 	flows := own && (!m.stands(known.domain) || m.deadline(known, m.pods[name], true, false).After(released))
 	end := m.deadline(known, m.pods[name], flows, true)

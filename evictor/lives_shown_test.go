@@ -111,6 +111,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	}
 	now, known := m.world.now, m.nodes[name]
 	if known != nil && known.before != nil && known.before.object.UID == node.UID { // not each half has seen another one meanwhile
+		known.before.lease, known.before.leaseVersion = known.lease, known.leaseVersion // which goes by the node's name
 		known = known.before
 		m.nodes[name] = known
 		for key, taint := range known.taints { // one that has counts it anew
@@ -257,6 +258,7 @@ func (m *livesMind) shownPod(name string, pod *v1.Pod) {
 			}
 		}
 	}
+	known.evicted = known.evicted && (known.Pod == nil || known.UID == pod.UID) // an older one of its name was seen meanwhile
 	known.seen = now
 	if known.Pod == nil || livesVersion(pod) > livesVersion(known) || livesVersion(pod) < livesVersion(known) && !remembered {
 		known.Pod, known.changed, known.evicted = pod, now, known.evicted && pod.DeletionTimestamp == nil

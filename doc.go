@@ -21,6 +21,7 @@
 //   - evictor/tainteviction: which pods must leave tainted nodes, and when? Taint eviction alone.
 //   - evictor: both halves together, behind small interfaces. DIFFERENCES.md lists each difference from upstream, with
 //     its reason and its test.
+//   - evictor/cluster: which interfaces do the halves need of a cluster, for clients of your own?
 //   - evictor/gate: may this be done now? Who leads, a pause, a limit, a calendar.
 //   - evictor/explain: why was that decided? Texts, a log, and a memory.
 //   - evictor/dryrun: what would be done, without any write?

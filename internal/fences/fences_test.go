@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,11 +37,11 @@ func TestPurePackagesDoNotKnowEachOther(t *testing.T) {
 
 func TestNoGoroutines(t *testing.T) {
 	for _, pattern := range []string{"zone", "health", "ratelimitqueue", "taints", "evictor/internal/*", "evictor/nodepressure/cgroup", "evictor/nodepressure/summary"} {
-		files := strings.Fields(run(t, "git", "ls-files", pattern+"/*.go"))
+		files := files(t, pattern+"/*.go")
 		require.NotEmpty(t, files, pattern)
 		for _, file := range files {
 			if !strings.HasSuffix(file, "_test.go") && file != "evictor/internal/loop/loop.go" { // only within Run
-				require.NotRegexp(t, `(?m)^\s*go \S.*\(`, page(t, file), file)
+				require.NotRegexp(t, `(?m)^\s*go \S.*\(`, page(t, file), "%s starts a goroutine: only Run may, in timedworker and in the evictor's loop", file)
 			}
 		}
 	}
@@ -48,9 +49,9 @@ func TestNoGoroutines(t *testing.T) {
 
 // A sleep is exact and free only within a bubble of testing/synctest.
 func TestTestsDoNotSleep(t *testing.T) {
-	for _, file := range strings.Fields(run(t, "git", "ls-files", "*_test.go")) {
+	for _, file := range files(t, "*_test.go") {
 		if text := page(t, file); strings.Contains(text, "time.Sleep"+"(") {
-			require.Contains(t, text, `"testing/synctest"`, "%s sleeps outside of a bubble", file)
+			require.Contains(t, text, `"testing/synctest"`, "%s sleeps in real time: use a fake clock, or testing/synctest", file)
 		}
 	}
 }
@@ -75,8 +76,8 @@ func TestRequirements(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "golang.org/x/time", "github.com/stretchr/testify",
-	}, direct, "these, no more and no less")
-	require.NotContains(t, run(t, "go", "list", "-f", `{{join .Imports " "}}`, "./..."), "stretchr/testify", "only tests use it")
+	}, direct, "these, no more and no less: what needs another goes into a nested module")
+	require.NotContains(t, run(t, "go", "list", "-f", `{{join .Imports " "}}`, "./..."), "stretchr/testify", "only tests may import it")
 }
 
 func TestTopLevelEntries(t *testing.T) {
@@ -84,9 +85,9 @@ func TestTopLevelEntries(t *testing.T) {
 		"evictor", "examples", "internal",
 		"go.mod", "go.sum", "doc.go", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "DIFFERENCES.md", "MIGRATING.md", "SECURITY.md",
 	}, pure...)
-	for _, file := range strings.Fields(run(t, "git", "ls-files")) {
+	for _, file := range files(t) {
 		if top, _, _ := strings.Cut(file, "/"); !strings.HasPrefix(top, ".") {
-			require.Contains(t, allowed, top)
+			require.Contains(t, allowed, top, "%s: the top level is fixed, put it below evictor, examples or internal", file)
 		}
 	}
 }
@@ -120,14 +121,37 @@ func TestTheSupportTableIsWhatIsTried(t *testing.T) {
 		"| kube-apiserver, a real one | " + conformance + " |",
 		"| upstream's controllers, beside ours | " + conformance + ", " + required("internal/conformance/v118/go.mod", upstream) + " |",
 	} {
-		require.Contains(t, page(t, "CONTRIBUTING.md"), row)
+		require.Contains(t, page(t, "CONTRIBUTING.md"), row, "write this row into the table of CONTRIBUTING.md")
 	}
 	require.Contains(t, page(t, "README.md"), "need Go "+minor(floor)+" and version "+minor(library)+" of the Kubernetes libraries")
 }
 
+// files returns the files of the repository that match, whether git tracks them yet or not.
+func files(t *testing.T, patterns ...string) (found []string) {
+	t.Helper()
+	for _, file := range strings.Fields(run(t, "git", append([]string{"ls-files", "--cached", "--others", "--exclude-standard", "--"}, patterns...)...)) {
+		if _, err := os.Stat(filepath.Join(root, file)); err == nil {
+			found = append(found, file)
+		}
+	}
+	return found
+}
+
+// look reads each directory, because go test does not know what a command reads: after any change of the tree it must not
+// answer from its cache.
+var look = sync.OnceValue(func() error {
+	return filepath.WalkDir(root, func(_ string, entry os.DirEntry, err error) error {
+		if err == nil && entry.Name() == ".git" {
+			return filepath.SkipDir
+		}
+		return err
+	})
+})
+
 // run runs a command at the root of the module and returns what it printed.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
+	require.NoError(t, look())
 	command := exec.Command(name, args...)
 	command.Dir, command.Stderr = root, os.Stderr
 	output, err := command.Output()

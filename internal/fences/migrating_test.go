@@ -93,7 +93,7 @@ func TestMigratingNamesWhatThereIs(t *testing.T) {
 // ours returns what our packages export, and the text of their tests by the last element of the package's path.
 func ours(t *testing.T) (exported map[string]bool, tests map[string]string) {
 	exported, tests = map[string]bool{}, map[string]string{}
-	for _, file := range strings.Fields(run(t, "git", "ls-files", "*.go")) {
+	for _, file := range files(t, "*.go") {
 		if pkg := path.Base(path.Dir(file)); strings.HasSuffix(file, "_test.go") {
 			tests[pkg] += page(t, file)
 		} else if !strings.Contains(file, "internal/") {

@@ -5,7 +5,9 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -44,20 +46,39 @@ func TestPagesOfTypesNameTheirConstants(t *testing.T) {
 	}
 }
 
-// typePages returns what go doc knows of each exported type that programs import.
-func typePages(t *testing.T) (pages []*doc.Type) {
-	files, set := map[string][]*ast.File{}, token.NewFileSet()
-	for _, file := range strings.Fields(run(t, "git", "ls-files", "*.go")) {
+// Every package says in one sentence what it is (golangci-lint asks the same of each exported name), and the first page names
+// each that stands directly below the root or evictor.
+func TestEachPackageHasASentence(t *testing.T) {
+	trees, _ := publicTrees(t)
+	first := page(t, "doc.go")
+	for _, dir := range slices.Sorted(maps.Keys(trees)) {
+		require.True(t, slices.ContainsFunc(trees[dir], func(tree *ast.File) bool { return tree.Doc != nil }), "%s needs a doc.go", dir)
+		if above := path.Dir(dir); above == "." && dir != "." || above == "evictor" {
+			require.True(t, regexp.MustCompile(`(?m)^//   - `+dir+`[:,]`).MatchString(first), "add a line about %s to the list in doc.go", dir)
+		}
+	}
+}
+
+// publicTrees returns the code that programs import, by package.
+func publicTrees(t *testing.T) (trees map[string][]*ast.File, set *token.FileSet) {
+	trees, set = map[string][]*ast.File{}, token.NewFileSet()
+	for _, file := range files(t, "*.go") {
 		switch dir := path.Dir(file); {
 		case strings.HasSuffix(file, "_test.go"), strings.Contains(file, "internal/"), strings.Contains(file, "testdata/"):
 		case strings.HasPrefix(dir, "examples"):
 		default:
 			tree, err := parser.ParseFile(set, file, page(t, file), parser.ParseComments)
 			require.NoError(t, err)
-			files[dir] = append(files[dir], tree)
+			trees[dir] = append(trees[dir], tree)
 		}
 	}
-	for dir, trees := range files {
+	return trees, set
+}
+
+// typePages returns what go doc knows of each exported type that programs import.
+func typePages(t *testing.T) (pages []*doc.Type) {
+	trees, set := publicTrees(t)
+	for dir, trees := range trees {
 		pkg, err := doc.NewFromFiles(set, trees, module+"/"+dir)
 		require.NoError(t, err)
 		pages = append(pages, pkg.Types...)

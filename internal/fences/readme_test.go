@@ -25,7 +25,7 @@ func TestPagesShowCodeThatRuns(t *testing.T) {
 
 func showsCodeThatRuns(t *testing.T, readme string) {
 	blocks := regexp.MustCompile("(?s)<!-- (\\S+) -->\n```(go|text)\n(.*?)```").FindAllStringSubmatch(readme, -1)
-	require.Len(t, blocks, strings.Count(readme, "```go")+strings.Count(readme, "```text"), "each says where it stands")
+	require.Len(t, blocks, strings.Count(readme, "```go")+strings.Count(readme, "```text"), "before each block of go or text, name the file that has it: <!-- examples/why/main.go -->")
 	for _, block := range blocks {
 		code, shown := lines(page(t, block[1])), lines(block[3])
 		if block[2] == "text" {
@@ -36,7 +36,7 @@ func showsCodeThatRuns(t *testing.T, readme string) {
 		} else if strings.HasPrefix(block[3], "package ") {
 			require.Equal(t, code[slices.Index(code, shown[0]):], shown, block[1])
 		}
-		require.Contains(t, "\n"+strings.Join(code, "\n")+"\n", "\n"+strings.Join(shown, "\n")+"\n", block[1])
+		require.Contains(t, "\n"+strings.Join(code, "\n")+"\n", "\n"+strings.Join(shown, "\n")+"\n", "copy the block anew from %s", block[1])
 	}
 }
 

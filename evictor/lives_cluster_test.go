@@ -1,6 +1,7 @@
 package evictor_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -420,6 +421,7 @@ func (p *livesProcess) write(ctx context.Context, scope, node, what string, judg
 		p.mind.may(what, judge)
 	}
 	w.judge.writes++
+	chosen := w.chooseAnswer(what)
 	if w.plan.Run {
 		wait := time.Duration(livesMix(uint64(w.judge.writes))%8) * 40 * time.Millisecond
 		if fault := w.bites(what); fault != nil && fault.kind == "slow" {
@@ -447,7 +449,7 @@ func (p *livesProcess) write(ctx context.Context, scope, node, what string, judg
 			defer happens() // when it has landed
 		}
 	}
-	if fault := w.bites(what); fault != nil {
+	if fault := cmp.Or(chosen, w.bites(what)); fault != nil {
 		p.mind.disturbedIn(livesScope(what), fault.String())
 		w.logf("  p%d %s: %s", p.slot, what, fault.kind)
 		return fault.answers(p, scope, what, do)

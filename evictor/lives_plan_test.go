@@ -38,6 +38,22 @@ type livesPlan struct {
 	Skew   [2]time.Duration // of the processes' wall clocks
 	Events []livesEvent
 	livesFeatures
+	Choices *worldsChoices // of a small world
+}
+
+// active is for how long something happens, and then follows the quiet. Small worlds are short.
+func (p livesPlan) active() time.Duration {
+	if p.Choices != nil {
+		return 180 * time.Second
+	}
+	return livesActive
+}
+
+func (p livesPlan) whole() time.Duration {
+	if p.Choices != nil {
+		return 480 * time.Second
+	}
+	return livesActive + livesQuiet
 }
 
 // livesFeatures are what most lives do without.

@@ -27,6 +27,12 @@ func newLivesMay(seed int64) bool { return rand.New(rand.NewSource(^seed)).Intn(
 // refusal is what a program says of a pod now. Half of its refusals name the time at which they end.
 func (w *livesWorld) refusal(pod types.UID, wall time.Time) error {
 	lived := w.now.Sub(livesBegin.Add(time.Hour))
+	if w.plan.Choices != nil {
+		if w.choose(1) == 1 {
+			return &gate.Refused{Reason: "NotThisPod"}
+		}
+		return nil
+	}
 	if lived >= livesActive {
 		return nil
 	}

@@ -112,7 +112,7 @@ func livesPlay(plan livesPlan, logf func(string, ...any)) *livesJudge {
 	w := newLivesWorld(plan, logf)
 	w.now = w.now.Add(time.Hour) // the cluster is old
 	w.begin()
-	for begin, second := w.now, time.Duration(0); second <= livesActive+livesQuiet && w.judge.rule == ""; second += time.Second {
+	for begin, second := w.now, time.Duration(0); second <= plan.whole() && w.judge.rule == ""; second += time.Second {
 		w.until(begin.Add(second))
 		w.second(second)
 		w.steps()
@@ -136,11 +136,11 @@ func (w *livesWorld) begin() {
 
 // second lets happen what does by that time.
 func (w *livesWorld) second(second time.Duration) {
-	if second == livesActive {
+	if second == w.plan.active() {
 		w.heal()
 	}
 	w.kubelets(int(second / time.Second))
-	for len(w.plan.Events) > 0 && w.plan.Events[0].at <= second && second < livesActive {
+	for len(w.plan.Events) > 0 && w.plan.Events[0].at <= second && second < w.plan.active() {
 		event := w.plan.Events[0]
 		if w.plan.Events = w.plan.Events[1:]; event.amid {
 			w.amid = append(w.amid, event)
@@ -149,6 +149,7 @@ func (w *livesWorld) second(second time.Duration) {
 		w.logf("EVENT %s", event)
 		w.happens(event)
 	}
+	w.chooseBetween(second)
 	for _, p := range w.processes {
 		p.catchUp()
 	}

@@ -51,7 +51,10 @@ func (p *livesProcess) mayTurn(act gate.Act) error {
 // refusesTurn is why a node may not have its turn now. Who is refused follows from the time and the name.
 func (w *livesWorld) refusesTurn(node string, wall time.Time) error {
 	lived := w.now.Sub(livesBegin.Add(time.Hour))
-	if lived >= livesActive {
+	if w.choose(1) == 1 {
+		return &gate.Refused{Reason: "NotThisNode"}
+	}
+	if w.plan.Choices != nil || lived >= livesActive {
 		return nil
 	}
 	if w.now.Before(w.turnsShut) {
@@ -180,6 +183,9 @@ func (m *livesMind) turnEnds(d evictor.NodeDecision) {
 
 // asked has something happen while a question is answered: what the evictor looked at before may differ afterwards.
 func (w *livesWorld) asked(node string) {
+	if option := w.choose(2 * len(worldsAmid)); option > 0 && !w.plan.Run {
+		w.chooseAmid(option-1, true)
+	}
 	i := slices.IndexFunc(w.amid, func(e livesEvent) bool { return e.ofQuestion() })
 	if i < 0 || w.plan.Run {
 		return

@@ -45,8 +45,8 @@
 // group in which it began, with the weight that the member had then.
 //
 // A limit is a Count, or a Percent of the group's total. A percentage is rounded down, as Kubernetes usually does; Up
-// rounds it up. AtLeast takes the larger of a share and a number: a Max of Percent(45).AtLeast(3) on Bad refuses actions
-// when more than 3 members and more than 45 % are bad.
+// rounds it up. AtLeast takes the larger of a share and a number: a Max of Percent(45).AtLeast(3) on Bad refuses
+// actions when more than 3 members and more than 45 % are bad.
 //
 // With Quiet, a bound on Bad, Unavailable or Healthy is a breaker. Once it is exceeded, it refuses every action until
 // the group has stayed within the limit for that long without interruption. Committed actions can trip it, reservations

@@ -1,5 +1,5 @@
-// Package defaults has the settings that kube-controller-manager had in other versions of Kubernetes, for whoever runs an
-// older cluster, replaces a fork of an older controller, or plays what an article describes.
+// Package defaults has the settings that kube-controller-manager had in other versions of Kubernetes. Use it to run an
+// older cluster, to replace a fork of an older controller, or to play what an article describes.
 //
 //	config, err := defaults.Of("1.18") // or "v1.23.17"
 //	e, err := evictor.New(config, clients, options)

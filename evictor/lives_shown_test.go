@@ -107,6 +107,12 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	}
 	if node == nil {
 		delete(m.nodes, name)
+		for of, pod := range m.pods { // with what was evicted from it
+			if pod.Pod != nil && pod.Spec.NodeName == name {
+				pod.evicted = false
+				m.pods[of] = pod
+			}
+		}
 		return
 	}
 	now, known := m.world.now, m.nodes[name]

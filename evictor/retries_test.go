@@ -145,6 +145,29 @@ func TestLostAnswerThenRefusedByABudget(t *testing.T) {
 	require.Equal(t, []string{"Served"}, ended)
 }
 
+// TestLostAnswerAboutAPodThatCompletes: such a pod was not deleted, so its node's turn was not used.
+func TestLostAnswerAboutAPodThatCompletes(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
+	var ended []string
+	start(c, withoutTaints(config(), 5*time.Minute), evictor.Options{Observer: evictor.Observe(func(d evictor.NodeDecision) {
+		if d.Kind == nodelifecycle.TurnEnded {
+			ended = append(ended, d.Reason)
+		}
+	}, nil)})
+	tries := 0
+	onWrites(c, "evict", func(string) error {
+		tries++
+		return errors.New("the connection broke")
+	})
+	c.Fail("a-0")
+	for tries < 4 {
+		if c.Advance(time.Second); tries == 2 {
+			c.Phase("a-0-p1", v1.PodSucceeded)
+		}
+	}
+	require.Empty(t, ended)
+}
+
 // A pod that is gone is evicted once, however long the store shows it and whatever happens to its node.
 func TestNotFoundIsSuccess(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))

@@ -3,6 +3,7 @@ package evictor_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand"
 	"os"
 	"slices"
@@ -130,18 +131,10 @@ func (s worldsStory) play(take map[int]int, logf func(string, ...any)) (wrong st
 
 // worldsNamed is how a world is written: the story, and what deviates.
 func worldsNamed(story string, take map[int]int) string {
-	for _, point := range livesKeysOf(take) {
+	for _, point := range slices.Sorted(maps.Keys(take)) {
 		story += fmt.Sprintf(" %d=%d", point, take[point])
 	}
 	return story
-}
-
-func livesKeysOf(take map[int]int) (keys []int) {
-	for key := range take {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func TestSmallWorlds(t *testing.T) {

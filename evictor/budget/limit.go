@@ -47,7 +47,7 @@ func (l Limit) Up() Limit {
 }
 
 // AtLeast returns the limit or n, whichever is larger for the total: Percent(45).Up().AtLeast(3) is 3 of up to 6, and more
-// of more. n must not be negative. A limit that is not set stays so.
+// of more. n must not be negative. A second call replaces what the first said. A limit that is not set stays so.
 func (l Limit) AtLeast(n int64) Limit {
 	l.least = n
 	return l

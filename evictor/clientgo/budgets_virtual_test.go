@@ -102,7 +102,7 @@ func TestThePodsOfOneBudgetAreNotAskedAboutOneByOne(t *testing.T) {
 		client := fake.NewClientset(drained(300, 50)...)
 		e := answerEvictions(client)
 		_ = runPods(t, client, clientgo.Options{EvictionAPI: true}, tainteviction.Options{})
-		time.Sleep(time.Second / 2)
+		time.Sleep(2 * time.Second) // client-go 0.37 sometimes needs one to start
 		require.Len(t, podsOf(t, client), 300)
 		time.Sleep(time.Hour)
 		e.is(func() {

@@ -27,9 +27,9 @@ func (e *engine) empty(n *node) {
 		e.emptyPod(n, pod, true)
 	}
 	n.lapsed = false
+	e.podsLeft(n)
 	for key, pod := range n.leaving {
-		if pod.tried >= shut { // the store shows no more to do, so a try of which nobody knew has succeeded
-			n.begun = n.begun || pod.lost
+		if pod.tried >= shut { // the store shows no more to do
 			delete(n.leaving, key)
 		}
 	}

@@ -95,11 +95,15 @@ func Compare(p *Played) Result {
 	e.singles()
 	e.openWindows()
 	e.forgive()
+	e.pairEvictions()
 	result := Result{Lines: len(p.Upstream), Fired: e.fired}
 	for i, l := range e.left {
 		if e.rule[i] == (Rule{}) && !e.cutOff(l) {
 			result.Unexplained = append(result.Unexplained, l)
 		}
+	}
+	for _, l := range append(e.broken(), e.misplaced()...) {
+		result.Unexplained = append(result.Unexplained, Left{OursSide, l})
 	}
 	return result
 }

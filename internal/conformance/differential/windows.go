@@ -208,7 +208,7 @@ func (e *explainer) forgive() {
 	e.sooner()
 	for i, l := range e.left {
 		for _, g := range evicted[l.Pod] {
-			if l.Pod != "" && g.Side != l.Side && l.T >= g.T-slack {
+			if l.Pod != "" && !e.pairs(l.Line) && g.Side != l.Side && l.T >= g.T-slack {
 				e.explain(i, g.rule)
 			}
 		}
@@ -254,12 +254,12 @@ func (e *explainer) bears(l Left) (on bool) {
 
 // covers says whether a window of that rule applies to the line.
 func (e *explainer) covers(w window, l Left) bool {
-	if w.rule == StaleLease { // a node that lives is not tainted by us because its renewals are lost
+	if w.rule == StaleLease && !e.pairs(l.Line) { // a node that lives is not tainted by us because its renewals are lost
 		return l.Side == UpstreamSide || e.failing(l.Node, l.T) || !e.lost(l.Node, l.T) || l.Op == timeline.OpRemove || l.Kind != timeline.KindTaint && l.Kind != timeline.KindCondition && l.Kind != timeline.KindPodNotReady
 	}
 	switch l.Kind {
 	case timeline.KindEvict, timeline.KindCancel:
-		return true
+		return !e.pairs(l.Line)
 	case timeline.KindTaint:
 		return ownNoExecute(l.Line) || w.rule == Newcomer && e.state(l.Node, l.T).silent || w.rule == FailedWrites || l.Key != "" && l.Op == timeline.OpRemove
 	case timeline.KindPodNotReady:

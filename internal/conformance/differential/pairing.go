@@ -1,0 +1,134 @@
+package differential
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+)
+
+// Paired is no difference: an eviction comes as long after its side's own taint as on the other side, whenever that came.
+var Paired = Rule{Name: "Paired"}
+
+// borne are the spans in which the node had one of our NoExecute taints on that side. A swap does not end one; a restart does
+// where taints are lost in it.
+func (e *explainer) borne(lines index, node string) (spans []span) {
+	own := slices.DeleteFunc(slices.Clone(lines[about{kind: timeline.KindTaint, node: node}]), func(l *timeline.Line) bool { return !ownNoExecute(*l) })
+	slices.SortStableFunc(own, func(a, b *timeline.Line) int { return cmp.Or(cmp.Compare(a.T, b.T), -cmp.Compare(a.Op, b.Op)) })
+	has, lost := 0, forever
+	for _, l := range own {
+		last := len(spans) - 1
+		if lost <= l.T && has > 0 {
+			has, spans[last].to = 0, lost
+		}
+		swap := last >= 0 && l.T-spans[last].to <= slack && spans[last].to != lost
+		if e.compat.loseTaints {
+			lost = e.restarted(l.T)
+		}
+		switch {
+		case l.Op == timeline.OpRemove:
+			if has = max(0, has-1); has == 0 && last >= 0 {
+				spans[last].to = min(spans[last].to, l.T)
+			}
+			continue
+		case has == 0 && swap:
+			spans[last].to = forever
+		case has == 0:
+			spans = append(spans, span{l.T, forever})
+		}
+		has++
+	}
+	if has > 0 {
+		spans[len(spans)-1].to = lost
+	}
+	return spans
+}
+
+// during returns the span that holds an instant, more or less.
+func during(spans []span, t time.Duration) (span, bool) {
+	for _, s := range spans {
+		if t >= s.from-slack && (s.to == forever || t <= s.to+slack) {
+			return s, true
+		}
+	}
+	return span{}, false
+}
+
+// pairs says whether the line is an eviction that follows from a taint.
+func (e *explainer) pairs(l timeline.Line) bool {
+	return l.Kind == timeline.KindEvict && e.settings.TaintBasedEviction
+}
+
+// pairEvictions explains evictions that come when their own side's taint has lasted for as long as the other's had, and those
+// for which the other side had no taint for so long.
+func (e *explainer) pairEvictions() {
+	for i, l := range e.left {
+		mine, others := e.ours, e.theirs
+		if l.Side == UpstreamSide {
+			mine, others = others, mine
+		}
+		of := about{kind: timeline.KindEvict, node: l.Node, pod: l.Pod}
+		if again := len(mine[of]) > 1; !e.pairs(l.Line) || e.rule[i] != (Rule{}) || again && l.Side == OursSide {
+			continue // a pod is evicted once
+		}
+		taint, tainted := during(e.borne(mine, l.Node), l.T)
+		if !tainted { // a foreign one, and the API was down
+			if l.Side == OursSide && e.outage(l.T-time.Minute, l.T) {
+				e.explain(i, FailedWrites)
+			}
+			continue
+		}
+		spans := e.borne(others, l.Node)
+		paired := false
+		if o := others[of]; len(o) > 0 {
+			paired = e.alike(l, taint, o[0].T, spans)
+		} else {
+			paired = !e.longer(l, taint, spans) || e.outage(l.T-slack, l.T+2*time.Minute)
+		}
+		if paired {
+			e.explain(i, Paired)
+		}
+	}
+}
+
+// alike says whether both evictions come the same time after their taints, or after the pod came, or whether ours was held
+// back until a grace after a start, or by an outage of the API.
+func (e *explainer) alike(l Left, taint span, other time.Duration, spans []span) bool {
+	its, tainted := during(spans, other)
+	if tainted {
+		bound := e.bound[l.Pod]
+		for _, apart := range []time.Duration{(other - its.from) - (l.T - taint.from), (other - max(its.from, bound)) - (l.T - max(taint.from, bound))} {
+			if apart.Abs() <= tick+slack {
+				return true
+			}
+		}
+	}
+	ours, theirs := l.T, other
+	if l.Side == UpstreamSide {
+		ours, theirs = theirs, ours
+	}
+	return ours >= theirs && ours <= e.heldUntil(ours) || e.outage(min(ours, theirs), max(ours, theirs))
+}
+
+// heldUntil is until when evictions by our taints are held back, at most, after the last start or the last time when every zone
+// was down.
+func (e *explainer) heldUntil(at time.Duration) time.Duration {
+	return max(e.started(at), e.allUp(at)) + e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod + slack
+}
+
+// longer says whether the other side, which does not evict the pod, has a taint for as long.
+func (e *explainer) longer(l Left, taint span, spans []span) bool {
+	lasted := l.T - taint.from
+	return slices.ContainsFunc(spans, func(s span) bool {
+		end := min(s.to, e.settings.Until)
+		if at, gone := e.removed[l.Node]; gone {
+			end = min(end, at)
+		}
+		if at, gone := e.deleted[l.Pod]; gone {
+			end = min(end, at)
+		}
+		held := l.Side == UpstreamSide && end <= e.heldUntil(end)
+		return end-max(s.from, e.bound[l.Pod]) > lasted+tick+slack && !held && s.to >= l.T-lasted
+	})
+}

@@ -1,0 +1,87 @@
+package differential
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// broken returns the lines of ours that are not what our pages promise, whatever upstream does.
+func (e *explainer) broken() (lines []timeline.Line) {
+	for i := range e.Ours {
+		l := &e.Ours[i]
+		switch l.Kind {
+		case timeline.KindZone:
+			if !e.ruledWell(l) {
+				lines = append(lines, *l)
+			}
+		case timeline.KindPodNotReady:
+			if e.isDown(l) {
+				lines = append(lines, *l) // nobody is marked then
+			}
+		case timeline.KindEvict:
+			if e.spared[l.Pod] {
+				lines = append(lines, *l)
+			}
+		case timeline.KindTaint:
+			if e.liftedFirst(l) {
+				lines = append(lines, *l)
+			}
+		}
+	}
+	return lines
+}
+
+// ruledWell says whether a zone's line has the state and the rate that follow from its counts, and counts whom it should.
+func (e *explainer) ruledWell(l *timeline.Line) bool {
+	s := e.settings
+	state, rate, all := zone.Normal, s.NodeEvictionRate, l.Ready+l.NotReady
+	switch {
+	case all == 0:
+		return e.counted(l) == 0 || e.outage(l.T-slack, l.T)
+	case l.NotReady == all:
+		state = zone.FullDisruption
+	case l.NotReady > 2 && float32(l.NotReady)/float32(all) >= float32(s.UnhealthyZoneThreshold):
+		state, rate = zone.PartialDisruption, 0
+		if all > s.LargeClusterSizeThreshold {
+			rate = s.SecondaryNodeEvictionRate
+		}
+	}
+	if e.isDown(l) {
+		rate = 0
+	}
+	return l.State == string(state) && l.Rate == rate && (all == e.counted(l) || e.outage(0, l.T))
+}
+
+// isDown says whether, after the line, every zone is down for ours.
+func (e *explainer) isDown(l *timeline.Line) bool {
+	return slices.ContainsFunc(e.allDown, func(s span) bool { return s.from <= l.T && l.T < s.to })
+}
+
+// counted is how many nodes the zone of the line has that count.
+func (e *explainer) counted(l *timeline.Line) (n int) {
+	excluded := map[string]bool{}
+	for _, node := range e.Case.Nodes {
+		_, excluded[node.Name] = node.Labels["node.kubernetes.io/exclude-disruption"]
+	}
+	for node, zone := range e.zoneOf {
+		came := slices.ContainsFunc(e.added, func(m moment) bool { return m.name == node && m.at > l.T })
+		at, gone := e.removed[node]
+		if zone == l.Zone && !excluded[node] && !came && !(gone && at <= l.T) {
+			n++
+		}
+	}
+	return n
+}
+
+// liftedFirst says whether a node's NoSchedule taint goes while its NoExecute taint stays.
+func (e *explainer) liftedFirst(l *timeline.Line) bool {
+	ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable
+	if l.Op != timeline.OpRemove || l.Effect != string(v1.TaintEffectNoSchedule) || !ready {
+		return false
+	}
+	return slices.ContainsFunc(e.borne(e.ours, l.Node), func(s span) bool { return s.from <= l.T && s.to > l.T }) && !e.ours.wrote(about{kind: timeline.KindTaint, node: l.Node}, l.T, l.T, func(o *timeline.Line) bool { return o.Op == timeline.OpAdd })
+}

@@ -53,7 +53,7 @@ type livesNotes struct {
 	did       map[kind]int         // writes that were done and not told yet
 	turn      map[string]time.Time // when nodes had the turn whose NoExecute taint is being written
 	conflicts map[string]bool      // nodes whose last taint met a conflict
-	begins    bool                 // an eviction that is being tried is the first of its node's turn
+	begins    map[string]bool      // pods whose eviction, which is being tried, is the first of their node's turn
 	counted   map[string]time.Time // of the turn whose token was counted
 	turns     map[string]*livesTurn
 	conflict  map[string]time.Time // since when a node's writes are too old
@@ -76,7 +76,7 @@ func newLivesMind(p *livesProcess) *livesMind {
 		world: p.world, process: p, nodes: map[string]*livesNode{}, pods: map[string]livesPod{}, prior: map[string]livesMachine{},
 		partly: map[string]bool{}, slow: map[string]time.Time{}, closed: map[string][2]time.Time{},
 		unsettled: p.world.now, came: p.world.now,
-		livesNotes: livesNotes{conflicts: map[string]bool{}, counted: map[string]time.Time{}, turns: map[string]*livesTurn{}, absent: map[string]string{}, hindered: map[string]time.Time{livesAll: p.world.now}, did: map[kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, permitted: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
+		livesNotes: livesNotes{begins: map[string]bool{}, conflicts: map[string]bool{}, counted: map[string]time.Time{}, turns: map[string]*livesTurn{}, absent: map[string]string{}, hindered: map[string]time.Time{livesAll: p.world.now}, did: map[kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, permitted: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
 	}
 }
 

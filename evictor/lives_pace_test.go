@@ -119,7 +119,7 @@ func (m *livesMind) evicting(ref evictor.PodRef, asked bool) {
 	}
 	if !asked && m.timedOut(known, pod) && !known.emptied && !m.comesLate(known, pod) {
 		known.unsure = false
-		known.emptied, m.begins = true, true
+		known.emptied, m.begins[ref.Name] = true, true
 	}
 	end := m.deadline(known, pod, true, true)
 	for _, key := range []string{livesAll, known.domain, "lead"} {
@@ -195,11 +195,12 @@ func (m *livesMind) emptied(ref evictor.PodRef, direct bool, err error) {
 	if known == nil || m.world.plan.Taints {
 		return
 	}
-	denied := livesCertain(err)                              // nothing was done: another pod or turn counts
-	if m.begins && !denied && m.behind.Before(m.world.now) { // else it may have had its turn when older versions were ignored
+	denied, begins := livesCertain(err), m.begins[ref.Name] // nothing was done: another pod or turn counts
+	if begins && !denied && m.behind.Before(m.world.now) {  // else it may have had its turn when older versions were ignored
 		m.paced(node, known.domain, true)
 	}
-	known.emptied, m.begins = known.emptied && !(m.begins && denied), false
+	known.emptied = known.emptied && !(begins && denied)
+	delete(m.begins, ref.Name)
 	if direct {
 		m.acted(node, err, ref)
 	}

@@ -199,6 +199,25 @@ func TestObserverThatReturnsEmptiesNobodyBeforeAGrace(t *testing.T) {
 	require.Len(t, c.Evicted(), 4)
 }
 
+// Exact mode does not spin while a node cannot be harmed because its conditions are not written.
+func TestUnwritableNodeInExactModeWaits(t *testing.T) {
+	for name, cfg := range map[string]evictor.Config{"tainted": config(), "emptied": withoutTaints(config(), time.Minute)} {
+		t.Run(name, func(t *testing.T) {
+			cfg.Nodes.NodeMonitorPeriod = 0
+			c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+			s := stepped(t, c, cfg, c.Clients())
+			forbid(c, "conditions")
+			c.Fail("a-0")
+			s.run(3 * time.Minute)
+			require.Empty(t, c.Evicted())
+			c.FailWrites(nil)
+			s.run(10 * time.Minute)
+			require.Equal(t, name == "tainted", c.HasNoExecute("a-0"))
+			require.NotEmpty(t, c.Evicted())
+		})
+	}
+}
+
 // Exact mode does not spin either while nodes wait for a grace period and verdicts are frozen.
 func TestBadObserverInExactModeWaits(t *testing.T) {
 	cfg := config()

@@ -435,6 +435,37 @@ func TestTaintIsThatOfTheLatestVerdict(t *testing.T) {
 	})
 }
 
+// A turn that is granted while the node is being written is that of the taint which this write sends: after a Conflict the
+// Gate is asked anew.
+func TestATurnGrantedDuringAWriteEndsWithItsTaint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 3))
+		var asked, tries atomic.Int32
+		options := evictor.Options{Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+			if act.Do == gate.Turn && asked.Add(1) == 1 {
+				return errors.New("not yet")
+			}
+			return nil
+		})}
+		clients := c.Clients()
+		clients.NodeWriter = turns{NodeWriter: clients.NodeWriter, begin: func(string) { require.Equal(t, tries.Add(1)+1, asked.Load()) }}
+		_, pass := runWith(t, c, config(), clients, options)
+		c.FailWrites(func(write, object string) error {
+			switch {
+			case write == "conditions":
+				time.Sleep(10 * time.Second)
+			case write == "taints" && tries.Load() == 1:
+				return apierrors.NewConflict(v1.Resource("nodes"), object, errors.New("changed"))
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		pass(60)
+		require.True(t, c.HasNoExecute("a-0"))
+		require.EqualValues(t, 2, tries.Load())
+	})
+}
+
 // behind is a store that lags behind with one node, and counts how often it was asked for that.
 type behind struct {
 	cluster.NodeStore

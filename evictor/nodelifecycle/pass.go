@@ -160,8 +160,7 @@ func (e *engine) consider(n *node) {
 	switch s := e.standing(n); {
 	case s == served && n.lapsed:
 		e.empty(n)
-	case s == unwritable: // it keeps its place
-		e.attention[n.name] = n
+	case s == unwritable: // it keeps its place, until its conditions are written
 	case s != harmable:
 		e.dequeue(n, e.why(n))
 		if s == settling {

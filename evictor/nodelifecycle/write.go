@@ -30,7 +30,7 @@ type writing struct {
 	ctx     context.Context //nolint:containedctx // a writing lives no longer than its call of write
 	n       *node
 	lift    bool
-	in      *turn              // the turn that it acts on, nil for none
+	in      *turn              // the turn that it acts on, nil for none: of when it began, or in which our NoExecute taint was sent
 	written []v1.NodeCondition // and to which version; while the store shows that, they count
 	version string
 	taint   environment.Outcome // of the write of our NoExecute taint
@@ -41,6 +41,7 @@ type writing struct {
 	plan
 	object *v1.Node
 	domain zone.Key
+	turn   *turn
 }
 
 // write is the work of writes and lifts. It reads the node, compares it with the verdict, and writes what differs. Writes
@@ -88,7 +89,7 @@ func (w *writing) draw() {
 	if w.object.ResourceVersion != w.version || w.n.heard {
 		w.written = nil
 	}
-	w.plan, w.domain = w.planWrites(w.n, w.object, w.written).part(w.lift), w.n.domain
+	w.plan, w.domain, w.turn = w.planWrites(w.n, w.object, w.written).part(w.lift), w.n.domain, w.n.turn
 }
 
 // look plans again with what the store shows now. It is the last look before a write: what was answered before it may have
@@ -125,7 +126,7 @@ func (w *writing) carryOut() error {
 		if !w.harms() {
 			return done, w.clients.NodeWriter.UpdateTaints(w.ctx, w.object, w.change)
 		}
-		w.taint, w.sentTo = environment.Unknown, w.object.ResourceVersion // and stays so if the client panics
+		w.in, w.taint, w.sentTo = w.turn, environment.Unknown, w.object.ResourceVersion // and stays so if the client panics
 		err := w.clients.NodeWriter.UpdateTaints(w.ctx, w.object, w.change)
 		w.taint = environment.OutcomeOf(err)
 		return done, err
@@ -177,6 +178,8 @@ func (w *writing) step(name string, wanted func() bool, write func() (Decision, 
 	w.decide(done)
 	if name == "conditions" {
 		w.n.status, w.written, w.version = upToDate, w.conditions, w.object.ResourceVersion
+		w.attention[w.n.name] = w.n
+		w.around.Inbox.Kick()
 		if fresh := w.current(w.n); fresh != nil {
 			w.object = fresh
 		}
@@ -233,7 +236,7 @@ func (w *writing) ended(err error) timedworker.Result {
 func (w *writing) wroteInTurn(gone bool, after time.Duration) {
 	n := w.n
 	if w.in == nil || n.turn != w.in || !w.cfg.TaintBasedEviction {
-		return // none, or one granted during the write
+		return // none, or one granted during the write, which sent no taint in it
 	}
 	if w.taint == environment.Done && !n.tainted || w.taint == environment.Unknown {
 		n.unshown = w.unshownSince(w.taint == environment.Done, w.sentTo)

@@ -1,5 +1,18 @@
 package differential
 
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/conformance/faults"
+)
+
 // Seen is what was seen of a deliberate fault.
 type Seen struct {
 	Name            string
@@ -8,4 +21,38 @@ type Seen struct {
 	EvictsReported  int
 	Swallowed       []uint64       // the seeds in which it is not
 	Fired           map[string]int // by which rules more was explained than without it
+}
+
+// TestDeliberateFaults: of the scenarios in which a fault shows, so many are reported. With EVICTKIT_FULL only: the program that
+// plays them is built anew.
+func TestDeliberateFaults(t *testing.T) {
+	if os.Getenv("EVICTKIT_FULL") == "" {
+		t.Skip("only with EVICTKIT_FULL")
+	}
+	dir := t.TempDir()
+	overlay, err := faults.Overlay("../../..", dir)
+	require.NoError(t, err)
+	program := filepath.Join(dir, "faults.test")
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-tags", "faults", "-overlay", overlay, "-o", program, ".").CombinedOutput() //nolint:gosec // the go command
+	require.NoError(t, err, string(out))
+	for against, least := range map[Against]float64{V137: 0.92, V118: 0.85, V118Direct: 0.7} {
+		t.Run(directory(against), func(t *testing.T) {
+			args := []string{"-test.run", "TestPlayFaults$", "-seeds", "60", "-against", string(against), "-oracles", filepath.Dir(oracles[V137])}
+			out, err := exec.CommandContext(t.Context(), program, args...).Output() //nolint:gosec // what was just built
+			require.NoError(t, err, string(out))
+			shown, reported := 0, 0
+			for line := range bytes.Lines(out) {
+				var s Seen
+				if json.Unmarshal(line, &s) != nil {
+					continue // PASS
+				}
+				shown, reported = shown+s.Shown, reported+s.Reported
+				if s.Reported < s.Shown {
+					t.Logf("%s: %d of %d scenarios report it; not those of seeds %v, by %v", s.Name, s.Reported, s.Shown, s.Swallowed, s.Fired)
+				}
+			}
+			t.Logf("%d of %d", reported, shown)
+			require.Greater(t, float64(reported), least*float64(shown))
+		})
+	}
 }

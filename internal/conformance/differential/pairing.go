@@ -1,7 +1,6 @@
 package differential
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -12,34 +11,51 @@ import (
 var Paired = Rule{Name: "Paired"}
 
 // borne are the spans in which the node had one of our NoExecute taints on that side. A swap does not end one; a restart does
-// where taints are lost in it.
+// where taints are lost in it. A taint that comes and goes in one instant lasts for that, and one that goes and comes stays.
 func (e *explainer) borne(lines index, node string) (spans []span) {
+	has, lost := map[string]bool{}, forever
 	own := slices.DeleteFunc(slices.Clone(lines[about{kind: timeline.KindTaint, node: node}]), func(l *timeline.Line) bool { return !ownNoExecute(*l) })
-	slices.SortStableFunc(own, func(a, b *timeline.Line) int { return cmp.Or(cmp.Compare(a.T, b.T), -cmp.Compare(a.Op, b.Op)) })
-	has, lost := 0, forever
-	for _, l := range own {
-		last := len(spans) - 1
-		if lost <= l.T && has > 0 {
-			has, spans[last].to = 0, lost
+	for len(own) > 0 {
+		at, last := own[0].T, len(spans)-1
+		before := len(has) > 0
+		if before && lost <= at {
+			spans[last].to, before = lost, false
 		}
-		swap := last >= 0 && l.T-spans[last].to <= slack && spans[last].to != lost
-		if e.compat.loseTaints {
-			lost = e.restarted(l.T)
-		}
-		switch {
-		case l.Op == timeline.OpRemove:
-			if has = max(0, has-1); has == 0 && last >= 0 {
-				spans[last].to = min(spans[last].to, l.T)
+		swap := last >= 0 && at-spans[last].to <= slack && spans[last].to != lost
+		delta, came := map[string]int{}, false
+		for ; len(own) > 0 && own[0].T == at; own = own[1:] {
+			if own[0].Op == timeline.OpAdd {
+				delta[own[0].Key]++
+				came = true
+			} else {
+				delta[own[0].Key]--
 			}
-			continue
-		case has == 0 && swap:
-			spans[last].to = forever
-		case has == 0:
-			spans = append(spans, span{l.T, forever})
 		}
-		has++
+		if lost < at {
+			clear(has)
+		}
+		for key, d := range delta {
+			if d > 0 {
+				has[key] = true
+			} else if d < 0 {
+				delete(has, key)
+			}
+		}
+		switch after := len(has) > 0; {
+		case before && !after:
+			spans[last].to = at
+		case !before && after && swap:
+			spans[last].to = forever
+		case !before && after:
+			spans = append(spans, span{at, forever})
+		case !before && came:
+			spans = append(spans, span{at, at})
+		}
+		if e.compat.loseTaints {
+			lost = e.restarted(at)
+		}
 	}
-	if has > 0 {
+	if len(has) > 0 {
 		spans[len(spans)-1].to = lost
 	}
 	return spans

@@ -27,7 +27,7 @@ func (e *explainer) broken() (lines []timeline.Line) {
 				lines = append(lines, *l)
 			}
 		case timeline.KindTaint:
-			if e.liftedFirst(l) {
+			if e.liftedFirst(l) || e.wrongTaint(l) {
 				lines = append(lines, *l)
 			}
 		}
@@ -84,4 +84,17 @@ func (e *explainer) liftedFirst(l *timeline.Line) bool {
 		return false
 	}
 	return slices.ContainsFunc(e.borne(e.ours, l.Node), func(s span) bool { return s.from <= l.T && s.to > l.T }) && !e.ours.wrote(about{kind: timeline.KindTaint, node: l.Node}, l.T, l.T, func(o *timeline.Line) bool { return o.Op == timeline.OpAdd })
+}
+
+// wrongTaint says whether a node gets the taint of another verdict than its own.
+func (e *explainer) wrongTaint(l *timeline.Line) bool {
+	m := e.state(l.Node, l.T)
+	if l.Op != timeline.OpAdd || !ownNoExecute(*l) || !m.failing || l.T-m.at < e.settings.NodeMonitorPeriod+slack || !e.calm(l.Node, m.at, l.T) {
+		return false
+	}
+	if !m.silent {
+		return l.Key != v1.TaintNodeNotReady
+	}
+	found := e.ours.wrote(about{kind: timeline.KindCondition, node: l.Node}, m.at, l.T, func(o *timeline.Line) bool { return o.Type == string(v1.NodeReady) })
+	return found && l.Key != v1.TaintNodeUnreachable
 }

@@ -35,6 +35,13 @@ func (e *explainer) calm(node string, from, to time.Duration) bool {
 	return !unheard && !restarted && !lost && !e.outage(from-2*e.settings.NodeMonitorPeriod, to)
 }
 
+// watched says whether what fails then may be acted on: it was seen well since the start or was watched for a grace.
+func (e *explainer) watched(node string, t time.Duration) bool {
+	start, up := e.started(t), e.allUp(t)
+	well := !e.failing(node, start+slack) && (start == 0 || e.verdict(node, start) == v1.ConditionTrue)
+	return t >= e.heldUntil(t) || well && (up == 0 || up < start)
+}
+
 // liftedLate: our taints leave a node in the pass after it is back.
 func (e *explainer) liftedLate(node string) (lines []timeline.Line) {
 	for _, s := range e.borne(e.ours, node) {
@@ -53,7 +60,7 @@ func (e *explainer) liftedLate(node string) (lines []timeline.Line) {
 // unmarked: when a node is found silent, its pods are marked.
 func (e *explainer) unmarked(node string) (lines []timeline.Line) {
 	for _, l := range e.ours[about{kind: timeline.KindCondition, node: node}] {
-		if l.Type != string(v1.NodeReady) || e.isDown(l) || l.T < e.heldUntil(l.T) || e.saidNotReady(node, l.T) || !e.calm(node, l.T-2*e.settings.NodeMonitorGracePeriod, l.T+e.settings.NodeMonitorPeriod) {
+		if l.Type != string(v1.NodeReady) || e.isDown(l) || !e.watched(node, l.T) || e.saidNotReady(node, l.T) || !e.calm(node, l.T-2*e.settings.NodeMonitorGracePeriod, l.T+e.settings.NodeMonitorPeriod) {
 			continue
 		}
 		for i := range e.Case.Scenario.Cluster.Zones {
@@ -167,7 +174,7 @@ func (e *explainer) unprompt(zone string, turns []time.Duration) (lines []timeli
 		}
 		for _, l := range e.ours[about{kind: timeline.KindCondition, node: node}] {
 			r := e.rate(zone, l.T)
-			if l.Type != string(v1.NodeReady) || r == 0 || e.isDown(l) || l.T < e.heldUntil(l.T) || !e.calm(node, l.T-2*e.settings.NodeMonitorGracePeriod, l.T+e.settings.NodeMonitorPeriod) {
+			if l.Type != string(v1.NodeReady) || r == 0 || e.isDown(l) || !e.watched(node, l.T) || !e.calm(node, l.T-2*e.settings.NodeMonitorGracePeriod, l.T+e.settings.NodeMonitorPeriod) {
 				continue
 			}
 			token := time.Duration(float64(time.Second)/r) + e.settings.NodeMonitorPeriod
@@ -190,14 +197,14 @@ func (e *explainer) unprompt(zone string, turns []time.Duration) (lines []timeli
 // waits says whether a node of the zone has failed and waits for its turn.
 func (e *explainer) waits(zone string, t time.Duration) bool {
 	period, grace := e.settings.NodeMonitorPeriod, e.settings.NodeMonitorGracePeriod
-	if t < e.heldUntil(t) || slices.ContainsFunc(e.allDown, func(s span) bool { return s.holds(t) }) {
+	if slices.ContainsFunc(e.allDown, func(s span) bool { return s.holds(t) }) {
 		return false
 	}
 	for node, of := range e.zoneOf {
 		at, gone := e.removed[node]
 		m := e.state(node, t)
 		late := slices.ContainsFunc(e.added, func(a moment) bool { return a.name == node && t < a.at+grace+2*period+slack })
-		if of != zone || gone && at <= t+period || late || !m.failing || t-m.at < 2*period || !e.calm(node, t-grace-3*period, t) {
+		if of != zone || gone && at <= t+period || late || !e.watched(node, t) || !m.failing || t-m.at < 2*period || !e.calm(node, t-grace-3*period, t) {
 			continue
 		}
 		if _, tainted := during(e.borne(e.ours, node), t); tainted || slices.ContainsFunc(e.Case.Nodes, func(n *v1.Node) bool { return n.Name == node }) {

@@ -77,7 +77,7 @@ func (m *livesMind) revived(known *livesNode) bool {
 
 func (m *livesMind) updatesConditions(node *v1.Node, conditions []v1.NodeCondition) string {
 	return livesRules{
-		{"verdict too soon", !m.nodes[node.Name].silent},
+		{"verdict too soon", !m.nodes[node.Name].silent && !(m.world.plan.Run && m.nodes[node.Name].beat.Equal(m.world.now))}, // else it crossed a sign of life
 		{"verdict without an answer", m.unconfirmed(m.nodes[node.Name])},
 		{"wrong condition", slices.ContainsFunc(conditions, func(c v1.NodeCondition) bool {
 			return c.Status != v1.ConditionUnknown || c.Type == v1.NodeNetworkUnavailable

@@ -87,13 +87,16 @@ func (m *livesMind) conflicted(node string) {
 // certainly not done, so that the next try is another turn. What nobody knows is tried again in the same turn. A conflict
 // costs none: it is the object that was old.
 func (m *livesMind) tries(node string) {
+	if is := m.turns[node]; m.turn[node].IsZero() && is != nil && is.tried.IsZero() && !is.told { // other writes may have taken long
+		m.turn[node] = is.granted
+	}
 	m.turn[node] = cmp.Or(m.turn[node], m.world.now)
 }
 
 func (m *livesMind) tried(node string, err error) {
 	if m.conflicts[node] = apierrors.IsConflict(err); !m.conflicts[node] && m.nodes[node] != nil && m.turn[node] != m.counted[node] {
 		m.counted[node] = m.turn[node]
-		m.paced(node, m.nodes[node].domain, true)
+		m.pacedSince(m.turn[node], node, m.nodes[node].domain, true) // the write may have taken long
 	}
 	if m.acted(node, err); err == nil || livesCertain(err) && !apierrors.IsConflict(err) {
 		delete(m.turn, node)

@@ -4,6 +4,7 @@
 //   - oracle plays a scenario with upstream's own node lifecycle and taint eviction controllers, and writes a timeline
 //     like the simulator's. The nested module v118 does it for v1.18.6.
 //   - differential makes scenarios from seeds, plays both sides and matches the timelines.
+//   - faults puts deliberate faults into our packages; differential counts which of them it reports.
 //   - parts runs random operation sequences on our machines and on their originals.
 //   - pressure plays random series of a node's usage on the kubelet's eviction manager and on ours.
 //   - placement compares where pods may come back according to kube-scheduler's filters and to the simulator.

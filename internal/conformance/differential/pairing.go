@@ -21,26 +21,12 @@ func (e *explainer) borne(lines index, node string) (spans []span) {
 		if before && lost <= at {
 			spans[last].to, before = lost, false
 		}
-		swap := last >= 0 && at-spans[last].to <= slack && spans[last].to != lost
-		delta, came := map[string]int{}, false
-		for ; len(own) > 0 && own[0].T == at; own = own[1:] {
-			if own[0].Op == timeline.OpAdd {
-				delta[own[0].Key]++
-				came = true
-			} else {
-				delta[own[0].Key]--
-			}
-		}
 		if lost < at {
 			clear(has)
 		}
-		for key, d := range delta {
-			if d > 0 {
-				has[key] = true
-			} else if d < 0 {
-				delete(has, key)
-			}
-		}
+		swap := last >= 0 && at-spans[last].to <= slack && spans[last].to != lost
+		var came bool
+		own, came = instant(own, has)
 		switch after := len(has) > 0; {
 		case before && !after:
 			spans[last].to = at
@@ -59,6 +45,28 @@ func (e *explainer) borne(lines index, node string) (spans []span) {
 		spans[len(spans)-1].to = lost
 	}
 	return spans
+}
+
+// instant notes which taints a node has after the first instant, and returns the lines of the others. came says whether a taint
+// did.
+func instant(own []*timeline.Line, has map[string]bool) (rest []*timeline.Line, came bool) {
+	more := map[string]int{}
+	for rest = own; len(rest) > 0 && rest[0].T == own[0].T; rest = rest[1:] {
+		if rest[0].Op == timeline.OpAdd {
+			more[rest[0].Key]++
+			came = true
+		} else {
+			more[rest[0].Key]--
+		}
+	}
+	for key, n := range more {
+		if n > 0 {
+			has[key] = true
+		} else if n < 0 {
+			delete(has, key)
+		}
+	}
+	return rest, came
 }
 
 // during returns the span that holds an instant, more or less.

@@ -88,7 +88,7 @@ func (e *explainer) neverReported() (lines []timeline.Line) {
 			continue
 		}
 		period := e.settings.NodeMonitorPeriod
-		due := (e.settings.NodeStartupGracePeriod/period + 1) * period
+		due := e.settings.NodeStartupGracePeriod.Truncate(period) + period
 		at, gone := e.removed[n.Name]
 		down := slices.ContainsFunc(e.allDown, func(s span) bool { return s.to <= due })
 		back := slices.ContainsFunc(e.health[n.Name], func(m moment) bool { return !m.failing && m.at <= due })
@@ -125,29 +125,31 @@ func (e *explainer) unpaced(zone string) (lines []timeline.Line) {
 	}
 	slices.Sort(turns)
 	lines = e.unprompt(zone, turns)
-	rate := func(t time.Duration) float64 { return e.rate(zone, t) }
 	same := func(from, to time.Duration) bool {
 		changed := slices.ContainsFunc(e.rates[zone], func(r rateAt) bool { return r.at > from && r.at <= to })
 		return !changed && e.started(from) == e.started(to+slack)
 	}
 	for i := 1; i < len(turns); i++ {
 		a, b := turns[i-1], turns[i]
-		if r := rate(b); same(a-2*period, b) && (r == 0 || b-a < time.Duration(float64(time.Second)/r)-slack) {
+		if r := e.rate(zone, b); same(a-2*period, b) && (r == 0 || b-a < time.Duration(float64(time.Second)/r)-slack) {
 			lines = append(lines, timeline.Line{T: b, Kind: timeline.KindTaint, Zone: zone, Rate: r})
 		}
 	}
-	since, next, was := -forever, 0, 0.0
+	return append(lines, e.idle(zone, turns, same)...)
+}
+
+// idle: while a node waits, a turn comes as soon as the rate says. same says whether the rate stayed the same.
+func (e *explainer) idle(zone string, turns []time.Duration, same func(from, to time.Duration) bool) (lines []timeline.Line) {
+	since, was := -forever, 0.0
 	for t := time.Duration(0); t < e.settings.Until; t += time.Second {
-		r, served := rate(t), false
-		for ; next < len(turns) && turns[next] <= t; next++ {
-			served = true
-		}
+		r := e.rate(zone, t)
+		served := slices.ContainsFunc(turns, func(at time.Duration) bool { return at > t-time.Second && at <= t })
 		switch {
 		case r == 0 || !e.waits(zone, t):
 			since = -forever
 		case since < 0 || served || r != was || !same(t-time.Second, t):
 			since = t
-		case t-since > time.Duration(float64(time.Second)/r)+2*period+2*time.Second:
+		case t-since > time.Duration(float64(time.Second)/r)+2*e.settings.NodeMonitorPeriod+2*time.Second:
 			lines = append(lines, timeline.Line{T: t, Kind: timeline.KindTaint, Zone: zone, Rate: r})
 			since = t
 		}
@@ -173,25 +175,26 @@ func (e *explainer) unprompt(zone string, turns []time.Duration) (lines []timeli
 			continue
 		}
 		for _, l := range e.ours[about{kind: timeline.KindCondition, node: node}] {
-			r := e.rate(zone, l.T)
-			if l.Type != string(v1.NodeReady) || r == 0 || e.isDown(l) || !e.watched(node, l.T) || !e.calm(node, l.T-2*e.settings.NodeMonitorGracePeriod, l.T+e.settings.NodeMonitorPeriod) {
-				continue
-			}
-			token := time.Duration(float64(time.Second)/r) + e.settings.NodeMonitorPeriod
-			changed := slices.ContainsFunc(e.rates[zone], func(r rateAt) bool { return r.at > l.T-token && r.at <= l.T })
-			before, now := false, false
-			for _, at := range turns {
-				before, now = before || at > l.T-token && at < l.T-slack, now || at >= l.T-slack && at <= l.T+slack
-			}
-			added := slices.ContainsFunc(e.added, func(a moment) bool {
-				return a.name == node && l.T < a.at+e.settings.NodeMonitorGracePeriod+2*e.settings.NodeMonitorPeriod
-			})
-			if _, tainted := during(e.borne(e.ours, node), l.T-2*slack); !before && !now && !tainted && !changed && !added {
-				lines = append(lines, timeline.Line{T: l.T, Kind: timeline.KindTaint, Node: node, Rate: r})
+			if l.Type == string(v1.NodeReady) && e.promptly(l, zone, turns) {
+				lines = append(lines, timeline.Line{T: l.T, Kind: timeline.KindTaint, Node: node, Rate: e.rate(zone, l.T)})
 			}
 		}
 	}
 	return lines
+}
+
+// promptly says whether, when a node was found silent, a turn should have come, and did not.
+func (e *explainer) promptly(l *timeline.Line, zone string, turns []time.Duration) bool {
+	r, period, grace := e.rate(zone, l.T), e.settings.NodeMonitorPeriod, e.settings.NodeMonitorGracePeriod
+	if r == 0 || e.isDown(l) || !e.watched(l.Node, l.T) || !e.calm(l.Node, l.T-2*grace, l.T+period) {
+		return false
+	}
+	token := time.Duration(float64(time.Second)/r) + period
+	changed := slices.ContainsFunc(e.rates[zone], func(r rateAt) bool { return r.at > l.T-token && r.at <= l.T })
+	served := slices.ContainsFunc(turns, func(at time.Duration) bool { return at > l.T-token && at <= l.T+slack })
+	added := slices.ContainsFunc(e.added, func(a moment) bool { return a.name == l.Node && l.T < a.at+grace+2*period })
+	_, tainted := during(e.borne(e.ours, l.Node), l.T-2*slack)
+	return !served && !tainted && !changed && !added
 }
 
 // waits says whether a node of the zone has failed and waits for its turn.

@@ -96,33 +96,43 @@ func locate(root string, c Change) (path string, source []byte, e edit, err erro
 		if err != nil {
 			return "", nil, e, err
 		}
-		files := token.NewFileSet()
-		parsed, err := parser.ParseFile(files, path, source, 0)
-		if err != nil {
+		found, has, err := within(path, source, c)
+		switch {
+		case err != nil:
 			return "", nil, e, err
-		}
-		for _, d := range parsed.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || called(f) != c.Function {
-				continue
-			}
-			var found []edit
-			ast.Inspect(f.Body, func(n ast.Node) bool {
-				if x, ok := n.(ast.Expr); ok {
-					from, to := files.Position(x.Pos()).Offset, files.Position(x.End()).Offset
-					if string(source[from:to]) == c.Was {
-						found = append(found, edit{from: from, to: to, Change: c})
-					}
-				}
-				return true
-			})
-			if len(found) != 1 {
-				return "", nil, e, fmt.Errorf("%s of %s has %d times %s", c.Function, c.In, len(found), c.Was)
-			}
+		case has && len(found) != 1:
+			return "", nil, e, fmt.Errorf("%s of %s has %d times %s", c.Function, c.In, len(found), c.Was)
+		case has:
 			return path, source, found[0], nil
 		}
 	}
 	return "", nil, e, fmt.Errorf("%s has no function %s", c.In, c.Function)
+}
+
+// within finds it in a file, if that has the function.
+func within(path string, source []byte, c Change) (found []edit, has bool, err error) {
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, path, source, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, d := range parsed.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || called(f) != c.Function {
+			continue
+		}
+		has = true
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			if x, ok := n.(ast.Expr); ok {
+				from, to := files.Position(x.Pos()).Offset, files.Position(x.End()).Offset
+				if string(source[from:to]) == c.Was {
+					found = append(found, edit{from: from, to: to, Change: c})
+				}
+			}
+			return true
+		})
+	}
+	return found, has, nil
 }
 
 // called is a function's name, after that of its receiver's type.
@@ -147,7 +157,7 @@ func called(f *ast.FuncDecl) string {
 // changed makes all edits of a file.
 func changed(source []byte, edits []edit) []byte {
 	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
-	text := within(string(source), 0, len(source), edits)
+	text := rewritten(string(source), 0, len(source), edits)
 	at := strings.Index(text, "\n") + 1
 	if i := strings.Index(text, "\npackage "); i >= 0 && !strings.HasPrefix(text, "package ") {
 		at = i + 1 + strings.Index(text[i+1:], "\n") + 1
@@ -155,19 +165,20 @@ func changed(source []byte, edits []edit) []byte {
 	return []byte(text[:at] + "import \"github.com/evictkit/evictkit/internal/fault\"\n" + text[at:])
 }
 
-// within makes those between two places, which may lie in each other.
-func within(source string, from, to int, edits []edit) string {
+// rewritten makes those between two places, which may lie in each other.
+func rewritten(source string, from, to int, edits []edit) string {
 	var text strings.Builder
 	for len(edits) > 0 {
-		first, same, inner := edits[0], 1, 1
+		first, same := edits[0], 1
 		for same < len(edits) && edits[same].from == first.from && edits[same].to == first.to {
 			same++
 		}
-		for inner = same; inner < len(edits) && edits[inner].to <= first.to; {
+		inner := same
+		for inner < len(edits) && edits[inner].to <= first.to {
 			inner++
 		}
 		text.WriteString(source[from:first.from])
-		was := within(source, first.from, first.to, edits[same:inner])
+		was := rewritten(source, first.from, first.to, edits[same:inner])
 		for _, e := range edits[:same] {
 			is := strings.ReplaceAll(e.Is, "$", "("+e.Was+")")
 			if e.Value {

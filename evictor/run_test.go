@@ -466,6 +466,35 @@ func TestATurnGrantedDuringAWriteEndsWithItsTaint(t *testing.T) {
 	})
 }
 
+// thenGone deletes a node when its conditions were written, before the writer hears of it.
+type thenGone struct {
+	nodelifecycle.NodeWriter
+	gone func()
+}
+
+func (w thenGone) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
+	defer w.gone()
+	return w.NodeWriter.UpdateConditions(ctx, node, conditions)
+}
+
+// A node that is deleted while its conditions are written counts in its zone no more.
+func TestANodeDeletedDuringAWriteCountsNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 3))
+		clients := c.Clients()
+		clients.NodeWriter = thenGone{clients.NodeWriter, func() {
+			c.DeleteNode("a-0")
+			time.Sleep(7 * time.Second) // a pass sees that
+		}}
+		e, pass := runWith(t, c, config(), clients, evictor.Options{})
+		c.Fail("a-0")
+		pass(80)
+		zones := e.Nodes().Zones()
+		require.Len(t, zones, 1)
+		require.Equal(t, zone.Counts{Total: 2}, zones[0].Counts)
+	})
+}
+
 // behind is a store that lags behind with one node, and counts how often it was asked for that.
 type behind struct {
 	cluster.NodeStore

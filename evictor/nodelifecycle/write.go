@@ -178,11 +178,11 @@ func (w *writing) step(name string, wanted func() bool, write func() (Decision, 
 	w.decide(done)
 	if name == "conditions" {
 		w.n.status, w.written, w.version = upToDate, w.conditions, w.object.ResourceVersion
-		w.attention[w.n.name] = w.n
-		w.around.Inbox.Kick()
-		if fresh := w.current(w.n); fresh != nil {
-			w.object = fresh
+		if w.nodes[w.n.name] == w.n { // else it was deleted meanwhile
+			w.attention[w.n.name] = w.n
+			w.around.Inbox.Kick()
 		}
+		w.object = cmp.Or(w.current(w.n), w.object)
 	}
 	w.draw()
 	return nil

@@ -208,6 +208,36 @@ func TestLostAnswerThenConflicts(t *testing.T) {
 	}
 }
 
+// What nobody knows of a write counts as not done one grace period after its answer, not after the pass in which it began: the
+// write takes two seconds of the five between passes.
+func TestLostAnswerOfASlowWrite(t *testing.T) {
+	s := newSmall(t, "a", "well")
+	var answered, ended time.Time
+	s.may = func(act gate.Act) error {
+		if act.Do == gate.Harm && !answered.IsZero() {
+			return errors.New("not now")
+		}
+		return nil
+	}
+	s.heard = func(d evictor.NodeDecision) {
+		if d.Kind == nodelifecycle.TurnEnded && ended.IsZero() {
+			ended = s.clk.Now()
+		}
+	}
+	s.taint = func(_ *v1.Node, change taints.Change) error {
+		if !adds(change) {
+			return nil
+		}
+		s.clk.SetTime(s.clk.Now().Add(2 * time.Second))
+		answered = s.clk.Now()
+		return errors.New("timeout")
+	}
+	s.pass(t, 2*time.Minute, "well")
+	if grace := config().Nodes.NodeMonitorGracePeriod; ended.Sub(answered) < grace {
+		t.Errorf("the turn ended %v after the answer was lost, and the grace period is %v", ended.Sub(answered), grace)
+	}
+}
+
 // The answer about the taint is lost. The next try writes the conditions first, and the answer about these is certain: the turn
 // ends as Spent, although nothing is known of the taint.
 func TestLostAnswerThenForbiddenConditions(t *testing.T) {

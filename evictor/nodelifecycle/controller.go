@@ -142,7 +142,7 @@ func (c *Controller) PodChanged(key cluster.PodKey) { c.around.Inbox.Pod(key) }
 func (c *Controller) LeaseObserved(node string, renewTime time.Time, resourceVersion string) {
 	if !c.monitor.ObserveLease(node, renewTime, resourceVersion) { // its node may not be known yet
 		c.around.Inbox.Lease(node, inbox.Lease{RenewTime: renewTime, ResourceVersion: resourceVersion})
-	} else if c.cfg.NodeMonitorPeriod == 0 && c.passDue() {
+	} else if c.cfg.NodeMonitorPeriod == 0 && c.around.Read().Due(c.monitor.Next()) {
 		c.around.Inbox.Kick()
 	}
 }
@@ -167,6 +167,7 @@ func (c *Controller) SetObserverHealth(err error) {
 			}
 		}
 	}
+	c.count()
 	c.blind = err != nil
 	c.mu.Unlock()
 	if sees {

@@ -48,7 +48,8 @@ type engine struct {
 	left      bool              // a node has gone since the last pass, so zones may have changed
 	turnsOut  int
 	planned   time.Time     // the last Plan
-	listened  time.Duration // for how long we have listened in all
+	counted   time.Time     // when listened was last brought up to date
+	listened  time.Duration // for how long we had listened by then
 }
 
 // turnKey is what waits for its zone's rate: a node to be tainted or emptied or, with release, to release pods that became

@@ -36,7 +36,8 @@ func (h half) Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) (
 func (h half) read(nodes []string, pods []cluster.PodKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	absent := h.listen()
+	h.count()
+	absent := h.absent()
 	for _, name := range nodes {
 		h.syncNode(name)
 	}
@@ -49,7 +50,7 @@ func (h half) read(nodes []string, pods []cluster.PodKey) {
 		}
 	}
 	exact := h.cfg.NodeMonitorPeriod == 0 && (len(h.attention) > 0 || h.left || h.mu.Due(h.zones.Next(h.mu.Now)))
-	if exact || absent > 0 || h.passDue() || !h.started {
+	if exact || absent > 0 || h.around.Read().Due(h.monitor.Next()) || !h.started {
 		h.pass()
 		h.decide(Decision{Kind: Passed, Took: max(0, h.around.Since(h.mu.Now)), Absent: absent})
 	}

@@ -101,11 +101,6 @@ func (e *engine) announce(n *node) {
 	e.decide(d)
 }
 
-// passDue says whether a pass is due now.
-func (e *engine) passDue() bool {
-	return e.around.Read().Due(e.monitor.Next())
-}
-
 // evaluateZones sets the zones' rates, and enters or leaves the state in which every zone is down.
 func (e *engine) evaluateZones() {
 	down := e.zones.AllDown()
@@ -186,7 +181,7 @@ func (e *engine) attendAt() (time.Time, bool) {
 		case unsettled:
 			soon.Or(v.LastBeat.Add(v.Grace), ok)
 		case n.unshown != nil:
-			soon.Or(e.mu.Now.Add(min(e.gap(), n.unshown.until-e.listened)), n.unshown.until > 0)
+			soon.Or(e.mu.Now.Add(min(e.gap(), n.unshown.until-e.heard())), n.unshown.until > 0)
 		case !e.cfg.TaintBasedEviction && e.mu.Now.Before(e.emptyAt(n)):
 			soon.Or(e.emptyAt(n), true)
 		default:

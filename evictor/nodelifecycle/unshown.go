@@ -10,7 +10,7 @@ import (
 func (e *engine) unshownSince(certain bool, version string) *unshown {
 	u := &unshown{certain: certain, version: version}
 	if !certain || version == "" {
-		u.until = e.listened + e.cfg.NodeMonitorGracePeriod
+		u.until = e.heard() + e.cfg.NodeMonitorGracePeriod
 	}
 	return u
 }
@@ -26,12 +26,12 @@ func (e *engine) resolve(n *node, version string) {
 		return
 	}
 	if u.until == 0 && version != "" && version != u.version {
-		u.until = e.listened + e.cfg.NodeMonitorGracePeriod
+		u.until = e.heard() + e.cfg.NodeMonitorGracePeriod
 	}
 	how := done
 	switch {
 	case n.tainted || left:
-	case u.until == 0 || e.listened < u.until:
+	case u.until == 0 || e.heard() < u.until:
 		return
 	case u.certain:
 		how = undone
@@ -66,21 +66,23 @@ func (e *engine) podsLeft(n *node) (left bool) {
 	return left
 }
 
-// listen counts the time in which we listened: of the time between two calls at most the longest gap of one that runs, and
-// none while we cannot see. It returns the time for which we did not run before this call, if that was longer.
-func (e *engine) listen() (absent time.Duration) {
-	gap := max(0, e.mu.Now.Sub(e.planned))
-	if e.planned.IsZero() {
+// heard is for how long we have listened until now: not while we could not see, nor for longer than the gap of one that runs.
+func (e *engine) heard() time.Duration {
+	if e.blind || e.counted.IsZero() {
+		return e.listened
+	}
+	return e.listened + min(e.mu.Now.Sub(e.counted), e.gap())
+}
+
+func (e *engine) count() { e.listened, e.counted = e.heard(), e.mu.Now }
+
+// absent is the time for which we did not run before this Plan, if it was longer than the gap of one that runs.
+func (e *engine) absent() (gap time.Duration) {
+	if gap = e.mu.Now.Sub(e.planned); gap <= e.gap() || e.planned.IsZero() {
 		gap = 0
 	}
-	if !e.blind {
-		e.listened += min(gap, e.gap())
-	}
 	e.planned = e.mu.Now
-	if gap > e.gap() {
-		return gap
-	}
-	return 0
+	return gap
 }
 
 // gap is the longest time between two calls of an evictor that runs.

@@ -98,7 +98,7 @@ func (h *handOver) judge(t *testing.T, lost, led time.Time) (result handedOver) 
 	result.taints = most(tainted, zone, window)
 	due, late, others := map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}
 	for node, left := range first {
-		if at := tainted[node].Add(h.fleet.Config.Toleration); at.After(lost) && at.Before(led.Add(period)) {
+		if at := tainted[node].Add(h.fleet.Config.Toleration); at.After(lost) && at.Before(led) {
 			due[node], late[node] = at, left
 		} else {
 			others[node] = left

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -150,9 +151,7 @@ func (c *cluster) handOver(t *testing.T, p, w, m int) handedOver {
 	stopped := time.Now()
 	moments[m].reach(t, h)
 	end := stopped
-	held, err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(c.ctx, lease, metav1.GetOptions{})
-	require.NoError(t, err)
-	require.Equal(t, first, *held.Spec.HolderIdentity, "this machine is too busy: the leader could not renew its lease")
+	require.Equal(t, first, *c.lease(t, lease).HolderIdentity, "this machine is too busy: the leader could not renew its lease")
 	if moments[m].outage {
 		h.setDown(true)
 		c.hold(t, 2*time.Second, h.calm)
@@ -165,7 +164,7 @@ func (c *cluster) handOver(t *testing.T, p, w, m int) handedOver {
 		h.setDown(false)
 	}
 	c.leads(t, lease, first)
-	led := time.Now()
+	led := c.lease(t, lease).AcquireTime.Time // not when we see it: what falls due from then on keeps its instant
 	require.NoError(t, ways[w].back(h.replicas[0]))
 	pods := h.pods(h.failing)
 	missing := c.view.Wait(c.ctx, grace+failing*time.Second+config.Toleration+2*soon, func(now *Now) string { return remain(now, pods) })
@@ -178,6 +177,13 @@ func (c *cluster) handOver(t *testing.T, p, w, m int) handedOver {
 	result.gap = led.Sub(lost)
 	result.missing = missing
 	return result
+}
+
+func (c *cluster) lease(t *testing.T, name string) coordinationv1.LeaseSpec {
+	t.Helper()
+	held, err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(c.ctx, name, metav1.GetOptions{})
+	require.NoError(t, err)
+	return held.Spec
 }
 
 // newHandOver makes a fleet for one cell, and removes it when the test has ended.

@@ -22,13 +22,15 @@ type Played struct {
 	Pods           []evictor.PodDecision  // and also those of nodes that are emptied without taints
 	Rewrites       []frontend.Rewrite     // of upstream
 	compat         compat
+	plain          []timeline.Line // ours without it
+	fired          map[Rule]int    // when it was compared
 }
 
 // Result is the result of a comparison.
 type Result struct {
 	Lines       int          // of upstream
 	Fired       map[Rule]int // lines that each rule explained
-	Unexplained []Left
+	Unexplained []Left       // also the lines that break a promise
 }
 
 // explainer explains the lines that match left over.
@@ -53,6 +55,8 @@ type explainer struct {
 	byIdentity map[Left][]int
 	byPod      map[string][]int
 	quiet      map[zoneAt]time.Duration
+	spans      map[string][]span
+	pods       []tolerant
 }
 
 type rateAt struct {
@@ -73,11 +77,28 @@ type window struct {
 	rule Rule
 }
 
-// Compare matches the two timelines and explains the rest.
-func Compare(p *Played) Result {
+// newExplainer knows what the scenario says and what both sides did.
+func newExplainer(p *Played) *explainer {
 	t := truthOf(p.Case)
 	e := &explainer{Played: p, truth: t, fired: map[Rule]int{}, windows: map[string][]window{}, rates: map[string][]rateAt{}, opened: map[string]map[window]bool{}, quiet: map[zoneAt]time.Duration{},
 		ours: indexOf(p.Ours, t.zoneOf), theirs: indexOf(p.Upstream, t.zoneOf), decided: decidedIn(p.Nodes, t.zoneOf), ofPods: decidedOf(p.Pods)}
+	e.zones()
+	return e
+}
+
+// Judge returns the lines of ours that are not what our pages promise, whatever upstream does, and those that are missing.
+func Judge(p *Played) (lines []Left) {
+	e := newExplainer(p)
+	for _, l := range append(e.broken(), e.misplaced()...) {
+		lines = append(lines, Left{OursSide, l})
+	}
+	return lines
+}
+
+// Compare matches the two timelines and explains the rest.
+func Compare(p *Played) Result {
+	e := newExplainer(p)
+	t := e.truth
 	ours, empty := comparable(p.Ours, OursSide, t.restarts)
 	upstream, _ := comparable(p.Upstream, UpstreamSide, t.restarts)
 	if empty > 0 {
@@ -91,19 +112,16 @@ func Compare(p *Played) Result {
 	slices.SortStableFunc(e.left, func(a, b Left) int { return cmp.Compare(a.T, b.T) })
 	e.rule = make([]Rule, len(e.left))
 	e.indexLeft()
-	e.zones()
 	e.singles()
 	e.openWindows()
 	e.forgive()
 	e.pairEvictions()
+	e.leave()
 	result := Result{Lines: len(p.Upstream), Fired: e.fired}
 	for i, l := range e.left {
 		if e.rule[i] == (Rule{}) && !e.cutOff(l) {
 			result.Unexplained = append(result.Unexplained, l)
 		}
-	}
-	for _, l := range append(e.broken(), e.misplaced()...) {
-		result.Unexplained = append(result.Unexplained, Left{OursSide, l})
 	}
 	return result
 }
@@ -265,13 +283,18 @@ func (e *explainer) singleEviction(i int, l Left) {
 	switch {
 	case e.spared[l.Pod] && upstream:
 		e.explain(i, SparedPods)
+	case e.settings.TaintBasedEviction && e.swapped(&l.Line):
+		e.explain(i, Swapped)
+	case l.Kind == timeline.KindEvict && upstream && e.keeps(&l.Line):
+		if k, ok := e.other(i, l.T, forever); ok {
+			e.explain(k, BothWays)
+		}
+		e.explain(i, BothWays)
 	case upstream && e.theirs.wrote(same, 0, l.T-slack, anyLine):
 		e.explain(i, Terminating)
 	case l.Kind == timeline.KindCancel && upstream && e.deleted[l.Pod] > 0 && e.deleted[l.Pod] <= l.T:
 		e.explain(i, Terminating)
-	case l.Kind == timeline.KindCancel && upstream && e.armed(l.Pod, l.T):
-		e.explain(i, MovedNotCanceled)
-	case l.Kind == timeline.KindCancel && upstream && e.theirs.wrote(same, l.T, l.T+slack, anyLine):
+	case l.Kind == timeline.KindCancel && upstream && (e.armed(l.Pod, l.T) || e.theirs.wrote(same, l.T, l.T+slack, anyLine)):
 		e.explain(i, MovedNotCanceled)
 	case l.Kind == timeline.KindCancel && !upstream && e.theirs.wrote(same, l.T-slack, l.T+slack, anyLine) && e.onPass(l.T):
 		e.explain(i, PassFirst)
@@ -308,8 +331,8 @@ func (e *explainer) singleEviction(i int, l Left) {
 		e.explain(i, ReportedReady)
 	}
 	if at := e.started(l.T); e.rule[i] == (Rule{}) {
-		if e.compat.loseTaints && l.Kind == timeline.KindCancel && l.T <= at+slack {
-			e.explain(i, RestartLoses)
+		if e.compat.loseTaints && (l.Kind == timeline.KindCancel && l.T <= at+slack || l.Kind == timeline.KindEvict && !upstream && e.pair(i, l.T, l.T+time.Second, RestartLoses)) {
+			e.explain(i, RestartLoses) // a pair counts from the whole second in which a foreign taint was set again
 		} else if upstream && l.Kind == timeline.KindEvict {
 			r := OwnGrace
 			if up := e.allUp(l.T); up > at {

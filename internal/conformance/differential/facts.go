@@ -9,7 +9,6 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
-	"github.com/evictkit/evictkit/taints"
 )
 
 // served says whether the line waits for the zone's rate.
@@ -88,10 +87,11 @@ func (e *explainer) undone(i int, period time.Duration) {
 	}
 }
 
-// reportedReady says whether the node reported Ready since the last pass.
+// reportedReady says whether the node's kubelet, which was silent, has reported since the last pass: the next verdict decides.
 func (e *explainer) reportedReady(node string, at time.Duration) bool {
-	m := e.state(node, at)
-	return m.at > 0 && !m.failing && m.at >= at-e.settings.NodeMonitorPeriod-slack
+	return slices.ContainsFunc(e.health[node], func(m moment) bool {
+		return m.at > 0 && !m.failing && m.at <= at && m.at >= at-e.settings.NodeMonitorPeriod-slack
+	})
 }
 
 // renews says whether the node is Unknown, but its kubelet has renewed its lease since the API was down for kubelets. The
@@ -188,19 +188,16 @@ func (e *explainer) saidNotReady(node string, at time.Duration) bool {
 	return said && e.state(node, at).silent
 }
 
-// movedByTaint says whether a taint that is tolerated for a shorter time moved the pod's eviction: a foreign one, or ours
-// beside a foreign one. Upstream counts from when it began to wait, finds that the time has passed, and leaves the
+// movedByTaint says whether a taint moved the pod's eviction that is tolerated for a shorter time: a foreign one beside another
+// taint, or ours beside a foreign one. Upstream counts from when it began to wait, finds that the time has passed, and leaves the
 // eviction where it was.
 func (e *explainer) movedByTaint(l Left) bool {
-	for _, d := range e.ofPods[l.Pod] {
-		at := d.Time.Sub(epoch)
-		if at > l.T || d.Kind != tainteviction.EvictionMoved {
-			continue
-		}
-		for _, s := range e.foreign[l.Node] {
-			if at >= s.from && (at <= s.from+slack || d.Taint != nil && taints.OwnNoExecute(d.Taint) && s.holds(at)) {
-				return true
-			}
+	own := append(e.borne(e.theirs, l.Node), e.worn(l.Node)...)
+	for i, s := range e.foreign[l.Node] {
+		before := func(t span) bool { return t.from < s.from && t.holds(s.from-slack) }
+		beside := slices.ContainsFunc(own, before) || slices.ContainsFunc(slices.Delete(slices.Clone(e.foreign[l.Node]), i, i+1), before)
+		if s.from <= l.T+slack+e.late+tick && beside || slices.ContainsFunc(own, func(t span) bool { return t.from <= l.T && s.from < t.from && s.holds(t.from) }) {
+			return true
 		}
 	}
 	return false

@@ -24,7 +24,7 @@ func TestPlayFaults(t *testing.T) {
 	plays := make([]*Played, *seeds)
 	paths := make([]string, *seeds)
 	each(len(plays), func(i int) {
-		c := Generate(*from+uint64(i), Against(*against))
+		c := Mixed(*from+uint64(i), Against(*against))
 		path, err := c.Save(t.TempDir())
 		if err == nil {
 			plays[i], _, err = oracles.check(t.Context(), c, path, Against(*against))
@@ -67,24 +67,24 @@ func faulty(was *Played, path string) (is outcome) {
 	}()
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
-	for i, c := range slices.Insert([]compat{{}, {forgetLease: true}, {loseTaints: true}, {true, true}}, 0, was.compat) {
-		if q.compat = c; i > 0 && c == was.compat {
-			continue
-		}
-		if err := q.ours(ctx, path); err != nil {
+	if q.compat = (compat{}); q.ours(ctx, path) != nil {
+		return outcome{shown: true, evicts: true, reported: true}
+	}
+	if is.shown = !slices.Equal(was.plain, q.Ours); !is.shown {
+		return is
+	}
+	is.evicts = !slices.Equal(evictionsIn(was.plain), evictionsIn(q.Ours))
+	if is.reported = len(Judge(&q)) > 0; is.reported {
+		return is
+	}
+	for _, c := range []compat{{}, {forgetLease: true}, {loseTaints: true}, {true, true}} {
+		if q.compat = c; c != (compat{}) && q.ours(ctx, path) != nil {
 			return outcome{shown: true, evicts: true, reported: true}
-		}
-		if i == 0 {
-			if is.shown = !slices.Equal(was.Ours, q.Ours); !is.shown {
-				return is
-			}
-			is.evicts = !slices.Equal(evictionsIn(was.Ours), evictionsIn(q.Ours))
 		}
 		r := Compare(&q)
 		if is.reported = len(r.Unexplained) > 0; !is.reported {
-			before := Compare(was)
 			for rule, n := range r.Fired {
-				if n > before.Fired[rule] {
+				if n > was.fired[rule] {
 					is.fired = append(is.fired, rule.Name)
 				}
 			}

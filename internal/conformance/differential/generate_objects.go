@@ -65,6 +65,17 @@ func (g *generator) objects() {
 	}
 }
 
+// fileNode makes a node of the scenario's file of objects.
+func (g *generator) fileNode(i int, in string) *v1.Node {
+	n := &v1.Node{}
+	n.Name, n.UID = fmt.Sprintf("file-%d", i), types.UID(fmt.Sprintf("uid-%d", i))
+	n.CreationTimestamp = metav1.NewTime(simulation.Epoch)
+	n.Labels = map[string]string{v1.LabelTopologyZone: in}
+	g.c.Nodes = append(g.c.Nodes, n)
+	g.addNode(n.Name, g.zone(zone.KeyOf(n.Labels)))
+	return n
+}
+
 func (g *generator) pod(name, node string) *v1.Pod {
 	p := &v1.Pod{}
 	p.Namespace, p.Name, p.UID = "default", name, types.UID("uid-"+name)

@@ -10,10 +10,23 @@ import (
 // Paired is no difference: an eviction comes as long after its side's own taint as on the other side, whenever that came.
 var Paired = Rule{Name: "Paired"}
 
+// worn are the spans in which the node had one of our NoExecute taints in our timeline.
+func (e *explainer) worn(node string) []span {
+	if e.spans == nil {
+		e.spans = map[string][]span{}
+	}
+	spans, known := e.spans[node]
+	if !known {
+		spans = e.borne(e.ours, node)
+		e.spans[node] = spans
+	}
+	return spans
+}
+
 // borne are the spans in which the node had one of our NoExecute taints on that side. A swap does not end one; a restart does
 // where taints are lost in it. A taint that comes and goes in one instant lasts for that, and one that goes and comes stays.
 func (e *explainer) borne(lines index, node string) (spans []span) {
-	has, lost := map[string]bool{}, forever
+	has, lost, gone := map[string]bool{}, forever, ""
 	own := slices.DeleteFunc(slices.Clone(lines[about{kind: timeline.KindTaint, node: node}]), func(l *timeline.Line) bool { return !ownNoExecute(*l) })
 	for len(own) > 0 {
 		at, last := own[0].T, len(spans)-1
@@ -24,7 +37,8 @@ func (e *explainer) borne(lines index, node string) (spans []span) {
 		if lost < at {
 			clear(has)
 		}
-		swap := last >= 0 && at-spans[last].to <= slack && spans[last].to != lost
+		swap := last >= 0 && at-spans[last].to <= slack && spans[last].to != lost && own[0].Key != gone
+		gone = own[0].Key
 		var came bool
 		own, came = instant(own, has)
 		switch after := len(has) > 0; {
@@ -97,22 +111,41 @@ func (e *explainer) pairEvictions() {
 			continue // a pod is evicted once
 		}
 		taint, tainted := during(e.borne(mine, l.Node), l.T)
-		if !tainted { // a foreign one, and the API was down
-			if l.Side == OursSide && e.outage(l.T-time.Minute, l.T) {
-				e.explain(i, FailedWrites)
-			}
+		if !tainted { // it leaves by a foreign one
+			e.foreignIn(i, l, others)
 			continue
 		}
 		spans := e.borne(others, l.Node)
-		paired := false
-		if o := others[of]; len(o) > 0 {
+		paired, also := false, false
+		o := others[of]
+		if len(o) > 0 {
+			_, also = during(spans, o[0].T)
+		}
+		if also || len(o) > 0 && e.outage(l.T, o[0].T) {
 			paired = e.alike(l, taint, o[0].T, spans)
-		} else {
-			paired = !e.longer(l, taint, spans) || e.outage(l.T-slack, l.T+2*time.Minute)
+		} else if paired = len(o) > 0 && o[0].T < l.T; !paired {
+			paired = !e.longer(l, taint, spans) || e.outage(l.T-retryMax, l.T+2*time.Minute)
 		}
 		if paired {
 			e.explain(i, Paired)
 		}
+	}
+}
+
+// foreignIn explains evictions by foreign taints around an outage of the API, after which ours sees nothing for a moment, and those
+// of pods that are gone on the other side.
+func (e *explainer) foreignIn(i int, l Left, others index) {
+	const moment = 5 * time.Second
+	at := forever
+	if o := others[about{kind: timeline.KindEvict, node: l.Node, pod: l.Pod}]; len(o) > 0 {
+		at = o[0].T
+	}
+	_, gone := during(e.borne(others, l.Node), at)
+	switch upstream := l.Side == UpstreamSide; {
+	case !upstream && e.outage(l.T-retryMax, l.T), upstream && at < l.T && e.outage(at-retryMax, at), upstream && at <= l.T+moment && e.outage(l.T-moment, l.T):
+		e.explain(i, FailedWrites)
+	case at < l.T && gone:
+		e.explain(i, Paired) // by its taint
 	}
 }
 
@@ -128,17 +161,23 @@ func (e *explainer) alike(l Left, taint span, other time.Duration, spans []span)
 			}
 		}
 	}
-	ours, theirs := l.T, other
+	ours, theirs, longer := l.T, other, l.T-taint.from-(other-its.from)
 	if l.Side == UpstreamSide {
-		ours, theirs = theirs, ours
+		ours, theirs, longer = theirs, ours, -longer
 	}
-	return ours >= theirs && ours <= e.heldUntil(ours) || e.outage(min(ours, theirs), max(ours, theirs))
+	return (ours >= theirs || tainted && longer >= 0) && ours <= e.heldUntil(ours) || e.outage(min(ours, theirs)-retryMax, max(ours, theirs))
 }
 
-// heldUntil is until when evictions by our taints are held back, at most, after the last start or the last time when every zone
-// was down.
+// heldUntil is until when evictions by our taints are held back, at most, after the last start, the last time when every zone was
+// down, and the last when no kubelet was heard.
 func (e *explainer) heldUntil(at time.Duration) time.Duration {
-	return max(e.started(at), e.allUp(at)) + e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod + slack
+	since := max(e.started(at), e.allUp(at))
+	for _, s := range e.unheardOf {
+		if s.to <= at {
+			since = max(since, s.to)
+		}
+	}
+	return since + e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod + slack
 }
 
 // longer says whether the other side, which does not evict the pod, has a taint for as long.

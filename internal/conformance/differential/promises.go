@@ -2,6 +2,7 @@ package differential
 
 import (
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -19,11 +20,11 @@ func (e *explainer) broken() (lines []timeline.Line) {
 				lines = append(lines, *l)
 			}
 		case timeline.KindPodNotReady:
-			if e.isDown(l) {
+			if e.isDown(l) || e.speaks(l) {
 				lines = append(lines, *l) // nobody is marked then
 			}
 		case timeline.KindEvict:
-			if e.spared[l.Pod] {
+			if e.spared[l.Pod] || !e.settings.TaintBasedEviction && (strings.HasSuffix(l.Pod, "-ds0") || e.emptiedEarly(l)) {
 				lines = append(lines, *l)
 			}
 		case timeline.KindTaint:
@@ -33,6 +34,24 @@ func (e *explainer) broken() (lines []timeline.Line) {
 		}
 	}
 	return lines
+}
+
+// speaks says whether the kubelet of the line's node is not silent, and a pass has seen that.
+func (e *explainer) speaks(l *timeline.Line) bool {
+	m := e.state(l.Node, l.T)
+	return m.at > 0 && !m.silent && l.T >= m.at+e.settings.NodeMonitorPeriod+slack && e.calm(l.Node, m.at-e.settings.NodeMonitorGracePeriod, l.T)
+}
+
+// emptiedEarly says whether, without taints, a pod is deleted before its node was silent, or not ready, for the timeout.
+func (e *explainer) emptiedEarly(l *timeline.Line) bool {
+	m, timeout := e.state(l.Node, l.T), e.settings.PodEvictionTimeout
+	if m.at == 0 || len(e.unheardOf) > 0 || e.failing(l.Node, m.at-1) {
+		return false
+	}
+	if !m.silent {
+		return l.T < m.at+timeout-slack && (m.failing || l.T > m.at+slack)
+	}
+	return l.T < max(e.lastBeat(l.Node, m.at), e.started(l.T))+timeout-slack
 }
 
 // ruledWell says whether a zone's line has the state and the rate that follow from its counts, and counts whom it should.
@@ -83,7 +102,7 @@ func (e *explainer) liftedFirst(l *timeline.Line) bool {
 	if l.Op != timeline.OpRemove || l.Effect != string(v1.TaintEffectNoSchedule) || !ready {
 		return false
 	}
-	return slices.ContainsFunc(e.borne(e.ours, l.Node), func(s span) bool { return s.from <= l.T && s.to > l.T }) && !e.ours.wrote(about{kind: timeline.KindTaint, node: l.Node}, l.T, l.T, func(o *timeline.Line) bool { return o.Op == timeline.OpAdd })
+	return slices.ContainsFunc(e.worn(l.Node), func(s span) bool { return s.from <= l.T && s.to > l.T }) && !e.ours.wrote(about{kind: timeline.KindTaint, node: l.Node}, l.T, l.T, func(o *timeline.Line) bool { return o.Op == timeline.OpAdd })
 }
 
 // wrongTaint says whether a node gets the taint of another verdict than its own.

@@ -26,6 +26,7 @@ var (
 	PassFirst        = rule.New("PassFirst", "a pass comes before evictions due at the")
 	OwnGrace         = rule.New("OwnGrace", "after a start, evictions by our taints")
 	EmptyZone        = rule.New("EmptyZone", "a zone without counted nodes is Normal")
+	Swapped          = rule.New("Swapped", "after a swap, a pod leaves when its")
 	FailedWrites     = rule.New("FailedWrites", "failed writes and evictions are retried")
 
 	StartGrace   = rule.New("StartGrace", "an evictor that begins to watch waits for")
@@ -49,6 +50,6 @@ var (
 // Rules are all of them.
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
-	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, CameBack, TimeoutAtPass, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, OwnGrace, EmptyZone, FailedWrites,
+	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, CameBack, TimeoutAtPass, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, OwnGrace, EmptyZone, Swapped, FailedWrites,
 	StartGrace, AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero, StaleLease,
 }

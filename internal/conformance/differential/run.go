@@ -143,6 +143,7 @@ func (o Oracles) check(ctx context.Context, c *Case, path string, against Agains
 	if err := p.upstream(ctx, o[against], path); err != nil {
 		return p, r, err
 	}
+	var broken []Left
 	restarts := slices.ContainsFunc(c.Scenario.Events, func(e simulation.Event) bool { return e.Restart != nil })
 	for _, p.compat = range []compat{{}, {forgetLease: true}, {loseTaints: true}, {true, true}} {
 		if p.compat.loseTaints && !restarts {
@@ -150,6 +151,9 @@ func (o Oracles) check(ctx context.Context, c *Case, path string, against Agains
 		}
 		if err := p.ours(ctx, path); err != nil {
 			return p, r, err
+		}
+		if p.compat == (compat{}) {
+			p.plain, broken = p.Ours, Judge(p)
 		}
 		r = Compare(p)
 		if p.compat.forgetLease {
@@ -162,5 +166,6 @@ func (o Oracles) check(ctx context.Context, c *Case, path string, against Agains
 			break
 		}
 	}
+	p.fired, r.Unexplained = r.Fired, append(r.Unexplained, broken...)
 	return p, r, nil
 }

@@ -27,10 +27,11 @@ type truth struct {
 	bound     map[string]time.Duration // pods that were added later
 	removed   map[string]time.Duration // nodes that are deleted
 	restarts  []time.Duration
-	outages   []span   // of the API, for the evictor
-	unheardOf []span   // of the API, for kubelets
-	stale     []stale  // leases of which the watch loses the renewals
-	order     []string // nodes of time 0, as kubelets count them
+	outages   []span                     // of the API, for the evictor
+	unheardOf []span                     // of the API, for kubelets
+	stale     []stale                    // leases of which the watch loses the renewals
+	reports   map[string][]time.Duration // when a condition changed
+	order     []string                   // nodes of time 0, as kubelets count them
 }
 
 // settings are what applies to a scenario.
@@ -64,7 +65,7 @@ var epoch = simulation.Epoch
 func (s span) holds(t time.Duration) bool { return s.from <= t && t <= s.to }
 
 func truthOf(c *Case) *truth {
-	t := &truth{settings: settings{c.Scenario.Config, c.Scenario.Heartbeat, c.Scenario.Until}, zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}, bound: map[string]time.Duration{}, removed: map[string]time.Duration{}}
+	t := &truth{settings: settings{c.Scenario.Config, c.Scenario.Heartbeat, c.Scenario.Until}, zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, reports: map[string][]time.Duration{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}, bound: map[string]time.Duration{}, removed: map[string]time.Duration{}}
 	var generated []string
 	for i := range c.Scenario.Cluster.Zones {
 		z := &c.Scenario.Cluster.Zones[i]
@@ -144,6 +145,44 @@ func (t *truth) renewal(name string, at time.Duration) time.Duration {
 	return first
 }
 
+// lastBeat is when a kubelet that lives until then last renewed its lease or reported.
+func (t *truth) lastBeat(name string, before time.Duration) time.Duration {
+	began, silent := time.Duration(0), false
+	for _, m := range t.added {
+		if m.name == name {
+			began = m.at
+		}
+	}
+	beat := time.Duration(0)
+	for _, m := range t.health[name] {
+		if m.at < before && !m.silent {
+			if beat = m.at; silent {
+				began = m.at
+			}
+		}
+		silent = m.silent
+	}
+	if last := t.renewal(name, before) - t.settings.Interval; last >= t.renewal(name, began) {
+		beat = max(beat, last)
+	}
+	for _, at := range t.reports[name] {
+		if at < before {
+			beat = max(beat, at)
+		}
+	}
+	return max(beat, began+(before-began).Truncate(t.settings.StatusInterval))
+}
+
+// passFrom is the first pass at that instant or after it.
+func (t *truth) passFrom(at time.Duration) time.Duration {
+	began := t.started(at)
+	since := (at - began).Truncate(t.settings.NodeMonitorPeriod)
+	if began+since < at {
+		since += t.settings.NodeMonitorPeriod
+	}
+	return began + since
+}
+
 // trace adds what a trace does to the nodes of its zone, in the order of their names. Only conditions can change there
 // beside it.
 func (t *truth) trace(driver *scenariofile.Availability) {
@@ -183,8 +222,16 @@ func (t *truth) event(e *simulation.Event) {
 	}{{e.Fail, true}, {e.Recover, false}} {
 		if s.selector != nil {
 			for _, name := range t.selected(s.selector) {
+				if s.failing == t.state(name, at).silent {
+					continue // it is silent already, or lives and goes on to say what it says
+				}
 				t.health[name] = append(t.health[name], moment{at: at, failing: s.failing, silent: s.failing})
 			}
+		}
+	}
+	if e.Condition != nil {
+		for _, name := range t.selected(&e.Condition.Nodes) {
+			t.reports[name] = append(t.reports[name], at)
 		}
 	}
 	if e.Condition != nil && e.Condition.Type == v1.NodeReady {
@@ -255,6 +302,11 @@ func (t *truth) watch(e *simulation.Event) {
 	case e.API != nil:
 		t.api(at, e.API)
 	}
+}
+
+// mute says whether the node is one that has never reported when the scenario begins.
+func mute(n *v1.Node) bool {
+	return len(n.Status.Conditions) > 0 && !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady })
 }
 
 // taint notes a foreign taint.

@@ -2,6 +2,7 @@ package differential
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -14,9 +15,14 @@ import (
 func (e *explainer) misplaced() (lines []timeline.Line) {
 	for node := range e.zoneOf {
 		lines = append(lines, e.liftedLate(node)...)
+		lines = append(lines, e.kept(node)...)
+		lines = append(lines, e.found(node)...)
 		lines = append(lines, e.unmarked(node)...)
 	}
 	lines = append(lines, e.neverReported()...)
+	if e.settings.TaintBasedEviction {
+		lines = append(lines, e.misjudged()...)
+	}
 	if e.settings.TaintBasedEviction {
 		for _, zone := range e.allZones() {
 			lines = append(lines, e.unpaced(zone)...)
@@ -42,15 +48,93 @@ func (e *explainer) watched(node string, t time.Duration) bool {
 	return t >= e.heldUntil(t) || well && (up == 0 || up < start)
 }
 
+// found: a node is Unknown in the first pass after a grace of silence, which counts from the pass that saw the last sign of life.
+func (e *explainer) found(node string) (lines []timeline.Line) {
+	period, of := e.settings.NodeMonitorPeriod, about{kind: timeline.KindCondition, node: node}
+	for i, m := range e.health[node] {
+		if !m.silent || m.at < time.Second || len(e.unheardOf) > 0 { // it may be Unknown already
+			continue
+		}
+		due, latest := e.silentAt(node, m.at)
+		back := i+1 < len(e.health[node]) && e.health[node][i+1].at <= latest
+		if back || e.isGone(node, latest) || latest >= e.settings.Until || !e.calm(node, m.at-e.settings.NodeMonitorGracePeriod, latest+period) {
+			continue
+		}
+		if e.ours.wrote(of, m.at, due-1, isUnknown) || !e.ours.wrote(of, due, latest, isUnknown) {
+			lines = append(lines, timeline.Line{T: due, Kind: timeline.KindCondition, Node: node, Type: string(v1.NodeReady)})
+		}
+	}
+	return append(lines, e.unknownWell(node)...)
+}
+
+// unknownWell: a node is Unknown only while it is silent, and has the NoSchedule taint then.
+func (e *explainer) unknownWell(node string) (lines []timeline.Line) {
+	grace := e.settings.NodeMonitorGracePeriod
+	unschedulable := func(l *timeline.Line) bool {
+		return l.Key == v1.TaintNodeUnreachable && l.Effect == string(v1.TaintEffectNoSchedule)
+	}
+	for _, l := range e.ours[about{kind: timeline.KindCondition, node: node}] {
+		m := e.state(node, l.T)
+		unheard := slices.ContainsFunc(e.unheardOf, func(s span) bool { return s.from <= l.T && s.to >= l.T-2*grace })
+		if !isUnknown(l) || m.at <= time.Second || unheard || e.outage(l.T-2*grace, l.T) {
+			continue
+		}
+		if !m.silent || !e.ours.wrote(about{kind: timeline.KindTaint, node: node}, 0, l.T, unschedulable) {
+			lines = append(lines, *l)
+		}
+	}
+	return lines
+}
+
+// isGone says whether the node is deleted by then.
+func (e *explainer) isGone(node string, by time.Duration) bool {
+	at, gone := e.removed[node]
+	return gone && at <= by
+}
+
+func isUnknown(l *timeline.Line) bool {
+	return l.Type == string(v1.NodeReady) && l.Status == string(v1.ConditionUnknown)
+}
+
+// silentAt is when a node that falls silent then is Unknown, at the earliest and at the latest.
+func (e *explainer) silentAt(node string, at time.Duration) (earliest, latest time.Duration) {
+	period, began := e.settings.NodeMonitorPeriod, e.started(at)
+	beat := max(e.lastBeat(node, at), began)
+	seen := e.passFrom(beat)
+	earliest = began + (seen - began + e.settings.NodeMonitorGracePeriod).Truncate(period) + period
+	if beat == seen { // the pass of that instant may have come first
+		return earliest, earliest + period
+	}
+	return earliest, earliest
+}
+
 // liftedLate: our taints leave a node in the pass after it is back.
 func (e *explainer) liftedLate(node string) (lines []timeline.Line) {
-	for _, s := range e.borne(e.ours, node) {
+	for _, s := range e.worn(node) {
 		for i, m := range e.health[node] {
 			by := m.at + e.settings.NodeMonitorPeriod + slack
 			next := i+1 < len(e.health[node]) && e.health[node][i+1].at <= by
-			at, gone := e.removed[node]
-			if !m.failing && !m.renewed && m.at > s.from && s.to > by && by < e.settings.Until && !next && !(gone && at <= by) && e.calm(node, m.at, by) {
+			if !m.failing && !m.renewed && m.at > s.from && s.to > by && by < e.settings.Until && !next && !e.isGone(node, by) && e.calm(node, m.at, by) {
 				lines = append(lines, timeline.Line{T: by, Kind: timeline.KindTaint, Node: node, Op: timeline.OpRemove})
+			}
+		}
+	}
+	return lines
+}
+
+// kept: our taints leave a node at once when every zone is down, and of two, one stays.
+func (e *explainer) kept(node string) (lines []timeline.Line) {
+	for _, h := range e.carriedBy(node) {
+		own := slices.DeleteFunc(slices.Clone(h.taints), func(t carried) bool { return other[t.key] == "" })
+		if len(own) > 1 && h.to > h.from+slack {
+			lines = append(lines, timeline.Line{T: h.from, Kind: timeline.KindTaint, Node: node, Op: timeline.OpRemove})
+		}
+	}
+	for _, s := range e.worn(node) {
+		for _, down := range e.allDown {
+			stays := s.from < down.from-slack && s.to > down.from+slack && down.to > down.from+slack
+			if stays && !e.isGone(node, down.from) && e.calm(node, down.from, down.from+slack) {
+				lines = append(lines, timeline.Line{T: down.from, Kind: timeline.KindTaint, Node: node, Op: timeline.OpRemove})
 			}
 		}
 	}
@@ -83,8 +167,7 @@ func (e *explainer) unmarked(node string) (lines []timeline.Line) {
 // neverReported: a node that has never reported is found silent in the first pass after a grace of its own.
 func (e *explainer) neverReported() (lines []timeline.Line) {
 	for _, n := range e.Case.Nodes {
-		mute := len(n.Status.Conditions) > 0 && !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady })
-		if !mute {
+		if !mute(n) {
 			continue
 		}
 		period := e.settings.NodeMonitorPeriod
@@ -111,90 +194,116 @@ func (e *explainer) neverReported() (lines []timeline.Line) {
 	return lines
 }
 
-// unpaced: two nodes of a zone are not tainted sooner after each other than its rate says, and while one waits, a turn comes
-// as soon as it says.
+// tokens are those of a zone: one at most. It grows at the zone's rate, of which a change keeps a whole one and no part of one.
+type tokens struct {
+	held  float64
+	at    time.Duration
+	rate  float64
+	whole time.Duration // since when there is one
+}
+
+func (b *tokens) grow(t time.Duration) {
+	if missing := 1 - b.held; missing > 0 && b.rate > 0 {
+		b.whole = b.at + time.Duration(missing/b.rate*float64(time.Second))
+	}
+	b.held, b.at = min(1, b.held+b.rate*(t-b.at).Seconds()), t
+}
+
+func (b *tokens) change(rate float64) {
+	if rate != b.rate {
+		b.held = math.Floor(b.held + 1e-6)
+	}
+	if b.rate = rate; rate == 0 {
+		b.held = 0
+	}
+}
+
+// take says whether there was one.
+func (b *tokens) take() bool {
+	had := b.held >= 1-max(1e-6, b.rate*1e-3)
+	b.held = max(0, b.held-1)
+	return had
+}
+
+// unpaced: a node is tainted when its zone has a token for it, and while one waits, no token is left.
 func (e *explainer) unpaced(zone string) (lines []timeline.Line) {
-	period := e.settings.NodeMonitorPeriod
-	var turns []time.Duration
+	b, since := tokens{held: 1, rate: e.settings.NodeEvictionRate}, forever // since when a node waits
+	turns, rates, restarts := e.turnsIn(zone), e.rates[zone], e.restarts
+	wrong := func(t time.Duration) {
+		lines = append(lines, timeline.Line{T: t, Kind: timeline.KindTaint, Zone: zone, Rate: b.rate})
+	}
+	for t := time.Duration(0); t < e.settings.Until; {
+		t = min(t+time.Second, first(turns), first(restarts))
+		if len(rates) > 0 {
+			t = min(t, rates[0].at)
+		}
+		b.grow(t)
+		switch {
+		case first(restarts) == t:
+			b.held, b.rate, since, restarts = 1, e.settings.NodeEvictionRate, forever, restarts[1:]
+		case len(rates) > 0 && rates[0].at == t:
+			if b.rate != rates[0].rate {
+				since = forever
+			}
+			b.change(rates[0].rate)
+			rates = rates[1:]
+		case first(turns) == t:
+			if !b.take() {
+				wrong(t)
+			}
+			since, turns = forever, turns[1:]
+		case !e.waits(zone, t):
+			since = forever
+		case since == forever:
+			since = t
+		case b.rate > 0 && b.held >= 1 && t >= max(b.whole, since)+time.Second && !e.unsure(zone, t, b.rate):
+			wrong(t)
+			since = forever
+		}
+	}
+	return lines
+}
+
+func first(times []time.Duration) time.Duration {
+	if len(times) == 0 {
+		return forever
+	}
+	return times[0]
+}
+
+// unsure says whether tokens may have been spent of which there is no line: on taints that failed, or on pods that were overdue
+// when the process began.
+func (e *explainer) unsure(zone string, t time.Duration, r float64) bool {
+	token := time.Duration(float64(time.Second)/r) + 2*e.settings.NodeMonitorPeriod
+	nodes, tainted, start := 0, 0, e.started(t)
 	for node, of := range e.zoneOf {
-		for _, s := range e.borne(e.ours, node) {
-			if of == zone {
+		if of != zone {
+			continue
+		}
+		nodes++
+		if _, had := during(e.worn(node), start); had {
+			tainted++
+		}
+	}
+	for _, s := range e.outages {
+		if t >= s.to && t < s.to+e.settings.NodeMonitorGracePeriod+time.Duration(nodes+1)*token && e.blinds(s) {
+			return true
+		}
+	}
+	return e.outage(t-token, t) || start > 0 && tainted > 0 && t < start+e.settings.NodeMonitorGracePeriod+time.Duration(tainted+1)*token
+}
+
+// turnsIn is when the nodes of a zone were tainted.
+func (e *explainer) turnsIn(zone string) (turns []time.Duration) {
+	for node, of := range e.zoneOf {
+		if of == zone {
+			for _, s := range e.worn(node) {
 				turns = append(turns, s.from)
 			}
 		}
 	}
 	slices.Sort(turns)
-	lines = e.unprompt(zone, turns)
-	same := func(from, to time.Duration) bool {
-		changed := slices.ContainsFunc(e.rates[zone], func(r rateAt) bool { return r.at > from && r.at <= to })
-		return !changed && e.started(from) == e.started(to+slack)
-	}
-	for i := 1; i < len(turns); i++ {
-		a, b := turns[i-1], turns[i]
-		if r := e.rate(zone, b); same(a-2*period, b) && (r == 0 || b-a < time.Duration(float64(time.Second)/r)-slack) {
-			lines = append(lines, timeline.Line{T: b, Kind: timeline.KindTaint, Zone: zone, Rate: r})
-		}
-	}
-	return append(lines, e.idle(zone, turns, same)...)
-}
-
-// idle: while a node waits, a turn comes as soon as the rate says. same says whether the rate stayed the same.
-func (e *explainer) idle(zone string, turns []time.Duration, same func(from, to time.Duration) bool) (lines []timeline.Line) {
-	since, was := -forever, 0.0
-	for t := time.Duration(0); t < e.settings.Until; t += time.Second {
-		r := e.rate(zone, t)
-		served := slices.ContainsFunc(turns, func(at time.Duration) bool { return at > t-time.Second && at <= t })
-		switch {
-		case r == 0 || !e.waits(zone, t):
-			since = -forever
-		case since < 0 || served || r != was || !same(t-time.Second, t):
-			since = t
-		case t-since > time.Duration(float64(time.Second)/r)+2*e.settings.NodeMonitorPeriod+2*time.Second:
-			lines = append(lines, timeline.Line{T: t, Kind: timeline.KindTaint, Zone: zone, Rate: r})
-			since = t
-		}
-		was = r
-	}
-	return lines
-}
-
-// rate is that of a zone then.
-func (e *explainer) rate(zone string, t time.Duration) (r float64) {
-	for _, at := range e.rates[zone] {
-		if at.at <= t {
-			r = at.rate
-		}
-	}
-	return r
-}
-
-// unprompt: when a node is found silent, one of its zone has its turn at once if none had for as long as a token takes.
-func (e *explainer) unprompt(zone string, turns []time.Duration) (lines []timeline.Line) {
-	for node, of := range e.zoneOf {
-		if of != zone || slices.ContainsFunc(e.Case.Nodes, func(n *v1.Node) bool { return n.Name == node }) {
-			continue
-		}
-		for _, l := range e.ours[about{kind: timeline.KindCondition, node: node}] {
-			if l.Type == string(v1.NodeReady) && e.promptly(l, zone, turns) {
-				lines = append(lines, timeline.Line{T: l.T, Kind: timeline.KindTaint, Node: node, Rate: e.rate(zone, l.T)})
-			}
-		}
-	}
-	return lines
-}
-
-// promptly says whether, when a node was found silent, a turn should have come, and did not.
-func (e *explainer) promptly(l *timeline.Line, zone string, turns []time.Duration) bool {
-	r, period, grace := e.rate(zone, l.T), e.settings.NodeMonitorPeriod, e.settings.NodeMonitorGracePeriod
-	if r == 0 || e.isDown(l) || !e.watched(l.Node, l.T) || !e.calm(l.Node, l.T-2*grace, l.T+period) {
-		return false
-	}
-	token := time.Duration(float64(time.Second)/r) + period
-	changed := slices.ContainsFunc(e.rates[zone], func(r rateAt) bool { return r.at > l.T-token && r.at <= l.T })
-	served := slices.ContainsFunc(turns, func(at time.Duration) bool { return at > l.T-token && at <= l.T+slack })
-	added := slices.ContainsFunc(e.added, func(a moment) bool { return a.name == l.Node && l.T < a.at+grace+2*period })
-	_, tainted := during(e.borne(e.ours, l.Node), l.T-2*slack)
-	return !served && !tainted && !changed && !added
+	return turns
 }
 
 // waits says whether a node of the zone has failed and waits for its turn.
@@ -207,13 +316,18 @@ func (e *explainer) waits(zone string, t time.Duration) bool {
 		at, gone := e.removed[node]
 		m := e.state(node, t)
 		late := slices.ContainsFunc(e.added, func(a moment) bool { return a.name == node && t < a.at+grace+2*period+slack })
-		if of != zone || gone && at <= t+period || late || !e.watched(node, t) || !m.failing || t-m.at < 2*period || !e.calm(node, t-grace-3*period, t) {
+		watched := e.watched(node, t)
+		if !m.silent { // who says so settles at its first sign of life after the verdict
+			verdict := e.passFrom(max(m.at, e.allUp(t), e.started(t)))
+			watched = t >= e.renewal(node, verdict+1)+period+slack
+		}
+		if of != zone || gone && at <= t+period || late || !watched || !m.failing || !e.calm(node, t-grace-3*period, t) {
 			continue
 		}
-		if _, tainted := during(e.borne(e.ours, node), t); tainted || slices.ContainsFunc(e.Case.Nodes, func(n *v1.Node) bool { return n.Name == node }) {
-			continue
+		if _, tainted := during(e.worn(node), t); tainted || grace > e.settings.NodeStartupGracePeriod && slices.ContainsFunc(e.Case.Nodes, func(n *v1.Node) bool { return n.Name == node && mute(n) }) {
+			continue // the usual grace applies to it once its Ready condition is written
 		}
-		found := e.ours.wrote(about{kind: timeline.KindCondition, node: node}, m.at, t, anyLine) || t-m.at > 2*grace+3*period && len(e.unheardOf) == 0
+		found := e.ours.wrote(about{kind: timeline.KindCondition, node: node}, m.at, t, anyLine) || t-m.at > 2*max(grace, e.settings.NodeStartupGracePeriod)+3*period && len(e.unheardOf) == 0
 		if !m.silent || found {
 			return true
 		}

@@ -106,7 +106,7 @@ func (e *explainer) starts() {
 		}
 	}
 	for _, n := range e.Case.Nodes {
-		if mute := len(n.Status.Conditions) > 0 && !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady }); !mute {
+		if !mute(n) {
 			continue
 		}
 		until := forever
@@ -177,8 +177,7 @@ func (e *explainer) missedSwap() {
 	}
 }
 
-// forgive explains the lines within windows, and then what follows from explained lines: a pod that is gone on one side
-// only has no more lines there.
+// forgive explains the lines within windows.
 func (e *explainer) forgive() {
 	for i, l := range e.left {
 		if e.rule[i] != (Rule{}) {
@@ -195,6 +194,11 @@ func (e *explainer) forgive() {
 			}
 		}
 	}
+	e.sooner()
+}
+
+// leave explains what follows from explained evictions: a pod that is gone on one side only has no more lines there.
+func (e *explainer) leave() {
 	type gone struct {
 		Left
 		rule Rule
@@ -205,7 +209,6 @@ func (e *explainer) forgive() {
 			evicted[l.Pod] = append(evicted[l.Pod], gone{l, e.rule[i]})
 		}
 	}
-	e.sooner()
 	for i, l := range e.left {
 		for _, g := range evicted[l.Pod] {
 			if l.Pod != "" && !e.pairs(l.Line) && g.Side != l.Side && l.T >= g.T-slack {

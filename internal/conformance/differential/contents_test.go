@@ -1,0 +1,48 @@
+package differential
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// elsewhere are the kinds of events that no random scenario has. TestActions plays each once.
+var elsewhere = []string{"partition", "outOfService", "drain", "replaceNode", "roll", "forceDelete", "repeat"}
+
+// Among 1,000 scenarios is each kind of event, and each pair of kinds within a minute.
+func TestScenariosContainEverything(t *testing.T) {
+	seen, together := map[string]bool{}, map[string]bool{}
+	for seed := range uint64(1000) {
+		events := Mixed(seed, V137).Scenario.Events
+		for i := range events {
+			a := events[i].Actions()[0]
+			seen[a] = true
+			for k := i + 1; k < len(events) && events[k].At-events[i].At <= time.Minute; k++ {
+				b := events[k].Actions()[0]
+				together[fmt.Sprint(min(a, b), " and ", max(a, b))] = true
+			}
+		}
+	}
+	kinds := []string{}
+	for kind := range seen {
+		require.NotContains(t, elsewhere, kind)
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	require.Equal(t, []string{
+		"addNode", "addPod", "api", "condition", "cordon", "deleteNode", "deletePod", "fail", "loseLeases", "recover", "restart",
+		"showLeases", "taint", "uncordon", "untaint",
+	}, kinds)
+	var missing []string
+	for i, a := range kinds {
+		for _, b := range kinds[i:] {
+			if pair := fmt.Sprint(a, " and ", b); !together[pair] {
+				missing = append(missing, pair)
+			}
+		}
+	}
+	require.Empty(t, missing)
+}

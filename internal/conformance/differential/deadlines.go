@@ -291,7 +291,7 @@ func (e *explainer) misjudge(p tolerant, carries []held) (lines []timeline.Line)
 func (e *explainer) early(node string, at time.Duration) bool {
 	m, since := e.state(node, at), max(e.started(at), e.allUp(at))
 	if heard := slices.ContainsFunc(e.unheardOf, func(s span) bool { return s.holds(m.at) && at > s.to }); m.silent && !heard {
-		return m.at <= since && at < since+e.settings.NodeMonitorGracePeriod-slack
+		return m.at <= max(since, time.Second) && at < since+e.settings.NodeMonitorGracePeriod-slack
 	}
 	return m.at > 0 && !m.failing && !m.renewed && at > m.at+slack && e.calm(node, m.at, at)
 }

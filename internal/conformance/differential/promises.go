@@ -20,15 +20,15 @@ func (e *explainer) broken() (lines []timeline.Line) {
 				lines = append(lines, *l)
 			}
 		case timeline.KindPodNotReady:
-			if e.isDown(l) || e.speaks(l) {
-				lines = append(lines, *l) // nobody is marked then
+			if e.markedWrongly(l) {
+				lines = append(lines, *l)
 			}
 		case timeline.KindEvict:
 			if e.spared[l.Pod] || !e.settings.TaintBasedEviction && (strings.HasSuffix(l.Pod, "-ds0") || e.emptiedEarly(l)) {
 				lines = append(lines, *l)
 			}
 		case timeline.KindTaint:
-			if e.liftedFirst(l) || e.wrongTaint(l) {
+			if e.liftedFirst(l) || e.wrongTaint(l) || e.taintedEarly(l) {
 				lines = append(lines, *l)
 			}
 		}
@@ -36,10 +36,25 @@ func (e *explainer) broken() (lines []timeline.Line) {
 	return lines
 }
 
-// speaks says whether the kubelet of the line's node is not silent, and a pass has seen that.
+// markedWrongly: nobody is marked while every zone is down, before a grace has passed, and while the kubelet speaks.
+func (e *explainer) markedWrongly(l *timeline.Line) bool {
+	return e.isDown(l) || e.speaks(l) || e.state(l.Node, l.T).silent && e.early(l.Node, l.T)
+}
+
+// speaks says whether the kubelet of the line's node is not silent, and was not, or a pass has seen that.
 func (e *explainer) speaks(l *timeline.Line) bool {
 	m := e.state(l.Node, l.T)
-	return m.at > 0 && !m.silent && l.T >= m.at+e.settings.NodeMonitorPeriod+slack && e.calm(l.Node, m.at-e.settings.NodeMonitorGracePeriod, l.T)
+	seen := l.T >= m.at+e.settings.NodeMonitorPeriod+slack || !e.state(l.Node, m.at-1).silent
+	return m.at > 0 && !m.silent && seen && e.calm(l.Node, m.at-e.settings.NodeMonitorGracePeriod, l.T)
+}
+
+// taintedEarly says whether a node gets our taint that has none, and it is too early to harm it.
+func (e *explainer) taintedEarly(l *timeline.Line) bool {
+	if l.Op != timeline.OpAdd || !ownNoExecute(*l) || !e.early(l.Node, l.T) {
+		return false
+	}
+	_, tainted := during(e.worn(l.Node), l.T-2*slack)
+	return !tainted
 }
 
 // emptiedEarly says whether, without taints, a pod is deleted before its node was silent, or not ready, for the timeout.
@@ -51,7 +66,7 @@ func (e *explainer) emptiedEarly(l *timeline.Line) bool {
 	if !m.silent {
 		return l.T < m.at+timeout-slack && (m.failing || l.T > m.at+slack)
 	}
-	return l.T < max(e.lastBeat(l.Node, m.at), e.started(l.T))+timeout-slack
+	return l.T < max(e.lastBeat(l.Node, m.at), e.started(l.T))+timeout-slack || e.early(l.Node, l.T)
 }
 
 // ruledWell says whether a zone's line has the state and the rate that follow from its counts, and counts whom it should.

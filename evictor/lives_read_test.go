@@ -50,7 +50,7 @@ func (p *livesProcess) readLease(ctx context.Context, name string) (lease leases
 	}
 	defer w.mu.Unlock()
 	known, machine := p.mind.nodes[name], w.machines[name]
-	if w.choose(1) == 1 || w.now.Before(p.mute) {
+	if w.choose(1, func(int) string { return "the lease of " + name + " cannot be read" }) == 1 || w.now.Before(p.mute) {
 		p.mind.disturbed("own unanswered")
 		return lease, errors.New("the API server does not say")
 	}

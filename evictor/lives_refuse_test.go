@@ -28,7 +28,7 @@ func newLivesMay(seed int64) bool { return rand.New(rand.NewSource(^seed)).Intn(
 func (w *livesWorld) refusal(pod types.UID, wall time.Time) error {
 	lived := w.now.Sub(livesBegin.Add(time.Hour))
 	if w.plan.Choices != nil {
-		if w.choose(1) == 1 {
+		if w.choose(1, func(int) string { return "the Gate refuses a pod" }) == 1 {
 			return &gate.Refused{Reason: "NotThisPod"}
 		}
 		return nil

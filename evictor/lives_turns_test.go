@@ -51,7 +51,7 @@ func (p *livesProcess) mayTurn(act gate.Act) error {
 // refusesTurn is why a node may not have its turn now. Who is refused follows from the time and the name.
 func (w *livesWorld) refusesTurn(node string, wall time.Time) error {
 	lived := w.now.Sub(livesBegin.Add(time.Hour))
-	if w.choose(1) == 1 {
+	if w.choose(1, func(int) string { return "the Gate refuses a turn of " + node }) == 1 {
 		return &gate.Refused{Reason: "NotThisNode"}
 	}
 	if w.plan.Choices != nil || lived >= livesActive {
@@ -183,7 +183,7 @@ func (m *livesMind) turnEnds(d evictor.NodeDecision) {
 
 // asked has something happen while a question is answered: what the evictor looked at before may differ afterwards.
 func (w *livesWorld) asked(node string) {
-	if option := w.choose(2 * len(worldsAmid)); option > 0 && !w.plan.Run {
+	if option := w.choose(2*len(worldsAmid), func(option int) string { return worldsAmidWords(option-1, "a question about "+node) }); option > 0 && !w.plan.Run {
 		w.chooseAmid(option-1, true)
 	}
 	i := slices.IndexFunc(w.amid, func(e livesEvent) bool { return e.ofQuestion() })

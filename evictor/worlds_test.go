@@ -67,16 +67,21 @@ var worldsBetween = []livesEvent{
 type worldsChoices struct {
 	take   map[int]int // options by the number of their point; the first, nothing out of the ordinary, elsewhere
 	points []int       // how many options each had
+	told   []string    // what deviated
 }
 
-// choose returns the option at the next choice point. Lives have none.
-func (w *livesWorld) choose(options int) int {
+// choose returns the option at the next choice point. Lives have none. says says what an option is.
+func (w *livesWorld) choose(options int, says func(option int) string) int {
 	c := w.plan.Choices
 	if c == nil || w.now.Sub(livesBegin.Add(time.Hour)) >= w.plan.active() {
 		return 0
 	}
 	c.points = append(c.points, 1+options)
-	return min(c.take[len(c.points)-1], options)
+	option := min(c.take[len(c.points)-1], options)
+	if option > 0 {
+		c.told = append(c.told, fmt.Sprintf("%s: %s", w.now.Sub(livesBegin.Add(time.Hour)), says(option)))
+	}
+	return option
 }
 
 // chooseBetween lets something happen, or nothing.
@@ -84,10 +89,15 @@ func (w *livesWorld) chooseBetween(second time.Duration) {
 	if half := second / time.Second % 5; half != 2 && (half != 4 || os.Getenv("EVICTKIT_FULL") == "") {
 		return
 	}
-	if option := w.choose(len(worldsBetween)); option > 0 {
+	if option := w.choose(len(worldsBetween), func(option int) string { return worldsBetween[option-1].String() }); option > 0 {
 		w.logf("EVENT %s", worldsBetween[option-1])
 		w.happens(worldsBetween[option-1])
 	}
+}
+
+// worldsAmidWords say what happens amid that.
+func worldsAmidWords(option int, what string) string {
+	return fmt.Sprintf("%s, %s %s", worldsAmid[option/2], []string{"before", "after"}[option%2], what)
 }
 
 // chooseAmid lets something happen amid what is under way, or nothing.
@@ -101,7 +111,12 @@ func (w *livesWorld) chooseAmid(option int, question bool) {
 
 // chooseAnswer is what comes of a write.
 func (w *livesWorld) chooseAnswer(what string) *livesFault {
-	option := w.choose(len(worldsAnswers) + 2*len(worldsAmid))
+	option := w.choose(len(worldsAnswers)+2*len(worldsAmid), func(option int) string {
+		if option <= len(worldsAnswers) {
+			return worldsAnswers[option-1] + " answers " + what
+		}
+		return worldsAmidWords(option-1-len(worldsAnswers), what)
+	})
 	switch {
 	case option == 0:
 		return nil
@@ -126,7 +141,20 @@ func (s worldsStory) play(take map[int]int, logf func(string, ...any)) (wrong st
 	if judge := livesPlay(plan, logf); judge.rule != "" {
 		wrong = judge.rule + ": " + judge.message
 	}
+	if logf == nil && wrong != "" {
+		wrong += "\n" + worldsTest(worldsNamed(s.name, take), plan.Choices.told)
+	}
 	return wrong, plan.Choices.points
+}
+
+// worldsTest is a world as a test, with its log by -v.
+func worldsTest(named string, told []string) string {
+	return fmt.Sprintf(`
+// The story %q, and:
+//   - %s
+func TestWorld(t *testing.T) {
+	playNamedWorld(t, %q)
+}`, strings.TrimRight(named, " =0123456789"), strings.Join(told, "\n//   - "), named)
 }
 
 // worldsNamed is how a world is written: the story, and what deviates.
@@ -151,7 +179,7 @@ func TestSmallWorlds(t *testing.T) {
 		if played++; wrong != "" {
 			rule, _, _ := strings.Cut(wrong, ":")
 			if rules[rule]++; rules[rule] <= 3 {
-				t.Errorf("%s\ngo test ./evictor -run SmallWorlds -world %q", wrong, worldsNamed(s.name, take))
+				t.Error(wrong)
 			}
 		}
 		return points
@@ -184,6 +212,7 @@ func TestSmallWorlds(t *testing.T) {
 }
 
 func playNamedWorld(t *testing.T, named string) {
+	t.Helper()
 	for _, s := range worldsStories {
 		rest, is := strings.CutPrefix(named, s.name)
 		if !is {
@@ -200,7 +229,7 @@ func playNamedWorld(t *testing.T, named string) {
 				t.Fatal(err)
 			}
 		}
-		if wrong, _ := s.play(take, func(format string, args ...any) { fmt.Printf(format+"\n", args...) }); wrong != "" {
+		if wrong, _ := s.play(take, t.Logf); wrong != "" {
 			t.Error(wrong)
 		}
 		return

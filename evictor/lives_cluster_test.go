@@ -308,7 +308,7 @@ func (p *livesProcess) goBack(kind string, version int64) {
 // renewed tells a process the lease of a node.
 func (p *livesProcess) renewed(name string) {
 	machine := p.world.machines[name]
-	if machine == nil {
+	if machine == nil || machine.lease == 0 { // it has no lease yet; the late one was that of the machine before
 		return
 	}
 	if p.world.now.Before(p.deaf[name]) {

@@ -57,7 +57,8 @@ func (e *explainer) found(node string) (lines []timeline.Line) {
 		}
 		due, latest := e.silentAt(node, m.at)
 		back := i+1 < len(e.health[node]) && e.health[node][i+1].at <= latest
-		if back || e.isGone(node, latest) || latest >= e.settings.Until || !e.calm(node, m.at-e.settings.NodeMonitorGracePeriod, latest+period) {
+		anew := slices.ContainsFunc(e.allDown, func(s span) bool { return s.to >= m.at-e.settings.NodeMonitorGracePeriod && s.to <= latest }) // then clocks are
+		if anew || back || e.isGone(node, latest) || latest >= e.settings.Until || !e.calm(node, m.at-e.settings.NodeMonitorGracePeriod, latest+period) {
 			continue
 		}
 		if e.ours.wrote(of, m.at, due-1, isUnknown) || !e.ours.wrote(of, due, latest, isUnknown) {

@@ -1,0 +1,149 @@
+package differential
+
+import (
+	"slices"
+	"time"
+)
+
+// What failed is tried again after so long, and after twice as long each time.
+const retryInitial, retryMax = 100 * time.Millisecond, time.Minute
+
+// early says whether it is too early to harm the node or its pods by a taint of ours: it was silent when the process, or the time
+// after every zone was down, began, and a grace has not passed since; or it has just reported Ready.
+func (e *explainer) early(node string, at time.Duration) bool {
+	m, since := e.state(node, at), max(e.started(at), e.allUp(at))
+	if heard := slices.ContainsFunc(e.unheardOf, func(s span) bool { return s.holds(m.at) && at > s.to }); m.silent && !heard {
+		return m.at <= max(since, time.Second) && at < since+e.settings.NodeMonitorGracePeriod-slack
+	}
+	return m.at > 0 && !m.failing && !m.renewed && at > m.at+slack && e.calm(node, m.at, at)
+}
+
+// latest is when that has to be done at the latest which is due then: what may hold it back ends before. ours: by our taints,
+// which evict nobody once the node is back.
+func (e *explainer) latest(node string, due time.Duration, ours bool) time.Duration {
+	by := e.heldBack(node, due, ours)
+	back := func(m moment) bool {
+		return m.at > 0 && !m.failing && m.at <= by && (m.at >= due || m == e.state(node, due))
+	}
+	if ours && slices.ContainsFunc(e.health[node], back) {
+		return forever
+	}
+	return by
+}
+
+func (e *explainer) heldBack(node string, due time.Duration, ours bool) (by time.Duration) {
+	if by = due; by == forever {
+		return by
+	}
+	spans := make([]span, 0, 16)
+	for _, s := range e.outages {
+		tried := max(due, s.from)
+		for wait := retryInitial; tried < s.to && s.to != forever; wait = min(2*wait, retryMax) {
+			tried += wait
+		}
+		spans = append(spans, span{s.from, max(tried, after(s.to, 5*time.Second))})
+	}
+	if ours {
+		settles := e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod + slack
+		for _, at := range e.restarts {
+			if due <= at+time.Second {
+				return e.paced(node, at+settles)
+			}
+		}
+		for _, s := range e.outages {
+			if e.blinds(s) && s.to != forever && due <= s.to+settles && due >= s.from {
+				return e.paced(node, s.to+settles)
+			}
+		}
+		spans = append(append(spans, e.unsettled(node)...), e.unclear(node)...)
+	}
+	return through(spans, by)
+}
+
+// through is the first instant from then on that no span holds.
+func through(spans []span, at time.Duration) time.Duration {
+	for again := true; again; {
+		again = false
+		for _, s := range spans {
+			if at >= s.from-slack && at < s.to {
+				at, again = s.to, true
+			}
+		}
+	}
+	return at
+}
+
+// unsettled is when a grace period holds back what our taints evict, at most.
+func (e *explainer) unsettled(node string) (spans []span) {
+	settles := e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod + slack
+	for _, at := range append([]time.Duration{0}, e.restarts...) {
+		spans = append(spans, span{at, at + settles})
+	}
+	for _, s := range append(slices.Clone(e.allDown), e.unheardOf...) { // nobody's lease advances, so it does not see the cluster
+		spans = append(spans, span{s.from, after(s.to, settles)})
+	}
+	for _, m := range e.added {
+		if m.name == node {
+			spans = append(spans, span{m.at, m.at + settles})
+		}
+	}
+	for _, s := range e.outages { // who begins in one reads no lease before its end
+		if begun := e.started(s.to); begun > 0 && begun+settles > s.from {
+			spans = append(spans, span{s.from, after(s.to, settles)})
+		}
+	}
+	return spans
+}
+
+// unclear is when nobody knows whether the node is back.
+func (e *explainer) unclear(node string) (spans []span) {
+	period := e.settings.NodeMonitorPeriod
+	for _, s := range e.outages {
+		spans = append(spans, span{s.from, after(s.to, period)})
+	}
+	for _, m := range e.health[node] {
+		switch {
+		case m.renewed: // until it reports
+			spans = append(spans, span{m.at, m.at + period + e.settings.StatusInterval})
+		case !m.failing: // the next pass decides
+			spans = append(spans, span{m.at, m.at + period})
+		}
+	}
+	for _, s := range e.stale {
+		if s.node == node {
+			spans = append(spans, span{s.from, after(s.to, e.settings.NodeMonitorGracePeriod)})
+		}
+	}
+	return spans
+}
+
+// blinds says whether, in an outage of the API, ours may cease to see the cluster: it is as long as the guard waits for a lease to
+// advance. Then grace periods begin anew, and what was due leaves at the zone's pace.
+func (e *explainer) blinds(s span) bool {
+	return s.to == forever || s.to-s.from >= min(20*time.Second, 2*e.settings.NodeMonitorGracePeriod/5)-e.settings.Interval
+}
+
+// paced is when the last of the nodes of a node's zone has had its turn at the latest, from then on.
+func (e *explainer) paced(node string, from time.Duration) time.Duration {
+	zone, turns, slowest := e.zoneOf[node], 1, e.settings.NodeEvictionRate
+	for _, of := range e.zoneOf {
+		if of == zone {
+			turns++
+		}
+	}
+	for _, r := range e.rates[zone] {
+		slowest = min(slowest, r.rate)
+	}
+	if slowest == 0 {
+		return forever
+	}
+	return from + time.Duration(float64(turns)/slowest*float64(time.Second))
+}
+
+// after is so much later, if it comes.
+func after(at, by time.Duration) time.Duration {
+	if at == forever {
+		return at
+	}
+	return at + by
+}

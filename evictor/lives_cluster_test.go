@@ -105,7 +105,7 @@ type livesWorld struct {
 	budgets   map[string]time.Time // pods that a disruption budget protects, and until when
 	retry     int                  // what a refusing budget suggests, in seconds
 	gone      map[string]time.Time // when kubelets remove terminating pods
-	touched   map[string]time.Time // when pods were last written, or protected
+	touched   map[string]time.Time // when pods were last written, protected, or moved with their node
 	faults    []*livesFault
 	turnsShut time.Time    // until when no node may have its turn
 	amid      []livesEvent // to happen while the next writes are under way

@@ -152,6 +152,11 @@ func (w *livesWorld) nodeEvent(name string, e livesEvent) {
 		delete(w.machines, name)
 		return
 	case "movezone":
+		for of, pod := range w.pods.now { // what is to be written of them waits for the pass that reads the node's zone again
+			if pod.Spec.NodeName == name {
+				w.touched[of] = w.now
+			}
+		}
 		node.Labels[[]string{livesZone, livesRack}[e.c%2]] = fmt.Sprintf("z%d", e.b%w.plan.Zones)
 	case "exclude":
 		label := []string{livesExclude, livesSpare}[e.c%2]

@@ -140,11 +140,27 @@ func (e *explainer) keeps(l *timeline.Line) bool {
 	if !known || !carries(e.theirs, l.Node, l.T) && !slices.ContainsFunc(e.foreign[l.Node], func(s span) bool { return s.holds(l.T) }) {
 		return false
 	}
-	gone := func(at time.Duration, key, value string) bool {
-		return at < l.T && (max(at, p.from)+stay(p.tolerations, key, value)-l.T).Abs() <= 2*tick
-	}
-	own := func(t *timeline.Line) bool { return ownNoExecute(*t) && t.Op == timeline.OpAdd && gone(t.T, t.Key, "") }
-	return e.theirs.wrote(about{kind: timeline.KindTaint, node: l.Node}, 0, l.T, own) || slices.ContainsFunc(e.changes(l.Node), func(c change) bool { return c.adds && !c.own && gone(c.at, c.key, c.value) })
+	foreign := func(c change) bool { return c.adds && !c.own && c.at < l.T && p.leaves(l.T, c.at, c.key, c.value) }
+	return e.theirs.follows(p, l.T) || slices.ContainsFunc(e.changes(l.Node), foreign)
+}
+
+// leaves says whether the pod leaves then if it tolerates a taint that came at that time.
+func (p *tolerant) leaves(at, tainted time.Duration, key, value string) bool {
+	return (max(tainted, p.from) + stay(p.tolerations, key, value) - at).Abs() <= 2*tick
+}
+
+// follows says whether the pod's eviction at that time follows from an own taint that its node had before.
+func (x index) follows(p tolerant, at time.Duration) bool {
+	return x.wrote(about{kind: timeline.KindTaint, node: p.node}, 0, at, func(l *timeline.Line) bool {
+		return ownNoExecute(*l) && l.Op == timeline.OpAdd && p.leaves(at, l.T, l.Key, "")
+	})
+}
+
+// outlives says whether the pod tolerates each own taint that came to its node for longer than it is there.
+func (x index) outlives(p tolerant) bool {
+	return !x.wrote(about{kind: timeline.KindTaint, node: p.node}, 0, p.to, func(l *timeline.Line) bool {
+		return ownNoExecute(*l) && l.Op == timeline.OpAdd && max(l.T, p.from)+stay(p.tolerations, l.Key, "") < p.to
+	})
 }
 
 // misjudged returns the evictions that do not follow from what the node carries and the pod tolerates, to the instant, and those

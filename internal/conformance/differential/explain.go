@@ -360,7 +360,7 @@ func (e *explainer) singleMark(i int, l Left) {
 		e.explain(i, MarkedByVerdict)
 	case upstream && e.saidNotReady(l.Node, l.T) && e.started(l.T) > 0 && l.T <= e.started(l.T)+slack:
 		e.explain(i, MarkedByVerdict) // by the next process, which does not know the node's earlier state
-	case upstream && e.bound[l.Pod] > 0 && l.T-e.bound[l.Pod] <= slack && !e.failing(l.Node, l.T) && e.verdict(l.Node, l.T) != v1.ConditionTrue:
+	case upstream && e.bound[l.Pod] > 0 && l.T-e.bound[l.Pod] <= slack && !e.failing(l.Node, l.T) && e.verdict(l.Node, e.bound[l.Pod]-slack) != v1.ConditionTrue:
 		e.explain(i, MarkedByVerdict) // the node has come back, and no pass has seen that yet
 	case upstream && e.markedBefore(l) != (Rule{}):
 		e.explain(i, e.markedBefore(l))

@@ -8,6 +8,9 @@ import (
 // What failed is tried again after so long, and after twice as long each time.
 const retryInitial, retryMax = 100 * time.Millisecond, time.Minute
 
+// The guard looks so often at least, and a retry waits for it.
+const looks = 5 * time.Second
+
 // early says whether it is too early to harm the node or its pods by a taint of ours: it was silent when the process, or the time
 // after every zone was down, began, and a grace has not passed since; or it has just reported Ready.
 func (e *explainer) early(node string, at time.Duration) bool {
@@ -41,7 +44,8 @@ func (e *explainer) heldBack(node string, due time.Duration, ours bool) (by time
 		for wait := retryInitial; tried < s.to && s.to != forever; wait = min(2*wait, retryMax) {
 			tried += wait
 		}
-		spans = append(spans, span{s.from, max(tried, after(s.to, 5*time.Second))})
+		seen := after(s.to, e.settings.Interval+looks) // a lease advances, and a look of the guard sees that
+		spans = append(spans, span{s.from, max(tried, seen)})
 	}
 	if ours {
 		settles := e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod + slack

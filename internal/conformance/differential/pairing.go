@@ -149,8 +149,8 @@ func (e *explainer) foreignIn(i int, l Left, others index) {
 	}
 }
 
-// alike says whether both evictions come the same time after their taints, or after the pod came, or whether ours was held
-// back until a grace after a start, or by an outage of the API.
+// alike says whether both evictions come the same time after their taints, or after the pod came, or when the pod tolerates its
+// side's taint no longer, or whether ours was held back until a grace after a start, or by an outage of the API.
 func (e *explainer) alike(l Left, taint span, other time.Duration, spans []span) bool {
 	its, tainted := during(spans, other)
 	if tainted {
@@ -164,6 +164,9 @@ func (e *explainer) alike(l Left, taint span, other time.Duration, spans []span)
 	ours, theirs, longer := l.T, other, l.T-taint.from-(other-its.from)
 	if l.Side == UpstreamSide {
 		ours, theirs, longer = theirs, ours, -longer
+	}
+	if p, known := e.tolerantOf(&l.Line); known && e.ours.follows(p, ours) && e.theirs.follows(p, theirs) {
+		return true
 	}
 	return (ours >= theirs || tainted && longer >= 0) && ours <= e.heldUntil(ours) || e.outage(min(ours, theirs)-retryMax, max(ours, theirs))
 }
@@ -180,8 +183,15 @@ func (e *explainer) heldUntil(at time.Duration) time.Duration {
 	return since + e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod + slack
 }
 
-// longer says whether the other side, which does not evict the pod, has a taint for as long.
+// longer says whether the other side, which does not evict the pod, has a taint for as long, or for as long as the pod tolerates it.
 func (e *explainer) longer(l Left, taint span, spans []span) bool {
+	mine, others := e.ours, e.theirs
+	if l.Side == UpstreamSide {
+		mine, others = others, mine
+	}
+	if p, known := e.tolerantOf(&l.Line); known && mine.follows(p, l.T) && others.outlives(p) {
+		return false
+	}
 	lasted := l.T - taint.from
 	return slices.ContainsFunc(spans, func(s span) bool {
 		end := min(s.to, e.settings.Until)

@@ -326,3 +326,17 @@ func TestTruthOfATrace(t *testing.T) {
 		require.Equal(t, []moment{{at: time.Minute, failing: true, silent: true}, {at: 2 * time.Minute}}, truth.health[name])
 	}
 }
+
+// each does it for all numbers below n, two at a time.
+func each(n int, do func(i int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range 2 {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	workers.Wait()
+}

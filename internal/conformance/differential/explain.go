@@ -23,7 +23,8 @@ type Played struct {
 	Rewrites       []frontend.Rewrite     // of upstream
 	compat         compat
 	plain          []timeline.Line // ours without it
-	fired          map[Rule]int    // when it was compared
+	compared       *explainer      // the last comparison
+	brake          Brake           // on our side alone, if any
 }
 
 // Result is the result of a comparison.
@@ -98,6 +99,7 @@ func Judge(p *Played) (lines []Left) {
 // Compare matches the two timelines and explains the rest.
 func Compare(p *Played) Result {
 	e := newExplainer(p)
+	p.compared = e
 	t := e.truth
 	ours, empty := comparable(p.Ours, OursSide, t.restarts)
 	upstream, _ := comparable(p.Upstream, UpstreamSide, t.restarts)

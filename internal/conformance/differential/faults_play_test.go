@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,7 +83,7 @@ func faulty(was *Played, path string) (is outcome) {
 		r := Compare(&q)
 		if is.reported = len(r.Unexplained) > 0; !is.reported {
 			for rule, n := range r.Fired {
-				if n > was.fired[rule] {
+				if n > was.compared.fired[rule] {
 					is.fired = append(is.fired, rule.Name)
 				}
 			}
@@ -101,20 +100,6 @@ func evictionsIn(lines []timeline.Line) (some []timeline.Line) {
 		}
 	}
 	return some
-}
-
-// each does it for all numbers below n, two at a time.
-func each(n int, do func(i int)) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range 2 {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				do(int(i))
-			}
-		})
-	}
-	workers.Wait()
 }
 
 func (s *Seen) add(seed uint64, is outcome) {

@@ -27,6 +27,7 @@ var (
 	OwnGrace         = rule.New("OwnGrace", "after a start, evictions by our taints")
 	EmptyZone        = rule.New("EmptyZone", "a zone without counted nodes is Normal")
 	Swapped          = rule.New("Swapped", "after a swap, a pod leaves when its")
+	Blind            = rule.New("Blind", "an evictor that cannot see the cluster")
 	FailedWrites     = rule.New("FailedWrites", "failed writes and evictions are retried")
 
 	StartGrace   = rule.New("StartGrace", "an evictor that begins to watch waits for")
@@ -50,6 +51,6 @@ var (
 // Rules are all of them.
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
-	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, CameBack, TimeoutAtPass, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, OwnGrace, EmptyZone, Swapped, FailedWrites,
+	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, CameBack, TimeoutAtPass, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, OwnGrace, EmptyZone, Swapped, Blind, FailedWrites,
 	StartGrace, AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero, StaleLease,
 }

@@ -81,10 +81,16 @@ func (p *Played) ours(ctx context.Context, path string) error {
 	}
 	restart := false
 	_, err = simulation.Play(ctx, played, func(w *simulation.World) (simulation.Controller, error) {
-		c, err := p.compat.start(w, evictor.Options{
+		options := evictor.Options{
 			Observer: evictor.Observers{w, evictor.Observe(p.observeNode, p.observePod)},
 			Prefer:   func(key zone.Key, waiting []string) string { return order.next(w, key, waiting) },
-		}, restart)
+		}
+		if p.brake != nil {
+			if options, err = p.brake(w, options); err != nil {
+				return nil, err
+			}
+		}
+		c, err := p.compat.start(w, options, restart)
 		restart = true
 		return c, err
 	})
@@ -166,6 +172,6 @@ func (o Oracles) check(ctx context.Context, c *Case, path string, against Agains
 			break
 		}
 	}
-	p.fired, r.Unexplained = r.Fired, append(r.Unexplained, broken...)
+	r.Unexplained = append(r.Unexplained, broken...)
 	return p, r, nil
 }

@@ -116,6 +116,24 @@ func TestStartEvictsNobodyFromANodeThatNeverReported(t *testing.T) {
 	}
 }
 
+// A node that never reported is found silent after its start-up grace. That its silence is written then takes nothing back, even if
+// the other grace is longer: its taint comes in that very pass, for its only token.
+func TestAShortStartUpGraceEndsOnce(t *testing.T) {
+	for _, cfg := range onBothGrids(config()) {
+		cfg.Nodes.NodeStartupGracePeriod, cfg.Nodes.NodeEvictionRate = 20*time.Second, 0.001
+		u := newUpstreams(t, cfg)
+		u.node("node0", "", longAgo, "")
+		for _, name := range []string{"node1", "node2"} {
+			u.node(name, "", longAgo, v1.ConditionTrue)
+			u.reporting[name] = true
+		}
+		u.pass(15 * time.Second)
+		require.Empty(t, u.taints("node0"))
+		u.pass(10 * time.Second)
+		require.Contains(t, strings.Join(u.taints("node0"), " "), "NoExecute")
+	}
+}
+
 // Who begins to watch waits for one grace before it writes that a node is Unknown, taints it or marks its pods, whatever
 // its object says, and however long ago it was created if it never said anything. For a node that appears later, the
 // start-up grace counts from its creation. A node that lives and says itself that it is not ready is tainted at once.

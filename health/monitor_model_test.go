@@ -34,6 +34,7 @@ type modelNode struct {
 	spoke                  bool   // since it is watched
 	said                   string // by the last verdict
 	silent, since, watched time.Duration
+	grace                  time.Duration
 	heartbeat, transition  *int64
 	renewal                *int64
 	object, lease          modelVersion
@@ -45,8 +46,8 @@ type modelVersion struct {
 	stamps []int64        // that were signs of life
 }
 
-func (m *monitorModel) graceOf(n *modelNode) time.Duration {
-	if n.observed == "" {
+func (m *monitorModel) graceFor(observed v1.ConditionStatus) time.Duration {
+	if observed == "" {
 		return m.config.NodeStartupGracePeriod
 	}
 	return m.config.NodeMonitorGracePeriod
@@ -62,7 +63,7 @@ func (m *monitorModel) called() {
 	m.passed += common
 	m.anew += common
 	for _, n := range m.nodes {
-		n.silent += m.counts(m.graceOf(n))
+		n.silent += m.counts(n.grace)
 		for _, age := range []*time.Duration{&n.since, &n.watched, n.object.fell, n.lease.fell} {
 			if age != nil {
 				*age += common
@@ -74,9 +75,9 @@ func (m *monitorModel) called() {
 
 func (m *monitorModel) over(n *modelNode, silent time.Duration) bool {
 	if m.config.NodeMonitorPeriod > 0 {
-		return silent > m.graceOf(n)
+		return silent > n.grace
 	}
-	return silent >= m.graceOf(n)
+	return silent >= n.grace
 }
 
 func (m *monitorModel) pass() (told []string) {
@@ -118,7 +119,7 @@ func (m *monitorModel) pass() (told []string) {
 }
 
 func (m *monitorModel) beat(n *modelNode) {
-	n.expired, n.spoke = false, n.known
+	n.expired, n.spoke, n.grace = false, n.known, m.graceFor(n.observed)
 	if n.heard = m.config.NodeMonitorPeriod > 0 || !m.started; !n.heard {
 		n.silent, n.out = 0, false
 	}
@@ -178,6 +179,9 @@ func (m *monitorModel) observe(o *v1.Node, wall time.Time) Observation {
 	}
 	changed := reports && n.observed != status
 	n.observed, n.spoke = status, n.spoke || changed && n.known
+	if grace := m.graceFor(status); !n.expired || grace < n.grace {
+		n.grace = grace
+	}
 	if (alive || changed) && (n.transition == nil || *n.transition != *transition) {
 		n.transition, n.turned = transition, true
 	}
@@ -204,6 +208,7 @@ func (m *monitorModel) watch(o *v1.Node, old *modelNode, n modelNode, wall time.
 		n.object.stamps = []int64{*n.heartbeat}
 	}
 	created := o.CreationTimestamp.Time
+	n.grace = m.graceFor(n.observed)
 	if n.observed == "" && m.started && !created.IsZero() && !created.After(wall) {
 		n.silent = min(wall.Sub(created), m.passed)
 		n.since, n.heard, n.out = n.silent, false, false
@@ -230,7 +235,7 @@ func (m *monitorModel) renew(name string, stamp int64, number uint64) bool {
 
 // settles returns how much longer it takes.
 func (m *monitorModel) settles(n *modelNode) (in time.Duration, ok bool) {
-	grace := m.graceOf(n)
+	grace := n.grace
 	if m.config.NodeMonitorPeriod > 0 {
 		grace++
 	}
@@ -258,8 +263,8 @@ func (m *monitorModel) next() (in time.Duration, ok bool) {
 	in = math.MaxInt64
 	for _, n := range m.nodes {
 		if !n.out {
-			gap := gapOf(m.config.MaxGap, m.graceOf(n))
-			in, ok = min(in, m.graceOf(n)-n.silent, gap-gap/2), true
+			gap := gapOf(m.config.MaxGap, n.grace)
+			in, ok = min(in, n.grace-n.silent, gap-gap/2), true
 		}
 	}
 	return in, ok
@@ -419,7 +424,7 @@ func (l *monitorLife) silent() {
 	got, want := l.m.Silent(l.clk.Now().Add(in)), []string(nil)
 	l.model.called()
 	for name, n := range l.model.nodes {
-		if !l.model.frozen && !n.heard && !n.expired && !n.out && n.silent+in >= l.model.graceOf(n) {
+		if !l.model.frozen && !n.heard && !n.expired && !n.out && n.silent+in >= n.grace {
 			want = append(want, name)
 		}
 	}
@@ -447,7 +452,7 @@ func (l *monitorLife) check() {
 			silent = 0
 		}
 		if known != n.known || known && (v.Node != name || string(v.UID) != n.uid || v.Ready != n.ready || v.Observed != n.observed || v.Expired != n.expired ||
-			now.Sub(v.LastBeat) != silent || now.Sub(v.Since) != n.since || v.Grace != l.model.graceOf(n)) {
+			now.Sub(v.LastBeat) != silent || now.Sub(v.Since) != n.since || v.Grace != n.grace) {
 			l.t.Fatalf("seed %d: %+v at %v, expected %+v", l.seed, v, now, n)
 		}
 		if in, ok := l.model.settles(n); known && (ok == v.Settles.IsZero() || ok && v.Settles.Sub(now) != in) {

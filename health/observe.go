@@ -60,7 +60,9 @@ func (m *Monitor) observe(e *monitored, node *v1.Node) Observation {
 	changed, heartbeat := reports && n.observed != status, reports && alive
 	if n.observed != status {
 		n.observed, n.spoke = status, n.spoke || changed && n.known
-		m.beats.setGrace(e, m.graceFor(status))
+		if grace := m.graceFor(status); !n.expired || grace < e.group.grace { // what others write of its silence does not end it
+			m.beats.setGrace(e, grace)
+		}
 		m.touch(e)
 	}
 	if transition != n.transition && (heartbeat || changed) {
@@ -127,6 +129,7 @@ func (m *Monitor) beat(e *monitored) {
 		m.touch(e)
 	}
 	e.of.expired, e.of.spoke = false, e.of.known
+	m.beats.setGrace(e, m.graceFor(e.of.observed))
 	if e.of.heard = !m.started || m.beats.period > 0; e.of.heard {
 		m.touch(e)
 	} else {

@@ -325,8 +325,8 @@ func (e *explainer) waits(zone string, t time.Duration) bool {
 		if of != zone || gone && at <= t+period || late || !watched || !m.failing || !e.calm(node, t-grace-3*period, t) {
 			continue
 		}
-		if _, tainted := during(e.worn(node), t); tainted || grace > e.settings.NodeStartupGracePeriod && slices.ContainsFunc(e.Case.Nodes, func(n *v1.Node) bool { return n.Name == node && mute(n) }) {
-			continue // the usual grace applies to it once its Ready condition is written
+		if _, tainted := during(e.worn(node), t); tainted {
+			continue
 		}
 		found := e.ours.wrote(about{kind: timeline.KindCondition, node: node}, m.at, t, anyLine) || t-m.at > 2*max(grace, e.settings.NodeStartupGracePeriod)+3*period && len(e.unheardOf) == 0
 		if !m.silent || found {

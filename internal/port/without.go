@@ -41,7 +41,10 @@ func Without(source string, functions ...string) (string, error) {
 	})
 	for _, d := range file.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
-			g.Specs = slices.DeleteFunc(g.Specs, func(s ast.Spec) bool { return !uses(used, s.(*ast.ImportSpec)) })
+			g.Specs = slices.DeleteFunc(g.Specs, func(s ast.Spec) bool {
+				i, ok := s.(*ast.ImportSpec)
+				return ok && !uses(used, i)
+			})
 		}
 	}
 	file.Comments = nil

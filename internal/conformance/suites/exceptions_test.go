@@ -77,11 +77,3 @@ func judge(t *testing.T, suite string, found results, out string) {
 	assert.Empty(t, found.with("SKIP"))
 	assert.Contains(t, rows(t, 2), []string{suite, fmt.Sprint(len(found.with("PASS")))}, "what passes")
 }
-
-// full skips what takes minutes.
-func full(t *testing.T) {
-	t.Helper()
-	if os.Getenv("EVICTKIT_FULL") == "" {
-		t.Skip("it takes minutes; EVICTKIT_FULL=1 plays it")
-	}
-}

@@ -38,7 +38,7 @@ func TestIntegration(t *testing.T) {
 				t.Run("without "+one.change(), func(t *testing.T) {
 					found, out := play(t, program, append(env, changing(changes, one.change())), one.tests...)
 					for _, test := range one.tests {
-						require.NotEmpty(t, found.below(test).with("FAIL"), "%s passes without this change\n%s", test, out)
+						require.NotEmpty(t, found.below(test).with("FAIL"), "%s does not fail without this change\n%s", test, out)
 					}
 				})
 			}

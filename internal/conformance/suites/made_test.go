@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -91,13 +92,21 @@ type results map[string]string
 
 var outcome = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL|SKIP): (\S+) \(`)
 
-// play runs a program, or some of its tests, in a directory of its own.
+// play runs a program, or some of its tests, in a directory of its own. On a busy machine, an API server that has not started
+// in time ends the program: then it is run again.
 func play(t *testing.T, program string, env []string, tests ...string) (results, string) {
 	t.Helper()
-	run := exec.Command(program, "-test.v", "-test.timeout", "20m", "-test.run", only(tests))
-	run.Dir = t.TempDir()
-	run.Env = append(os.Environ(), env...)
-	out, err := run.CombinedOutput()
+	var out []byte
+	var err error
+	for range 3 {
+		run := exec.CommandContext(t.Context(), program, "-test.v", "-test.timeout", "20m", "-test.run", only(tests))
+		run.Dir = t.TempDir()
+		run.Env = append(os.Environ(), env...)
+		if out, err = run.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("] PostStartHook ")) {
+			break
+		}
+		t.Log("an API server has not started in time")
+	}
 	found := results{}
 	for _, one := range outcome.FindAllStringSubmatch(string(out), -1) {
 		found[one[2]] = one[1]

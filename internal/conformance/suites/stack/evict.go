@@ -25,8 +25,10 @@ func Evict(ctx context.Context, client clientset.Interface, eviction *policyv1.E
 	if err != nil {
 		return err
 	}
-	kept, _ := clusters.LoadOrStore(client, made)
-	cluster := kept.(*clientgo.Cluster)
+	cluster := made
+	if kept, was := clusters.LoadOrStore(client, made); was {
+		cluster, _ = kept.(*clientgo.Cluster)
+	}
 	pod, err := client.CoreV1().Pods(eviction.Namespace).Get(ctx, eviction.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -48,8 +50,11 @@ func EvictPatiently(ctx context.Context, client clientset.Interface, eviction *p
 	err := Evict(ctx, client, eviction)
 	var refused *gate.Refused
 	if errors.As(err, &refused) && time.Until(refused.Again) > 0 {
-		time.Sleep(time.Until(refused.Again))
-		return Evict(ctx, client, eviction)
+		select {
+		case <-time.After(time.Until(refused.Again)):
+			return Evict(ctx, client, eviction)
+		case <-ctx.Done():
+		}
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func changed(what string) bool { return slices.Contains(strings.Split(os.Getenv(
 // Runner is what the tests do with a controller.
 type Runner interface{ Run(ctx context.Context) }
 
-// Ports, if not nil, are the constructors that are called instead of evictkit's own.
+// Ports are the constructors that are called instead of evictkit's own, if they are not nil.
 var Ports struct {
 	Nodes func(
 		ctx context.Context, leases coordinformers.LeaseInformer, pods coreinformers.PodInformer, nodes coreinformers.NodeInformer,

@@ -22,6 +22,7 @@ import (
 // TestEndToEnd plays upstream's end-to-end tests of NoExecute taints on evictord, and those of evictions on clientgo's writer.
 func TestEndToEnd(t *testing.T) {
 	full(t)
+	t.Parallel()
 	m := made{}
 	m.take(t, theirs+"test/e2e/node", "node", strings.NewReplacer(), "taints.go", "framework.go")
 	m.take(t, theirs+"test/e2e/apps", "apps", strings.NewReplacer(

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,6 +24,32 @@ func (e exception) change() string {
 	return change
 }
 
+// suites are the names of all.
+var suites = []string{
+	"integration, evictions", "integration, ports", "integration, stack",
+	"end to end, eviction API", "end to end, halves", "end to end, whole",
+	"units, corev1", "units, queue", "units, tainteviction", "units, taints", "units, tolerations", "units, topology",
+}
+
+// TestPages: the tables are of these suites, and the README has the sum.
+func TestPages(t *testing.T) {
+	sum, named := 0, []string{}
+	for _, cells := range rows(t, 2) {
+		passes, err := strconv.Atoi(cells[1])
+		require.NoError(t, err)
+		sum += passes
+		named = append(named, cells[0])
+	}
+	require.Equal(t, suites, named)
+	for _, cells := range rows(t, 4) {
+		require.Contains(t, suites, cells[0])
+		require.Regexp(t, "^(fails|left out|changed: (settings|threshold|leases))$", cells[1])
+	}
+	page, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	require.Contains(t, string(page), fmt.Sprintf("%d tests and subtests", sum))
+}
+
 // rows returns the cells of the tables in exceptions.md, by the number of their columns.
 func rows(t *testing.T, columns int) (found [][]string) {
 	t.Helper()
@@ -33,8 +60,8 @@ func rows(t *testing.T, columns int) (found [][]string) {
 			found = append(found, cells)
 		}
 	}
-	require.NotEmpty(t, found)
-	return found[1:]
+	require.Greater(t, len(found), 2)
+	return found[2:] // without the head
 }
 
 func exceptions(t *testing.T, suite string) (of []exception) {

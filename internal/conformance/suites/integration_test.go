@@ -17,6 +17,7 @@ import (
 // those of evictions on clientgo's writer. Each starts an API server of its own, on one etcd.
 func TestIntegration(t *testing.T) {
 	full(t)
+	t.Parallel()
 	program, output, err := integration(t).build(t, "integration")
 	require.NoError(t, err, "%s", output)
 	programs, err := binaries.Find(t.Context(), os.Stderr)
@@ -25,18 +26,20 @@ func TestIntegration(t *testing.T) {
 		"PATH=" + filepath.Dir(programs.Etcd) + string(os.PathListSeparator) + os.Getenv("PATH"),
 		"KUBE_INTEGRATION_ETCD_URL=http://127.0.0.1:1", // where none is, so that it starts one
 	}
-	controllers := []string{"TestEvictionForNoExecuteTaintAddedByUser", "TestTaintBasedEvictions", "TestTaintNodeByCondition"}
-	for side, tests := range map[string][]string{"ports": controllers, "stack": nil} {
+	const controllers = "^(TestEvictionForNoExecuteTaintAddedByUser|TestTaintBasedEvictions|TestTaintNodeByCondition)$"
+	for side, tests := range map[string]string{
+		"ports": "-test.run=" + controllers, "stack": "-test.run=" + controllers, "evictions": "-test.skip=" + controllers,
+	} {
 		suite := "integration, " + side
 		env := append(slices.Clone(env), "EVICTKIT_SUITES_SIDE="+side)
 		t.Run(side, func(t *testing.T) {
 			t.Parallel()
 			changes := changesOf(t, suite)
-			found, out := play(t, program, append(env, changing(changes, "")), tests...)
+			found, out := play(t, program, append(env, changing(changes, "")), tests)
 			judge(t, suite, found, out)
 			for _, one := range changes {
 				t.Run("without "+one.change(), func(t *testing.T) {
-					found, out := play(t, program, append(env, changing(changes, one.change())), one.tests...)
+					found, out := play(t, program, append(env, changing(changes, one.change())), "-test.run="+only(one.tests))
 					for _, test := range one.tests {
 						require.NotEmpty(t, found.below(test).with("FAIL"), "%s does not fail without this change\n%s", test, out)
 					}

@@ -92,14 +92,14 @@ type results map[string]string
 
 var outcome = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL|SKIP): (\S+) \(`)
 
-// play runs a program, or some of its tests, in a directory of its own. On a busy machine, an API server that has not started
+// play runs a program in a directory of its own. On a busy machine, an API server that has not started
 // in time ends the program: then it is run again.
-func play(t *testing.T, program string, env []string, tests ...string) (results, string) {
+func play(t *testing.T, program string, env []string, flags ...string) (results, string) {
 	t.Helper()
 	var out []byte
 	var err error
 	for range 3 {
-		run := exec.CommandContext(t.Context(), program, "-test.v", "-test.timeout", "20m", "-test.run", only(tests))
+		run := exec.CommandContext(t.Context(), program, append([]string{"-test.v", "-test.timeout=20m"}, flags...)...)
 		run.Dir = t.TempDir()
 		run.Env = append(os.Environ(), env...)
 		if out, err = run.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("] PostStartHook ")) {
@@ -122,7 +122,7 @@ func play(t *testing.T, program string, env []string, tests ...string) (results,
 	return found, string(out[max(0, len(out)-20_000):])
 }
 
-// only is the pattern of tests and subtests of one depth.
+// only is the pattern of tests and subtests.
 func only(tests []string) string {
 	var levels [][]string
 	for _, test := range tests {
@@ -130,14 +130,14 @@ func only(tests []string) string {
 			if depth == len(levels) {
 				levels = append(levels, nil)
 			}
-			if name = "^" + regexp.QuoteMeta(name) + "$"; !slices.Contains(levels[depth], name) {
+			if name = regexp.QuoteMeta(name); !slices.Contains(levels[depth], name) {
 				levels[depth] = append(levels[depth], name)
 			}
 		}
 	}
 	var patterns []string
 	for _, names := range levels {
-		patterns = append(patterns, strings.Join(names, "|"))
+		patterns = append(patterns, "^("+strings.Join(names, "|")+")$")
 	}
 	return strings.Join(patterns, "/")
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,17 +93,15 @@ type results map[string]string
 
 var outcome = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL|SKIP): (\S+) \(`)
 
-// play runs a program in a directory of its own. On a busy machine, an API server that has not started
-// in time ends the program: then it is run again.
+// play runs a program. On a busy machine, an API server that has not started in time ends the program: then it is run
+// again.
 func play(t *testing.T, program string, env []string, flags ...string) (results, string) {
 	t.Helper()
 	var out []byte
 	var err error
 	for range 3 {
-		run := exec.CommandContext(t.Context(), program, append([]string{"-test.v", "-test.timeout=20m"}, flags...)...)
-		run.Dir = t.TempDir()
-		run.Env = append(os.Environ(), env...)
-		if out, err = run.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("] PostStartHook ")) {
+		out, err = once(t, program, env, flags)
+		if err == nil || !bytes.Contains(out, []byte("] PostStartHook ")) {
 			break
 		}
 		t.Log("an API server has not started in time")
@@ -120,6 +119,23 @@ func play(t *testing.T, program string, env []string, flags ...string) (results,
 		found["the program"] = "FAIL"
 	}
 	return found, string(out[max(0, len(out)-20_000):])
+}
+
+// once runs a program in a directory of its own, and kills what it leaves: an etcd.
+func once(t *testing.T, program string, env, flags []string) ([]byte, error) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "suite") // a short name, since etcd has a socket in it
+	require.NoError(t, err)
+	defer func() { _ = os.RemoveAll(dir) }()
+	run := exec.CommandContext(t.Context(), program, append([]string{"-test.v", "-test.timeout=20m"}, flags...)...)
+	run.Dir = dir
+	run.Env = append(append(os.Environ(), "TMPDIR="+dir), env...)
+	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := run.CombinedOutput()
+	if run.Process != nil {
+		_ = syscall.Kill(-run.Process.Pid, syscall.SIGKILL)
+	}
+	return out, err
 }
 
 // only is the pattern of tests and subtests.

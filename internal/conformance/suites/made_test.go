@@ -99,7 +99,7 @@ func play(t *testing.T, program string, env []string, flags ...string) (results,
 	t.Helper()
 	var out []byte
 	var err error
-	for range 3 {
+	for range 6 { // it ends soon then
 		out, err = once(t, program, env, flags)
 		if err == nil || !bytes.Contains(out, []byte("] PostStartHook ")) {
 			break

@@ -11,6 +11,7 @@
 //   - plugin runs examples/schedulerplugin in kube-scheduler itself.
 //   - sidebyside measures both on the same work.
 //   - ports has upstream's controllers with our packages in them, tested by their own suites.
+//   - suites plays upstream's integration, end-to-end and unit tests on those ports and on the evictor.
 //   - controlplane runs examples/evictord on a real etcd and kube-apiserver, beside the real kube-controller-manager.
 //
 // Two packages test what only users of the examples see, and are here because of what they require: alerts runs the

@@ -1,6 +1,7 @@
 package port
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,8 @@ type Port struct {
 	As string
 	// With are files of ours in the working directory that are added: tests, whose names end with _test.go.
 	With []string
+	// In is the directory of the ports; empty means the working directory.
+	In string
 
 	as bool // build it unchanged
 }
@@ -72,7 +75,13 @@ func (p Port) Build(work string) (Built, error) {
 	return made, nil
 }
 
-// files returns the files of the package as it is built.
+// Files returns the files of the package as it is built, by name, for a program that has it without its tests.
+func (p Port) Files() (map[string][]byte, error) {
+	_, files, err := p.files()
+	return files, err
+}
+
+// files is Files, and counts what the ports change.
 func (p Port) files() (made Built, files map[string][]byte, err error) {
 	out, err := exec.Command("go", "list", "-json=Dir,GoFiles,TestGoFiles,XTestGoFiles", p.Of).Output()
 	if err != nil {
@@ -92,7 +101,7 @@ func (p Port) files() (made Built, files map[string][]byte, err error) {
 		}
 	}
 	if !p.as {
-		if err := made.apply(theirs.Dir, files); err != nil {
+		if err := made.apply(os.DirFS(cmp.Or(p.In, ".")), theirs.Dir, files); err != nil {
 			return Built{}, nil, fmt.Errorf("porting %s: %w", p.Of, err)
 		}
 	}
@@ -107,14 +116,14 @@ func (p Port) files() (made Built, files map[string][]byte, err error) {
 	return made, files, nil
 }
 
-// apply changes files according to the ports in the working directory.
-func (b *Built) apply(theirs string, files map[string][]byte) error {
-	return filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+// apply changes files according to the ports in a directory.
+func (b *Built) apply(in fs.FS, theirs string, files map[string][]byte) error {
+	return fs.WalkDir(in, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(file) != ".port" {
 			return err
 		}
 		name := strings.TrimSuffix(file, ".port") + ".go"
-		port, err := os.ReadFile(file)
+		port, err := fs.ReadFile(in, file)
 		if err != nil {
 			return err
 		}

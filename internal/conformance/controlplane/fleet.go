@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -54,7 +55,7 @@ func StartFleet(ctx context.Context, client kubernetes.Interface, view *View, co
 	f := &Fleet{Config: config, client: client, view: view, ctx: ctx, kubelet: map[string]*kubelet{}}
 	for z := range config.Zones {
 		for i := range config.NodesPerZone {
-			k := &kubelet{fleet: f, zone: fmt.Sprint(config.prefix(), "zone-", z), name: f.node(z, i), todo: map[string]*v1.Pod{}, due: make(chan struct{}, 1)}
+			k := &kubelet{fleet: f, zone: fmt.Sprint(config.prefix(), "zone-", z), name: f.node(z, i), todo: map[types.UID]*v1.Pod{}, due: make(chan struct{}, 1)}
 			f.kubelet[k.name] = k
 		}
 	}

@@ -25,8 +25,8 @@ type kubelet struct {
 	since metav1.Time // since when it is healthy
 	beat  time.Time   // of its last sign of life; LastBeat reads it after it has stopped
 
-	mu   sync.Mutex         // guards what follows
-	todo map[string]*v1.Pod // by name: to be started, marked ready again or deleted for good
+	mu   sync.Mutex            // guards what follows
+	todo map[types.UID]*v1.Pod // to be started, marked ready again or deleted for good
 	due  chan struct{}
 }
 
@@ -140,7 +140,7 @@ func (k *kubelet) hear(pod *v1.Pod) {
 		return
 	}
 	k.mu.Lock()
-	k.todo[pod.Name] = pod
+	k.todo[pod.UID] = pod
 	k.mu.Unlock()
 	k.retry()
 }
@@ -156,13 +156,13 @@ func (k *kubelet) retry() {
 func (k *kubelet) tend(ctx context.Context) {
 	k.mu.Lock()
 	todo := k.todo
-	k.todo = map[string]*v1.Pod{}
+	k.todo = map[types.UID]*v1.Pod{}
 	k.mu.Unlock()
 	for _, pod := range todo {
 		if err := k.tendPod(ctx, pod); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			k.mu.Lock()
-			if k.todo[pod.Name] == nil { // otherwise there is news of it
-				k.todo[pod.Name] = pod
+			if k.todo[pod.UID] == nil { // otherwise there is news of it
+				k.todo[pod.UID] = pod
 			}
 			k.mu.Unlock()
 		}

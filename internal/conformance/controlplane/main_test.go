@@ -105,7 +105,7 @@ func (c *cluster) prepare() (err error) {
 	); err != nil {
 		return err
 	}
-	c.view, err = WatchCluster(ctx, c.client)
+	c.view, err = WatchCluster(ctx, c.client, metav1.NamespaceDefault)
 	return err
 }
 

@@ -27,13 +27,13 @@ type View struct {
 	heard            []func(*v1.Pod)
 }
 
-// WatchCluster starts to watch, until ctx ends. It returns once everything is listed.
-func WatchCluster(ctx context.Context, client kubernetes.Interface) (*View, error) {
+// WatchCluster starts to watch nodes and the pods of a namespace, or of all, until ctx ends. It returns once everything is listed.
+func WatchCluster(ctx context.Context, client kubernetes.Interface, namespace string) (*View, error) {
 	v := &View{
 		nodes: map[string]*v1.Node{}, pods: map[string]*v1.Pod{}, changed: make(chan struct{}),
 		unknown: map[string]time.Time{}, tainted: map[string]time.Time{}, evicted: map[types.UID]time.Time{},
 	}
-	nodes, pods := client.CoreV1().Nodes(), client.CoreV1().Pods(metav1.NamespaceDefault)
+	nodes, pods := client.CoreV1().Nodes(), client.CoreV1().Pods(namespace)
 	synced := []cache.InformerSynced{
 		v.watch(ctx, &v1.Node{}, cache.ListWatch{
 			ListWithContextFunc:  persistent(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return nodes.List(ctx, o) }),

@@ -5,10 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/format"
-	"go/parser"
-	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +24,7 @@ import (
 
 	ourscheduler "github.com/evictkit/evictkit/evictor/compat/scheduler"
 	ourtainteviction "github.com/evictkit/evictkit/evictor/compat/tainteviction"
+	"github.com/evictkit/evictkit/internal/port"
 )
 
 // compatSequences is how many are played for each package. With EVICTKIT_FULL it is the full number, which takes
@@ -215,7 +212,9 @@ func TestCompatPassesUpstreamsTests(t *testing.T) {
 			// The text of a failure message is not what is tested.
 			source := strings.ReplaceAll(string(text), `have length %d", evictor.queue.set,`, `have length %d", evictor,`)
 			test, overlay := filepath.Join(t.TempDir(), "upstream_test.go"), filepath.Join(t.TempDir(), "overlay.json")
-			require.NoError(t, os.WriteFile(test, without(t, source, row.skipped), 0o600))
+			source, err = port.Without(source, row.skipped...)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(test, []byte(source), 0o600))
 			replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(compat, row.ours, "upstream_test.go"): test}})
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(overlay, replace, 0o600))
@@ -228,24 +227,4 @@ func TestCompatPassesUpstreamsTests(t *testing.T) {
 			}
 		})
 	}
-}
-
-// without returns a test file without some of its functions.
-func without(t *testing.T, source string, names []string) []byte {
-	t.Helper()
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, "upstream_test.go", source, 0)
-	require.NoError(t, err)
-	left := len(names)
-	file.Decls = slices.DeleteFunc(file.Decls, func(d ast.Decl) bool {
-		f, ok := d.(*ast.FuncDecl)
-		if ok = ok && slices.Contains(names, f.Name.Name); ok {
-			left--
-		}
-		return ok
-	})
-	require.Zero(t, left)
-	var b strings.Builder
-	require.NoError(t, format.Node(&b, files, file))
-	return []byte(b.String())
 }

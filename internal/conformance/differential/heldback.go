@@ -3,6 +3,8 @@ package differential
 import (
 	"slices"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
 )
 
 // What failed is tried again after so long, and after twice as long each time.
@@ -16,9 +18,17 @@ const looks = 5 * time.Second
 func (e *explainer) early(node string, at time.Duration) bool {
 	m, since := e.state(node, at), max(e.started(at), e.allUp(at))
 	if heard := slices.ContainsFunc(e.unheardOf, func(s span) bool { return s.holds(m.at) && at > s.to }); m.silent && !heard {
-		return m.at <= max(since, time.Second) && at < since+e.settings.NodeMonitorGracePeriod-slack
+		return m.at <= max(since, time.Second) && at < since+e.graceOf(node)-slack
 	}
 	return m.at > 0 && !m.failing && !m.renewed && at > m.at+slack && e.calm(node, m.at, at)
+}
+
+// graceOf is the shortest grace of the node: one that never reported may have another.
+func (e *explainer) graceOf(node string) time.Duration {
+	if slices.ContainsFunc(e.Case.Nodes, func(n *v1.Node) bool { return n.Name == node && mute(n) }) {
+		return min(e.settings.NodeStartupGracePeriod, e.settings.NodeMonitorGracePeriod)
+	}
+	return e.settings.NodeMonitorGracePeriod
 }
 
 // latest is when that has to be done at the latest which is due then: what may hold it back ends before. ours: by our taints,
@@ -56,7 +66,7 @@ func (e *explainer) heldBack(node string, due time.Duration, ours bool) (by time
 		}
 		for _, s := range e.outages {
 			if e.blinds(s) && s.to != forever && due <= s.to+settles && due >= s.from {
-				return e.paced(node, s.to+settles)
+				return e.anew(node, s)
 			}
 		}
 		spans = append(append(spans, e.unsettled(node)...), e.unclear(node)...)
@@ -125,6 +135,18 @@ func (e *explainer) unclear(node string) (spans []span) {
 // advance. Then grace periods begin anew, and what was due leaves at the zone's pace.
 func (e *explainer) blinds(s span) bool {
 	return s.to == forever || s.to-s.from >= min(20*time.Second, 2*e.settings.NodeMonitorGracePeriod/5)-e.settings.Interval
+}
+
+// anew is when what an outage made overdue has left at the latest, if ours ceased to see the cluster in it.
+func (e *explainer) anew(node string, s span) time.Duration {
+	return e.paced(node, s.to+e.settings.NodeMonitorGracePeriod+2*e.settings.NodeMonitorPeriod+slack)
+}
+
+// delayed says whether an outage may be why our eviction from the node comes only then.
+func (e *explainer) delayed(node string, at time.Duration) bool {
+	return e.outage(at-retryMax, at) || slices.ContainsFunc(e.outages, func(s span) bool {
+		return e.blinds(s) && s.to <= at && at <= e.anew(node, s)
+	})
 }
 
 // paced is when the last of the nodes of a node's zone has had its turn at the latest, from then on.

@@ -124,7 +124,7 @@ func (e *explainer) pairEvictions() {
 		if also || len(o) > 0 && e.outage(l.T, o[0].T) {
 			paired = e.alike(l, taint, o[0].T, spans)
 		} else if paired = len(o) > 0 && o[0].T < l.T; !paired {
-			paired = !e.longer(l, taint, spans) || e.outage(l.T-retryMax, l.T+2*time.Minute)
+			paired = !e.longer(l, taint, spans) || e.outage(l.T, l.T+2*time.Minute) || e.delayed(l.Node, l.T)
 		}
 		if paired {
 			e.explain(i, Paired)

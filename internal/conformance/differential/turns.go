@@ -322,6 +322,9 @@ func (e *explainer) waits(zone string, t time.Duration) bool {
 			verdict := e.passFrom(max(m.at, e.allUp(t), e.started(t)))
 			watched = t >= e.renewal(node, verdict+1)+period+slack
 		}
+		if m.renewed { // it is Unknown until it reports
+			watched = watched && t >= m.at+e.settings.StatusInterval+period+slack
+		}
 		if of != zone || gone && at <= t+period || late || !watched || !m.failing || !e.calm(node, t-grace-3*period, t) {
 			continue
 		}

@@ -191,7 +191,8 @@ func (e *explainer) misjudge(p tolerant, carries []held) (lines []timeline.Line)
 		if during := at >= h.from-slack && at <= after(h.to, slack); during && at >= min(ours, others)-slack {
 			allowed = allowed || at >= others-slack || !e.early(p.node, at)
 		}
-		by := max(h.from, min(e.latest(p.node, oursLatest, true), e.latest(p.node, othersLatest, false)))
+		byOurs := max(e.latest(p.node, ours, true), e.latest(p.node, oursLatest, true)) // what was due before a restart may leave later
+		by := max(h.from, min(byOurs, e.latest(p.node, othersLatest, false)))
 		if by < min(h.to, p.to, at)-slack && p.from < h.to {
 			lines = append(lines, timeline.Line{T: by, Kind: timeline.KindEvict, Node: p.node, Pod: p.name, More: `,"judged":"due"`})
 			break

@@ -98,6 +98,7 @@ func TestANodeOfAGroupIsGone(t *testing.T) {
 	g.evict = func(cluster.PodRef) error { gone.name = g.a.Node; return nil }
 	var is *gate.Refused
 	require.ErrorAs(t, g.w.Evict(context.Background(), g.a, why), &is)
+	require.ErrorContains(t, is.Err, "gone")
 	require.Equal(t, []string{"b"}, g.evicted)
 }
 

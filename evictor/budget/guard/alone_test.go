@@ -16,6 +16,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -40,6 +41,7 @@ func standAlone(t *testing.T, taintBased bool, opts evictor.Options, bounds ...b
 		Bounds: bounds, Clock: a.clk,
 		Dimensions: map[string]func(Member) (string, bool){"domain": func(m Member) (string, bool) { return m.Domain.Zone, true }},
 		Actionable: func(m Member) bool { return !m.Held },
+		Bad:        func(m Member) bool { return !m.Ready },
 	})
 	require.NoError(t, err)
 	cfg := evictor.DefaultConfig().Nodes
@@ -179,6 +181,7 @@ func TestUnknownNodes(t *testing.T) {
 		require.NotPanics(t, func() { a.tell(kind, "nobody", "writes", nil) })
 		require.NotPanics(t, func() { a.tell(kind, "", "writes", nil) })
 	}
+	require.NotPanics(t, func() { a.pod(tainteviction.WriteFailed, "nobody", nil, lost) })
 }
 
 // A pod that waits because a bound is exceeded is paced afterwards.
@@ -190,7 +193,7 @@ func TestARefusedEvictionIsPaced(t *testing.T) {
 	a.b.As("other").Adopt("a", a.clk.Now())
 	err := a.may(context.Background(), gate.Act{Do: gate.Evict, Node: "a"})
 	var no *gate.Refused
-	require.ErrorAs(t, err, &no, "also without taints, guard.go:163")
+	require.ErrorAs(t, err, &no, "also without taints")
 	require.True(t, no.Pace)
 	require.Equal(t, "Budget: none", no.Reason)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -234,5 +235,115 @@ func TestASilentNodeIsToldOfAfterItsLeaseWasRead(t *testing.T) {
 			require.Len(t, told.of("NodeVerdict", "node0"), 1)
 			require.Empty(t, told.of("NodeVerdict", "node1"))
 		}
+	}
+}
+
+// namesOf are the words of a decision about a node that say what it is about.
+func namesOf(d evictor.NodeDecision) string {
+	words := []any{d.Kind, d.Node, d.Pod.Name, d.Zone.Zone, d.From, d.To, d.Grace, len(d.Conditions), len(d.Added), len(d.Removed), d.State, d.Rate, d.Counts, d.Reason, d.Err}
+	text := fmt.Sprint(words[0])
+	for _, word := range words[1:] {
+		if word != nil && !reflect.ValueOf(word).IsZero() {
+			text += fmt.Sprint(" ", word)
+		}
+	}
+	return text
+}
+
+// Each decision names what it is about: the node, the pod, the zone with its state, rate and counts, and the reason.
+func TestWhatEachDecisionNames(t *testing.T) {
+	for name, row := range map[string]struct {
+		cfg  evictor.Config
+		want []string
+	}{
+		"with taints": {config(), []string{
+			"NodeRegistered a-0 a",
+			"NodeRegistered a-1 a",
+			"ZoneChanged a Normal 0.1 {4 0}",
+			"NodeVerdict a-0 a True Unknown 40s",
+			"NodeQueued a-0 a Normal 0.1 {4 1}",
+			"ConditionsWritten a-0 4",
+			"TaintsWritten a-0 2",
+			"TurnEnded a-0 a Served",
+			"EvictionArmed default/a-0-p0 a-0 true 0 1m0s true  <nil>\n",
+			"PodMarkedNotReady a-0 a-0-p0",
+			"WriteFailed default/a-0-p0 a-0 false -1 0s false eviction evicting pod default/a-0-p0: broken\n",
+			"PodEvicted default/a-0-p0 a-0 true 0 1m0s true  <nil>\n",
+			"NodeVerdict a-1 a True Unknown 40s",
+			"NodeQueued a-1 a Normal 0.1 {4 2}",
+			"TurnRefused a-1 a Night Night",
+			"ConditionsWritten a-1 4",
+			"TaintsWritten a-1 1",
+			"PodMarkedNotReady a-1 a-1-p0",
+			"NodeDequeued a-1 a NodeReady",
+			"TaintsWritten a-1 1",
+			"NodeVerdict a-0 a Unknown True 40s",
+			"NodeVerdict a-1 a Unknown True 40s",
+			"TaintsWritten a-0 2",
+			"NodeRemoved a-0 deleted",
+		}},
+		"without": {withoutTaints(config(), time.Minute), []string{
+			"NodeRegistered a-0 a",
+			"NodeRegistered a-1 a",
+			"ZoneChanged a Normal 0.1 {4 0}",
+			"NodeVerdict a-0 a True Unknown 40s",
+			"ConditionsWritten a-0 4",
+			"TaintsWritten a-0 1",
+			"PodMarkedNotReady a-0 a-0-p0",
+			"NodeQueued a-0 a Normal 0.1 {4 1}",
+			"WriteFailed a-0 a-0-p0 eviction evicting pod default/a-0-p0: broken",
+			"PodEvicted a-0 a-0-p0 PodEvictionTimeout",
+			"NodeEmptied a-0",
+			"TurnEnded a-0 a Served",
+			"NodeVerdict a-1 a True Unknown 40s",
+			"ConditionsWritten a-1 4",
+			"TaintsWritten a-1 1",
+			"PodMarkedNotReady a-1 a-1-p0",
+			"NodeQueued a-1 a Normal 0.1 {4 2}",
+			"TurnRefused a-1 a Night Night",
+			"NodeDequeued a-1 a NodeReady",
+			"TaintsWritten a-0 1",
+			"TaintsWritten a-1 1",
+			"NodeVerdict a-0 a Unknown True 40s",
+			"NodeVerdict a-1 a Unknown True 40s",
+			"NodeRemoved a-0 deleted",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60)))
+			var told []string
+			c.Start(row.cfg, evictor.Options{
+				Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+					if act.Do == gate.Turn && act.Node == "a-1" {
+						return &gate.Refused{Reason: "Night"}
+					}
+					return nil
+				}),
+				Observer: evictor.Observe(func(d evictor.NodeDecision) {
+					if d.Kind != nodelifecycle.Passed && d.Node != "a-2" && d.Node != "a-3" {
+						told = append(told, namesOf(d))
+					}
+				}, func(d evictor.PodDecision) {
+					told = append(told, fmt.Sprintln(d.Kind, d.Pod.PodKey, d.Pod.Node, d.Taint != nil, d.Toleration, d.Tolerated, !d.Deadline.IsZero(), d.Reason, d.Err))
+				}),
+			})
+			fails := true
+			c.FailWrites(func(write, _ string) error {
+				if write != "evict" || !fails {
+					return nil
+				}
+				fails = false
+				return errors.New("broken")
+			})
+			c.Fail("a-0")
+			c.Advance(5 * time.Minute)
+			c.Fail("a-1")
+			c.Advance(2 * time.Minute)
+			c.Recover("a-0", "a-1")
+			c.Advance(time.Minute)
+			c.DeleteNode("a-0")
+			c.Advance(time.Minute)
+			require.ElementsMatch(t, row.want, told)
+		})
 	}
 }

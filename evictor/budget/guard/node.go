@@ -99,7 +99,7 @@ func (g *Guard) carries(n *node) bool {
 
 // settle tells the budget whether the node is acted on, and trials what came of it.
 func (g *Guard) settle(n *node) {
-	carries, well := g.carries(n), n.is.Ready && n.judged && g.started
+	carries, well := g.carries(n), n.is.Ready && g.started
 	if well && n.state != idle {
 		g.budget.Judge(n.name, g.outcome(n))
 	}

@@ -102,6 +102,18 @@ func TestWhatWasAFalseAlarm(t *testing.T) {
 			a.pod(tainteviction.WriteFailed, "a", nil, lost)
 			back(a)
 		}},
+		"an eviction that surely failed": {play: func(a *alone) {
+			a.acts()
+			a.pod(tainteviction.WriteFailed, "a", nil, apierrors.NewConflict(v1.Resource("pods"), "p", nil))
+			back(a)
+		}},
+		"while another process writes": {alarm: true, play: func(a *alone) {
+			a.acts()
+			a.tell(nodelifecycle.GateChanged, "", "writes", lost)
+			a.observeNode(nodelifecycle.Decision{Kind: nodelifecycle.Passed, Absent: time.Minute})
+			a.wait(grace + 1)
+			back(a)
+		}},
 		"a pod left an hour before the act": {alarm: true, play: func(a *alone) {
 			a.leaves()
 			a.wait(time.Hour)
@@ -166,6 +178,14 @@ func TestAFalseAlarmInTheFirstPass(t *testing.T) {
 	a.pass(0)
 	st, _ := a.b.Status("trial", "")
 	require.True(t, st.Shut)
+
+	a = standAlone(t, true, evictor.Options{}, oneActing)
+	replaced := object("a")
+	replaced.UID, replaced.Status.Conditions = "replaced", []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
+	a.see(replaced)
+	a.shows(unreachable(a.clk.Now()))
+	a.pass(0)
+	require.Equal(t, 1, a.used("acting", ""), "of the node that took its name")
 }
 
 // An act that ends while the node is not ready proves nothing.
@@ -188,6 +208,10 @@ func TestWhatCountsAfterATurn(t *testing.T) {
 	later := func(a *alone) { a.wait(time.Second) }
 	before := func(a *alone) { a.b.As("evictor").Adopt("a", a.clk.Now()); a.nodes["a"].state = inherited }
 	acts := func(a *alone) { a.acts() }
+	byHand := func(a *alone) { a.shows(unreachable(a.clk.Now())) }
+	old := func(a *alone) { a.shows(unreachable(a.clk.Now().Add(-time.Hour))) }
+	untainted := func(a *alone) { a.shows() }
+	notReady := func(a *alone) { a.verdict("a", v1.ConditionFalse) }
 	for name, row := range map[string]struct {
 		without bool // taints
 		play    []func(a *alone)
@@ -205,7 +229,11 @@ func TestWhatCountsAfterATurn(t *testing.T) {
 		"emptied: nothing was done":                       {true, []func(*alone){before, turn, end("Spent")}, 0},
 		"emptied: nothing was left of what another did":   {true, []func(*alone){before, turn, end("Dropped")}, 1},
 		"emptied, and ready again":                        {true, []func(*alone){acts, ready}, 0},
-		"not emptied: a taint by hand":                    {true, []func(*alone){func(a *alone) { a.shows(unreachable(a.clk.Now())) }}, 0},
+		"emptied, and not ready in another way":           {true, []func(*alone){acts, notReady}, 1},
+		"emptied, and tainted by hand":                    {true, []func(*alone){acts, byHand, untainted}, 1},
+		"not emptied: a taint by hand":                    {true, []func(*alone){byHand}, 0},
+		"served, and the store shows the node as it was":  {false, []func(*alone){turn, end("Served"), untainted}, 1},
+		"a taint of its turn counts since its turn":       {false, []func(*alone){turn, old}, 1},
 		"a taint that does not say since when counts now": {false, []func(*alone){func(a *alone) { a.shows(v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute}) }}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

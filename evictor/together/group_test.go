@@ -102,6 +102,19 @@ func TestANodeOfAGroupIsGone(t *testing.T) {
 	require.Equal(t, []string{"b"}, g.evicted)
 }
 
+// The condemned pod goes by itself after all others have left: the evictor is not told that it was evicted.
+func TestTheCondemnedPodGoesByItself(t *testing.T) {
+	g := newGroup()
+	g.evict = func(pod cluster.PodRef) error {
+		if pod == g.c {
+			delete(g.pods, g.a.PodKey)
+		}
+		return nil
+	}
+	require.Error(t, g.w.Evict(context.Background(), g.a, why))
+	require.Equal(t, []string{"b", "c"}, g.evicted)
+}
+
 type nodesWithout struct {
 	*stores
 	name string

@@ -68,9 +68,16 @@ var (
 func TestCondemnedWhileItLeavesWithAnother(t *testing.T) {
 	s := &stores{pods: make(map[cluster.PodKey]*v1.Pod)}
 	a, b := s.add("a"), s.add("b")
+	s.add("aa")
+	other := s.add("c")
 	var evicted []string
 	begun, proceed := make(chan struct{}), make(chan struct{})
-	w := &Writer{Nodes: s, Pods: s, Group: func(*v1.Pod) []cluster.PodKey { return []cluster.PodKey{a.PodKey, b.PodKey} }}
+	w := &Writer{Nodes: s, Pods: s, Group: func(pod *v1.Pod) []cluster.PodKey {
+		if pod.Name == other.Name {
+			return []cluster.PodKey{{Namespace: "default", Name: "aa"}, b.PodKey}
+		}
+		return []cluster.PodKey{a.PodKey, b.PodKey}
+	}}
 	w.PodWriter = &writer{evict: func(pod cluster.PodRef) error {
 		if evicted = append(evicted, pod.Name); len(evicted) == 1 {
 			close(begun)
@@ -86,6 +93,7 @@ func TestCondemnedWhileItLeavesWithAnother(t *testing.T) {
 	require.ErrorAs(t, err, &no)
 	require.Equal(t, "Together", no.Reason)
 	require.EqualError(t, no, "pod default/a of its group: it leaves right now")
+	require.ErrorAs(t, w.Evict(context.Background(), other, why), &no, "one of its group leaves with others")
 	close(proceed)
 	require.NoError(t, <-done)
 	for _, pod := range []cluster.PodRef{b, a} {

@@ -181,6 +181,7 @@ func TestWithoutADeadline(t *testing.T) {
 	g, emptied := newGroup(), why
 	emptied.Taint = nil
 	g.since = why.At.Add(-time.Minute)
+	g.pods[g.b.PodKey].CreationTimestamp = metav1.NewTime(g.since.Add(-time.Second))
 	g.pods[g.c.PodKey].CreationTimestamp = metav1.NewTime(g.since)
 	require.NoError(t, g.w.Evict(context.Background(), g.a, emptied))
 	require.Equal(t, []string{"b", "a"}, g.evicted)

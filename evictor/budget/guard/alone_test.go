@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -206,6 +207,28 @@ func TestALostTaintIsNoPodThatLeft(t *testing.T) {
 	require.NoError(t, a.turn("a"))
 	a.tell(nodelifecycle.WriteFailed, "a", "taints", apierrors.NewTimeoutError("lost", 1))
 	require.True(t, a.nodes["a"].left.IsZero())
+}
+
+// Under Run it is called by several workers at once.
+func TestCalledSideBySide(t *testing.T) {
+	a := watched(t, true)
+	var calls sync.WaitGroup
+	for _, call := range []func(){
+		func() { a.shows() },
+		func() { _ = a.turn("a") },
+		func() { a.verdict("a", v1.ConditionUnknown) },
+		a.leaves,
+	} {
+		calls.Add(1)
+		go func() {
+			defer calls.Done()
+			for range 200 {
+				call()
+			}
+		}()
+	}
+	calls.Wait()
+	require.Equal(t, 1, a.used("acting", ""))
 }
 
 // Once this process may write again, it knows since when.

@@ -114,6 +114,20 @@ func TestWhatWasAFalseAlarm(t *testing.T) {
 			a.wait(grace + 1)
 			back(a)
 		}},
+		"a pod left long ago, and another process writes now": {play: func(a *alone) {
+			a.acts()
+			a.leaves()
+			a.tell(nodelifecycle.GateChanged, "", "writes", lost)
+			a.wait(grace + 1)
+			back(a)
+		}},
+		"a pod has just left, and an earlier turn is told of late": {alarm: true, play: func(a *alone) {
+			a.acts()
+			a.leaves()
+			a.wait(time.Second)
+			a.tell(nodelifecycle.TurnEnded, "a", "Spent", nil)
+			back(a)
+		}},
 		"a pod left an hour before the act": {alarm: true, play: func(a *alone) {
 			a.leaves()
 			a.wait(time.Hour)
@@ -223,6 +237,7 @@ func TestWhatCountsAfterATurn(t *testing.T) {
 		"undone":                                          {false, []func(*alone){turn, end("Served"), end("Undone")}, 0},
 		"undone, and the node was ready":                  {false, []func(*alone){turn, ready, end("Served"), end("Undone")}, 0},
 		"an earlier turn is told of late":                 {false, []func(*alone){acts, later, end("Spent")}, 1},
+		"refused by another Gate":                         {false, []func(*alone){turn, func(a *alone) { a.tell(nodelifecycle.TurnRefused, "a", "Night", nil) }}, 0},
 		"nothing was left to do":                          {false, []func(*alone){turn, end("Dropped")}, 0},
 		"nothing was left of what another process did":    {false, []func(*alone){before, turn, end("Dropped")}, 0},
 		"emptied: nothing was left to do":                 {true, []func(*alone){turn, end("Dropped")}, 0},
@@ -298,4 +313,5 @@ func TestAnotherProgramsAct(t *testing.T) {
 	a.shows(unreachable(a.clk.Now()))
 	a.shows()
 	require.Equal(t, 1, a.used("acting", ""))
+	require.True(t, a.b.Judge("a", budget.Proved), "nor to judge")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -88,6 +89,38 @@ func TestTheBackoffOfWritesGrows(t *testing.T) {
 	c.Advance(30 * time.Minute)
 	require.Greater(t, tries, 25)
 	require.Less(t, tries, 60, "once a minute in the end")
+}
+
+// However high the rate is, a taint that fails is not sent at that rate, and soon after it no longer fails.
+func TestATaintThatFailsIsNotSentAtTheRate(t *testing.T) {
+	for name, err := range lostAndForbidden {
+		t.Run(name, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 4))
+			cfg := evictor.DefaultConfig()
+			cfg.Nodes.NodeEvictionRate = 1000
+			c.Start(cfg)
+			tries := 0
+			c.FailWrites(func(write, _ string) error {
+				if write != "taints" {
+					return nil
+				}
+				tries++
+				return err
+			})
+			c.Fail("a-0")
+			c.Advance(5 * time.Minute)
+			require.Greater(t, tries, 100)
+			require.Less(t, tries, 200, "every two seconds in the end")
+			c.FailWrites(nil)
+			c.Advance(2 * time.Second)
+			require.True(t, c.HasNoExecute("a-0"))
+		})
+	}
+}
+
+var lostAndForbidden = map[string]error{
+	"lost":      apierrors.NewInternalError(errors.New("etcd: request timed out")),
+	"forbidden": apierrors.NewForbidden(v1.Resource("nodes"), "a-0", errors.New("a webhook")),
 }
 
 // A Gate learns which node a pod leaves, and why.

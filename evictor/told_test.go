@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -87,6 +89,38 @@ func TestTheBackoffOfWritesGrows(t *testing.T) {
 	c.Advance(30 * time.Minute)
 	require.Greater(t, tries, 25)
 	require.Less(t, tries, 60, "once a minute in the end")
+}
+
+// However high the rate is, a taint that fails is not sent at that rate, and soon after it no longer fails.
+func TestATaintThatFailsIsNotSentAtTheRate(t *testing.T) {
+	for name, err := range lostAndForbidden {
+		t.Run(name, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 4))
+			cfg := evictor.DefaultConfig()
+			cfg.Nodes.NodeEvictionRate = 1000
+			c.Start(cfg)
+			tries := 0
+			c.FailWrites(func(write, _ string) error {
+				if write != "taints" {
+					return nil
+				}
+				tries++
+				return err
+			})
+			c.Fail("a-0")
+			c.Advance(5 * time.Minute)
+			require.Greater(t, tries, 100)
+			require.Less(t, tries, 200, "every two seconds in the end")
+			c.FailWrites(nil)
+			c.Advance(2 * time.Second)
+			require.True(t, c.HasNoExecute("a-0"))
+		})
+	}
+}
+
+var lostAndForbidden = map[string]error{
+	"lost":      apierrors.NewInternalError(errors.New("etcd: request timed out")),
+	"forbidden": apierrors.NewForbidden(v1.Resource("nodes"), "a-0", errors.New("a webhook")),
 }
 
 // A Gate learns which node a pod leaves, and why.
@@ -234,5 +268,115 @@ func TestASilentNodeIsToldOfAfterItsLeaseWasRead(t *testing.T) {
 			require.Len(t, told.of("NodeVerdict", "node0"), 1)
 			require.Empty(t, told.of("NodeVerdict", "node1"))
 		}
+	}
+}
+
+// namesOf are the words of a decision about a node that say what it is about.
+func namesOf(d evictor.NodeDecision) string {
+	words := []any{d.Kind, d.Node, d.Pod.Name, d.Zone.Zone, d.From, d.To, d.Grace, len(d.Conditions), len(d.Added), len(d.Removed), d.State, d.Rate, d.Counts, d.Reason, d.Err}
+	text := fmt.Sprint(words[0])
+	for _, word := range words[1:] {
+		if word != nil && !reflect.ValueOf(word).IsZero() {
+			text += fmt.Sprint(" ", word)
+		}
+	}
+	return text
+}
+
+// Each decision names what it is about: the node, the pod, the zone with its state, rate and counts, and the reason.
+func TestWhatEachDecisionNames(t *testing.T) {
+	for name, row := range map[string]struct {
+		cfg  evictor.Config
+		want []string
+	}{
+		"with taints": {config(), []string{
+			"NodeRegistered a-0 a",
+			"NodeRegistered a-1 a",
+			"ZoneChanged a Normal 0.1 {4 0}",
+			"NodeVerdict a-0 a True Unknown 40s",
+			"NodeQueued a-0 a Normal 0.1 {4 1}",
+			"ConditionsWritten a-0 4",
+			"TaintsWritten a-0 2",
+			"TurnEnded a-0 a Served",
+			"EvictionArmed default/a-0-p0 a-0 true 0 1m0s true  <nil>\n",
+			"PodMarkedNotReady a-0 a-0-p0",
+			"WriteFailed default/a-0-p0 a-0 false -1 0s false eviction evicting pod default/a-0-p0: broken\n",
+			"PodEvicted default/a-0-p0 a-0 true 0 1m0s true  <nil>\n",
+			"NodeVerdict a-1 a True Unknown 40s",
+			"NodeQueued a-1 a Normal 0.1 {4 2}",
+			"TurnRefused a-1 a Night Night",
+			"ConditionsWritten a-1 4",
+			"TaintsWritten a-1 1",
+			"PodMarkedNotReady a-1 a-1-p0",
+			"NodeDequeued a-1 a NodeReady",
+			"TaintsWritten a-1 1",
+			"NodeVerdict a-0 a Unknown True 40s",
+			"NodeVerdict a-1 a Unknown True 40s",
+			"TaintsWritten a-0 2",
+			"NodeRemoved a-0 deleted",
+		}},
+		"without": {withoutTaints(config(), time.Minute), []string{
+			"NodeRegistered a-0 a",
+			"NodeRegistered a-1 a",
+			"ZoneChanged a Normal 0.1 {4 0}",
+			"NodeVerdict a-0 a True Unknown 40s",
+			"ConditionsWritten a-0 4",
+			"TaintsWritten a-0 1",
+			"PodMarkedNotReady a-0 a-0-p0",
+			"NodeQueued a-0 a Normal 0.1 {4 1}",
+			"WriteFailed a-0 a-0-p0 eviction evicting pod default/a-0-p0: broken",
+			"PodEvicted a-0 a-0-p0 PodEvictionTimeout",
+			"NodeEmptied a-0",
+			"TurnEnded a-0 a Served",
+			"NodeVerdict a-1 a True Unknown 40s",
+			"ConditionsWritten a-1 4",
+			"TaintsWritten a-1 1",
+			"PodMarkedNotReady a-1 a-1-p0",
+			"NodeQueued a-1 a Normal 0.1 {4 2}",
+			"TurnRefused a-1 a Night Night",
+			"NodeDequeued a-1 a NodeReady",
+			"TaintsWritten a-0 1",
+			"TaintsWritten a-1 1",
+			"NodeVerdict a-0 a Unknown True 40s",
+			"NodeVerdict a-1 a Unknown True 40s",
+			"NodeRemoved a-0 deleted",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60)))
+			var told []string
+			c.Start(row.cfg, evictor.Options{
+				Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+					if act.Do == gate.Turn && act.Node == "a-1" {
+						return &gate.Refused{Reason: "Night"}
+					}
+					return nil
+				}),
+				Observer: evictor.Observe(func(d evictor.NodeDecision) {
+					if d.Kind != nodelifecycle.Passed && d.Node != "a-2" && d.Node != "a-3" {
+						told = append(told, namesOf(d))
+					}
+				}, func(d evictor.PodDecision) {
+					told = append(told, fmt.Sprintln(d.Kind, d.Pod.PodKey, d.Pod.Node, d.Taint != nil, d.Toleration, d.Tolerated, !d.Deadline.IsZero(), d.Reason, d.Err))
+				}),
+			})
+			fails := true
+			c.FailWrites(func(write, _ string) error {
+				if write != "evict" || !fails {
+					return nil
+				}
+				fails = false
+				return errors.New("broken")
+			})
+			c.Fail("a-0")
+			c.Advance(5 * time.Minute)
+			c.Fail("a-1")
+			c.Advance(2 * time.Minute)
+			c.Recover("a-0", "a-1")
+			c.Advance(time.Minute)
+			c.DeleteNode("a-0")
+			c.Advance(time.Minute)
+			require.ElementsMatch(t, row.want, told)
+		})
 	}
 }

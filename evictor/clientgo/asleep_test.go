@@ -244,6 +244,8 @@ func TestAPauseBelowASecondIsNone(t *testing.T) {
 		p.sleeps(700 * time.Millisecond)
 		require.True(t, g.cluster.Clients().Nodes.Synced())
 		require.Len(t, g.all(), told)
+		p.sleeps(1100 * time.Millisecond)
+		require.False(t, g.cluster.Clients().Nodes.Synced() && len(g.all()) == told)
 	})
 }
 

@@ -3,6 +3,7 @@ package clientgo
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,7 +94,8 @@ func TestABudgetThatPermitsOrChanges(t *testing.T) {
 		a.pass(time.Minute)
 		_, _ = a.evict(web, "shop")
 	}
-	a.says = refuses("The disruption budget web needs 2 healthy pods and has 1 currently", 0)
+	has1 := refuses("The disruption budget web needs 2 healthy pods and has 1 currently", 0)
+	a.says = has1
 	a.pass(time.Minute)
 	api, wait := a.evict(web, "shop")
 	require.Equal(t, []any{true, time.Second}, []any{api, wait})
@@ -104,10 +106,16 @@ func TestABudgetThatPermitsOrChanges(t *testing.T) {
 		api, _ = a.evict(web, "shop")
 		require.True(t, api)
 	}
-	a.says = refuses(needs, 0)
+	a.says = has1
 	a.pass(time.Millisecond)
 	_, wait = a.evict(web, "shop")
 	require.Equal(t, time.Second, wait, "as if for the first time")
+	a.pass(3 * time.Second)
+	_, wait = a.evict(web, "shop")
+	require.Equal(t, 2*time.Second, wait)
+	a.pass(3 * time.Minute)
+	_, wait = a.evict(web, "shop")
+	require.Equal(t, time.Second, wait, "it is long ago that it refused")
 }
 
 // The answer may name a time; a budget that nobody named goes for its workload; another error, or a 429 of an overloaded API
@@ -168,6 +176,30 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 	require.False(t, api)
 }
 
+// Pods are evicted side by side.
+func TestBudgetsAreAskedSideBySide(t *testing.T) {
+	a := newAsked(t)
+	var workers sync.WaitGroup
+	for i := range 4 {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			for n := range 500 {
+				_ = a.b.ask(workload{types.UID(fmt.Sprint(n % 5)), true}, "shop", func() error {
+					if n%3 == i%3 {
+						return nil
+					}
+					return refuses(needs, 0)
+				})
+				if n%100 == 0 {
+					a.b.askAgain()
+				}
+			}
+		}()
+	}
+	workers.Wait()
+}
+
 // Who is not evicted any more is forgotten, and so is all when the evictor can see the cluster again.
 func TestBudgetsAreForgotten(t *testing.T) {
 	a := newAsked(t)
@@ -178,6 +210,8 @@ func TestBudgetsAreForgotten(t *testing.T) {
 		}
 		a.says = refuses(budget, 0)
 		_, _ = a.evict(podOfItsOwn(i), "shop")
+		api, _ := a.evict(podOfItsOwn(max(0, i-1)), "shop")
+		require.False(t, api, "what was just said is remembered")
 		a.pass(100 * time.Millisecond)
 	}
 	require.LessOrEqual(t, len(a.b.of), 4096, "those of a few minutes")

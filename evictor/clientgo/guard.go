@@ -293,7 +293,7 @@ func (g *guard) probe(ctx context.Context, unseen renewal) (renewal, error) {
 		lease, err := g.c.readLease(ctx, name)
 		live := renewal{name, lease.RenewTime}
 		switch {
-		case err != nil && errors.Is(err, context.DeadlineExceeded):
+		case errors.Is(err, context.DeadlineExceeded):
 			return renewal{}, fmt.Errorf("no answer within %s: %w", patience, err)
 		case err != nil:
 			return renewal{}, err

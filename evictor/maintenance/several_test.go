@@ -3,6 +3,7 @@ package maintenance
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -161,6 +162,30 @@ func TestWhatChangesDuringAStepStays(t *testing.T) {
 	}
 	w.step()
 	require.Len(t, w.Announced.nodes, 1)
+}
+
+// Its methods may be called side by side, and a node without a UID announces like others.
+func TestSideBySide(t *testing.T) {
+	w := newWorld(t, time.Hour, announce("a", "", v1.ConditionTrue), announce("b", "1", v1.ConditionTrue))
+	require.True(t, w.held("a"))
+	gone := announce("b", "1", v1.ConditionFalse)
+	var calls sync.WaitGroup
+	for _, call := range []func(){
+		func() { w.Hold(w.store.nodes["b"]) },
+		func() { w.Hold(gone) },
+		func() { _, _ = w.Announced.Step(context.Background()) },
+		func() { w.set("b", announcement{}, nil) },
+	} {
+		calls.Add(1)
+		go func() {
+			defer calls.Done()
+			for range 1000 {
+				call()
+			}
+		}()
+	}
+	calls.Wait()
+	require.True(t, w.held("a"))
 }
 
 // 0 or less believes no announcement, and a label excludes a node that announces nothing.

@@ -2,6 +2,7 @@ package nodelifecycle_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 )
 
@@ -32,4 +34,23 @@ func TestAlone(t *testing.T) {
 	c.Advance(time.Minute)
 	require.False(t, c.HasNoExecute("a-0"))
 	require.Len(t, e.Zones(), 1)
+}
+
+// Alone, too, a Gate that has refused is asked again after an interval, and not at each node.
+func TestAloneARefusalIsRemembered(t *testing.T) {
+	c, asked := evictortest.New(t, evictortest.Zone("a", 40)), 0
+	cfg := nodelifecycle.DefaultConfig()
+	cfg.GateInterval = 10 * time.Second
+	e, err := nodelifecycle.New(cfg, c.Clients(), nodelifecycle.Options{Clock: c.Clock(), Gate: gate.Func(func(context.Context, gate.Act) error {
+		asked++
+		return &gate.Refused{Reason: "Night"}
+	})})
+	require.NoError(t, err)
+	c.Drive(e.Step)
+	for i := range 10 {
+		c.Fail(fmt.Sprint("a-", i))
+	}
+	c.Advance(10 * time.Minute)
+	require.Positive(t, asked)
+	require.LessOrEqual(t, asked, 2*61, "about writes and about harm")
 }

@@ -101,7 +101,7 @@ func (r *removal) Check() (act gate.Act, wait time.Duration, due bool) {
 		return act, r.cfg.GateInterval, false
 	case n.leaving[ref].again.After(r.mu.Now):
 		return act, n.leaving[ref].again.Sub(r.mu.Now), false
-	case object == nil || s == reported || r.unclear(n) || !r.settled(n):
+	case object == nil || r.unclear(n) || !r.settled(n):
 		return act, r.untilPass(n), false
 	}
 	why := taints.Deadline{At: r.mu.Shown(r.mu.Now), Toleration: -1}

@@ -32,20 +32,20 @@ type node struct {
 	tainted  bool               // it has our NoExecute taint
 	taints   seen.Taints        // and since when
 
-	early     bool      // it failed before the clocks started or restarted, and is watched for one more grace period
-	unread    error     // why its lease is not known, nil if it is
-	read      time.Time // when it last was
-	heard     bool      // its verdict is Unknown, and a heartbeat was seen since
-	status    status    // whether that it is silent is in its status
-	unshown   *unshown  // what its last turn wrote, or may have written, and the store does not show
-	turn      *turn
-	refused   *gate.Refused       // why its turn was
-	held      *gate.Refused       // what held back all of its pods in its last turn
-	overdue   bool                // pods of it wait for a turn to be released
-	busy      bool                // a write is in flight
-	conflicts int                 // in a row
-	pods      map[types.UID]ofPod // what is remembered of its pods in this outage
-	told      standing            // as whoever evicts was last told
+	early    bool      // it failed before the clocks started or restarted, and is watched for one more grace period
+	unread   error     // why its lease is not known, nil if it is
+	read     time.Time // when it last was
+	heard    bool      // its verdict is Unknown, and a heartbeat was seen since
+	status   status    // whether that it is silent is in its status
+	unshown  *unshown  // what its last turn wrote, or may have written, and the store does not show
+	turn     *turn
+	refused  *gate.Refused       // why its turn was
+	held     *gate.Refused       // what held back all of its pods in its last turn
+	overdue  bool                // pods of it wait for a turn to be released
+	busy     bool                // a write is in flight
+	failures int                 // of writes, in a row
+	pods     map[types.UID]ofPod // what is remembered of its pods in this outage
+	told     standing            // as whoever evicts was last told
 
 	emptying
 }

@@ -28,7 +28,7 @@ func (c *Controller) Own(name string) (own cluster.Own) {
 	if own.Stale || c.unclear(n) || !c.settled(n) {
 		own.Why, own.Wait = cmp.Or(own.Why, standings[settling]), c.untilPass(n)
 	}
-	if own.Overdue && own.Wanted {
+	if own.Wanted {
 		c.release(n)
 	}
 	return own

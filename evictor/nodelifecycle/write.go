@@ -203,15 +203,15 @@ func (w *writing) ended(err error) timedworker.Result {
 		err = nil
 	}
 	closed, conflict := errors.Is(err, errClosed), apierrors.IsConflict(err)
-	if n.conflicts++; !conflict {
-		n.conflicts = 0
+	if n.failures++; err == nil || closed {
+		n.failures = 0
 	}
 	if err != nil && !closed {
 		w.decide(Decision{Kind: WriteFailed, Node: n.name, Reason: cmp.Or(w.failed, "write"), Err: err})
 	}
 	soon := w.backoff()
 	soon.Max = min(soon.Max, 2*time.Second)
-	again := max(1, soon.Delay(max(1, n.conflicts), nil)) // the object read was old, which is soon over
+	again := max(1, soon.Delay(max(1, n.failures), nil)) // the object read was old, which is soon over
 	if w.failed == "conditions" && !conflict && n.status != upToDate {
 		n.status = failing
 		w.noteEmptied(n)
@@ -232,7 +232,7 @@ func (w *writing) ended(err error) timedworker.Result {
 
 // wroteInTurn ends the turn of a node that is tainted. Its outcome is that of the taint, whatever became of other writes. If
 // none was sent, or a Conflict says that none was written, the token is for another node, and this one asks the Gate again
-// after a while. Any other failure costs the token, so that an outage of the API saves none up.
+// after a while. Any other failure costs the token, too, so that an outage of the API saves none up.
 func (w *writing) wroteInTurn(gone bool, after time.Duration) {
 	n := w.n
 	if w.in == nil || n.turn != w.in || !w.cfg.TaintBasedEviction {
@@ -249,6 +249,6 @@ func (w *writing) wroteInTurn(gone bool, after time.Duration) {
 	case w.taint == environment.NotSent || w.taint == environment.Conflict:
 		w.endTurnUnused(n, after)
 	default:
-		w.endTurn(n, spent, 0)
+		w.endTurn(n, spent, after)
 	}
 }

@@ -98,7 +98,21 @@ func TestANodeOfAGroupIsGone(t *testing.T) {
 	g.evict = func(cluster.PodRef) error { gone.name = g.a.Node; return nil }
 	var is *gate.Refused
 	require.ErrorAs(t, g.w.Evict(context.Background(), g.a, why), &is)
+	require.ErrorContains(t, is.Err, "gone")
 	require.Equal(t, []string{"b"}, g.evicted)
+}
+
+// The condemned pod goes by itself after all others have left: the evictor is not told that it was evicted.
+func TestTheCondemnedPodGoesByItself(t *testing.T) {
+	g := newGroup()
+	g.evict = func(pod cluster.PodRef) error {
+		if pod == g.c {
+			delete(g.pods, g.a.PodKey)
+		}
+		return nil
+	}
+	require.Error(t, g.w.Evict(context.Background(), g.a, why))
+	require.Equal(t, []string{"b", "c"}, g.evicted)
 }
 
 type nodesWithout struct {

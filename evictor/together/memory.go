@@ -40,19 +40,15 @@ func (w *Writer) release(leaving []member) {
 func (w *Writer) hasLeft(pod cluster.PodRef) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	was, ok := w.left[pod.PodKey]
-	return ok && was.UID == pod.UID
+	return w.left[pod.PodKey] == pod
 }
-
-// leastSwept is how many pods are remembered before any is forgotten.
-const leastSwept = 64
 
 // note remembers that the pod was evicted. It forgets those that the store shows as gone each time their number has doubled,
 // so that this costs no more than remembering them.
 func (w *Writer) note(pod cluster.PodRef) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.left) >= max(w.sweepAt, leastSwept) {
+	if len(w.left) >= w.sweepAt {
 		maps.DeleteFunc(w.left, func(key cluster.PodKey, was cluster.PodRef) bool {
 			object, _ := w.Pods.Pod(key)
 			return !was.Shows(object) || !stays(object)

@@ -58,14 +58,15 @@ type Writer struct {
 type member struct {
 	ref    cluster.PodRef
 	object *v1.Pod
+	node   *v1.Node
 	domain zone.Key
 }
 
 // Evict evicts the pod and, before it, those that leave with it.
 func (w *Writer) Evict(ctx context.Context, pod cluster.PodRef, why taints.Deadline) error {
 	object, _ := w.Pods.Pod(pod.PodKey)
-	condemned, known := w.member(object)
-	if !known || condemned.ref != pod {
+	condemned := w.member(object)
+	if condemned.ref != pod {
 		return w.PodWriter.Evict(ctx, pod, why)
 	}
 	leaving := append(w.members(condemned, why), condemned)
@@ -87,31 +88,29 @@ func (w *Writer) Evict(ctx context.Context, pod cluster.PodRef, why taints.Deadl
 	return w.leave(ctx, leaving, pod, why)
 }
 
-// member returns false for a pod that is on no node that there is.
-func (w *Writer) member(object *v1.Pod) (m member, ok bool) {
+// member returns the zero member, which is no pod, for one that is on no node that there is.
+func (w *Writer) member(object *v1.Pod) member {
 	if object == nil {
-		return m, false
+		return member{}
 	}
-	node, ok := w.Nodes.Node(object.Spec.NodeName)
-	if !ok || node == nil {
-		return m, false
+	node, _ := w.Nodes.Node(object.Spec.NodeName)
+	if node == nil {
+		return member{}
 	}
 	domain := zone.KeyOf(node.Labels)
 	if w.Domain != nil {
 		domain = w.Domain(node)
 	}
-	return member{cluster.RefOf(object), object, domain}, true
+	return member{cluster.RefOf(object), object, node, domain}
 }
 
 // members returns those that leave with the condemned pod, by name.
 func (w *Writer) members(condemned member, why taints.Deadline) (all []member) {
-	keys, since := slices.Clone(w.Group(condemned.object)), w.since(condemned, why)
-	slices.SortFunc(keys, func(a, b cluster.PodKey) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	keys, since := slices.Clone(w.Group(condemned.object)), since(condemned, why)
+	slices.SortFunc(keys, func(a, b cluster.PodKey) int { return cmp.Compare(a.String(), b.String()) })
 	for _, key := range slices.Compact(keys) {
 		object, _ := w.Pods.Pod(key)
-		if m, ok := w.member(object); ok && key != condemned.ref.PodKey && w.remains(m.ref) && object.CreationTimestamp.Time.Before(since) {
+		if m := w.member(object); key != condemned.ref.PodKey && w.remains(m.ref) && object.CreationTimestamp.Time.Before(since) {
 			all = append(all, m)
 		}
 	}
@@ -119,10 +118,10 @@ func (w *Writer) members(condemned member, why taints.Deadline) (all []member) {
 }
 
 // since is from when on a pod that was created replaces another one, as exact as the API's times.
-func (w *Writer) since(condemned member, why taints.Deadline) time.Time {
-	if node, ok := w.Nodes.Node(condemned.ref.Node); ok && why.Taint == nil {
-		for i := range node.Status.Conditions {
-			if c := &node.Status.Conditions[i]; c.Type == v1.NodeReady && !c.LastTransitionTime.IsZero() {
+func since(condemned member, why taints.Deadline) time.Time {
+	if why.Taint == nil {
+		for i := range condemned.node.Status.Conditions {
+			if c := &condemned.node.Status.Conditions[i]; c.Type == v1.NodeReady && !c.LastTransitionTime.IsZero() {
 				return c.LastTransitionTime.Time
 			}
 		}
@@ -234,8 +233,8 @@ func (w *Writer) remains(ref cluster.PodRef) bool {
 }
 
 func (w *Writer) tainted(name string, taint *v1.Taint) bool {
-	node, ok := w.Nodes.Node(name)
-	return ok && node != nil && (taint == nil || slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(taint) }))
+	node, _ := w.Nodes.Node(name)
+	return node != nil && (taint == nil || slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(taint) }))
 }
 
 // refused is a refusal on behalf of one of a group.
@@ -248,11 +247,8 @@ func refused(pod cluster.PodRef, err error) error {
 	return no
 }
 
-// failed is an error on behalf of one of a group. It stays a refusal if it is one.
+// failed is an error on behalf of one of a group. It wraps a refusal if it is one.
 func failed(pod cluster.PodRef, err error) error {
-	if no := (*gate.Refused)(nil); errors.As(err, &no) {
-		return refused(pod, err)
-	}
 	return fmt.Errorf("pod %s of its group: %w", pod.PodKey, err)
 }
 

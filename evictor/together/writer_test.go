@@ -162,6 +162,7 @@ func TestWhoIsAskedAbout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, late := newGroup(), why
 			late.At = why.At.Add(900 * time.Millisecond)
+			g.pods[g.b.PodKey].CreationTimestamp = metav1.NewTime(why.At.Add(-time.Second))
 			change(g.pods[g.c.PodKey])
 			g.refuse = func(act gate.Act) error {
 				if act.Node == g.c.Node {
@@ -180,6 +181,7 @@ func TestWithoutADeadline(t *testing.T) {
 	g, emptied := newGroup(), why
 	emptied.Taint = nil
 	g.since = why.At.Add(-time.Minute)
+	g.pods[g.b.PodKey].CreationTimestamp = metav1.NewTime(g.since.Add(-time.Second))
 	g.pods[g.c.PodKey].CreationTimestamp = metav1.NewTime(g.since)
 	require.NoError(t, g.w.Evict(context.Background(), g.a, emptied))
 	require.Equal(t, []string{"b", "a"}, g.evicted)
@@ -218,6 +220,7 @@ func TestAnswersToTheEvictionOfAMember(t *testing.T) {
 			for _, d := range g.told {
 				told = append(told, d.Kind)
 				require.NotSame(t, taint, d.Taint)
+				require.Equal(t, -1, d.Toleration)
 			}
 			require.Equal(t, row.told, told)
 		})

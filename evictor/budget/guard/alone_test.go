@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -40,6 +42,7 @@ func standAlone(t *testing.T, taintBased bool, opts evictor.Options, bounds ...b
 		Bounds: bounds, Clock: a.clk,
 		Dimensions: map[string]func(Member) (string, bool){"domain": func(m Member) (string, bool) { return m.Domain.Zone, true }},
 		Actionable: func(m Member) bool { return !m.Held },
+		Bad:        func(m Member) bool { return !m.Ready },
 	})
 	require.NoError(t, err)
 	cfg := evictor.DefaultConfig().Nodes
@@ -179,6 +182,7 @@ func TestUnknownNodes(t *testing.T) {
 		require.NotPanics(t, func() { a.tell(kind, "nobody", "writes", nil) })
 		require.NotPanics(t, func() { a.tell(kind, "", "writes", nil) })
 	}
+	require.NotPanics(t, func() { a.pod(tainteviction.WriteFailed, "nobody", nil, lost) })
 }
 
 // A pod that waits because a bound is exceeded is paced afterwards.
@@ -190,7 +194,7 @@ func TestARefusedEvictionIsPaced(t *testing.T) {
 	a.b.As("other").Adopt("a", a.clk.Now())
 	err := a.may(context.Background(), gate.Act{Do: gate.Evict, Node: "a"})
 	var no *gate.Refused
-	require.ErrorAs(t, err, &no, "also without taints, guard.go:163")
+	require.ErrorAs(t, err, &no, "also without taints")
 	require.True(t, no.Pace)
 	require.Equal(t, "Budget: none", no.Reason)
 }
@@ -203,6 +207,28 @@ func TestALostTaintIsNoPodThatLeft(t *testing.T) {
 	require.NoError(t, a.turn("a"))
 	a.tell(nodelifecycle.WriteFailed, "a", "taints", apierrors.NewTimeoutError("lost", 1))
 	require.True(t, a.nodes["a"].left.IsZero())
+}
+
+// Under Run it is called by several workers at once.
+func TestCalledSideBySide(t *testing.T) {
+	a := watched(t, true)
+	var calls sync.WaitGroup
+	for _, call := range []func(){
+		func() { a.shows() },
+		func() { _ = a.turn("a") },
+		func() { a.verdict("a", v1.ConditionUnknown) },
+		a.leaves,
+	} {
+		calls.Add(1)
+		go func() {
+			defer calls.Done()
+			for range 200 {
+				call()
+			}
+		}()
+	}
+	calls.Wait()
+	require.Equal(t, 1, a.used("acting", ""))
 }
 
 // Once this process may write again, it knows since when.

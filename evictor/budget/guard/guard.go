@@ -133,7 +133,6 @@ func (g *Guard) reserve(name string) error {
 	if n == nil { // not seen: the Hold of On is missing
 		n = &node{name: name}
 	}
-	g.settle(n)
 	n.asked = g.clock.Now()
 	switch n.state {
 	case reserved, acting: // it counts already
@@ -160,7 +159,7 @@ func refused(err error) *gate.Refused {
 }
 
 func (g *Guard) mayEvict(act gate.Act) error {
-	if g.exceeded == nil || act.Why.Taint != nil && !(g.taints && taints.OwnNoExecute(act.Why.Taint)) {
+	if g.exceeded == nil || act.Why.Taint != nil && !taints.OwnNoExecute(act.Why.Taint) {
 		return nil
 	}
 	by := g.budget.Exceeded(act.Node)

@@ -328,6 +328,8 @@ func TestFaultsOfTheArgumentsAreNamed(t *testing.T) {
 	_, err := guard.New(nil, fast().Nodes, guard.Options{FalseAlarmWithin: -1})
 	require.ErrorContains(t, err, "guard: [budget: Required")
 	require.ErrorContains(t, err, "falseAlarmWithin: Invalid")
+	_, err = guard.New(nil, fast().Nodes, guard.Options{})
+	require.Error(t, err)
 }
 
 // Without a Clock the evictor has the budget's; another one refuses every turn, and says why.

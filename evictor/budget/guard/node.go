@@ -13,11 +13,10 @@ import (
 
 // node is what is remembered of one node. g.mu guards it.
 type node struct {
-	name    string
-	uid     types.UID
-	version string // of the object that was seen last
-	is      Member
-	judged  bool // it has a verdict, and its own report counts no more
+	name   string
+	uid    types.UID
+	is     Member
+	judged bool // it has a verdict, and its own report counts no more
 
 	state   state
 	asked   time.Time // when its last turn came
@@ -49,19 +48,16 @@ func (g *Guard) sees(object *v1.Node, is Member) {
 		g.forget(n)
 		n = nil
 	}
-	same := n != nil && n.version != "" && n.version == object.ResourceVersion && n.is.Domain == is.Domain && n.is.Excluded == is.Excluded && n.is.Held == is.Held
 	if n == nil {
 		n = g.meet(object)
 	}
-	if !same {
-		if is.Ready = n.is.Ready; !n.judged {
-			is.Ready = slices.ContainsFunc(object.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue })
-		}
-		n.is, n.version = is, object.ResourceVersion
-		n.shows(object)
-		n.begun = n.begun && !(g.taints && n.tainted)
-		g.budget.Set(n.name, is)
+	if is.Ready = n.is.Ready; !n.judged {
+		is.Ready = slices.ContainsFunc(object.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue })
 	}
+	n.is = is
+	n.shows(object)
+	n.begun = n.begun && !(g.taints && n.tainted)
+	g.budget.Set(n.name, is)
 	g.settle(n)
 }
 
@@ -103,7 +99,7 @@ func (g *Guard) carries(n *node) bool {
 
 // settle tells the budget whether the node is acted on, and trials what came of it.
 func (g *Guard) settle(n *node) {
-	carries, well := g.carries(n), n.is.Ready && n.judged && g.started
+	carries, well := g.carries(n), n.is.Ready && g.started
 	if well && n.state != idle {
 		g.budget.Judge(n.name, g.outcome(n))
 	}
@@ -149,7 +145,7 @@ func (g *Guard) outcome(n *node) budget.Outcome {
 	case !g.hears:
 		left = n.began
 	}
-	if n.state != reserved && !left.IsZero() && now.Sub(left) <= g.alarm {
+	if n.state != reserved && now.Sub(left) <= g.alarm {
 		return budget.Failed
 	}
 	return budget.Inconclusive

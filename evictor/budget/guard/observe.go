@@ -18,7 +18,6 @@ func (g *Guard) observeNode(d nodelifecycle.Decision) {
 	switch d.Kind {
 	case nodelifecycle.Passed:
 		g.passed(d)
-		return
 	case nodelifecycle.GateChanged:
 		if d.Reason == "writes" {
 			g.writes = time.Time{}
@@ -26,7 +25,6 @@ func (g *Guard) observeNode(d nodelifecycle.Decision) {
 				g.writes = g.clock.Now()
 			}
 		}
-		return
 	}
 	n := g.nodes[d.Node]
 	if n == nil || d.NodeUID != "" && d.NodeUID != n.uid {
@@ -41,7 +39,7 @@ func (g *Guard) observeNode(d nodelifecycle.Decision) {
 		g.forget(n)
 		return
 	case nodelifecycle.PodEvicted:
-		n.begun = n.begun || !g.taints // without taints, that begins the act
+		n.begun = true // without taints, that begins the act
 		g.podLeft(n)
 	case nodelifecycle.WriteFailed:
 		if d.Reason == "eviction" && environment.OutcomeOf(d.Err) == environment.Unknown {
@@ -59,7 +57,7 @@ func (g *Guard) observePod(d tainteviction.Decision) {
 	defer g.mu.Unlock()
 	g.hears = true
 	n := g.nodes[d.Pod.Node]
-	if n == nil || !g.taints {
+	if n == nil {
 		return
 	}
 	if d.Kind == tainteviction.PodEvicted && taints.OwnNoExecute(d.Taint) || d.Kind == tainteviction.WriteFailed && environment.OutcomeOf(d.Err) == environment.Unknown {

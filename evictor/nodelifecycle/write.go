@@ -211,7 +211,7 @@ func (w *writing) ended(err error) timedworker.Result {
 	}
 	soon := w.backoff()
 	soon.Max = min(soon.Max, 2*time.Second)
-	again := max(1, soon.Delay(max(1, n.failures), nil)) // the object read was old, which is soon over
+	again := max(1, soon.Delay(max(1, n.failures), nil)) // a conflict is soon over: the object read was old
 	if w.failed == "conditions" && !conflict && n.status != upToDate {
 		n.status = failing
 		w.noteEmptied(n)

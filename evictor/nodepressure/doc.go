@@ -67,12 +67,8 @@
 //
 // # Where measurements come from
 //
-//   - Package summary reads what a kubelet serves about its node, also remotely.
-//   - Package cgroup is a StatsProvider that measures the machine it runs on from cgroup v2 files. It calls Notify when
-//     the kernel signals that tasks wait for memory.
+//   - Package summary joins what a kubelet serves about its node, also remotely, with what the API says of its pods.
 //   - Any other source: Stats is a plain struct.
-//
-// The documentation of package cgroup has a table of what a kubelet and what that package take for each signal.
 //
 // # Time
 //

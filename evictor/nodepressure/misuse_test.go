@@ -75,7 +75,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 
 		{"a manager of nothing", managed(nil, Clients{}, ManagerConfig{}),
 			`nodepressure: [monitoringPeriod: Invalid value: "0s": must be greater than 0, cleanupTimeout: Invalid value: "0s": must be greater than 0, cleanupPoll: Invalid value: "0s": must be greater than 0, ` +
-				"machine: Required value: New makes one, clients.statsProvider: Required value: it measures the node, as cgroup.Node does, clients.killer: Required value: it kills what is chosen]"},
+				"machine: Required value: New makes one, clients.statsProvider: Required value: it measures the node, as package summary does, clients.killer: Required value: it kills what is chosen]"},
 		{"nil pointers as clients", managed(machine, Clients{StatsProvider: noWorld, Reclaimer: noWorld, Killer: noWorld}, DefaultManagerConfig()),
 			`clients.reclaimer: Invalid value: "*nodepressure_test.world(nil)": must not be nil within an interface; leave it out`},
 		{"a nil pointer as the manager's clock", managed(machine, Clients{StatsProvider: w, Killer: w}, ManagerConfig{MonitoringPeriod: 1, CleanupTimeout: 1, CleanupPoll: 1, Clock: noClock}),

@@ -1,7 +1,7 @@
 // Command nodeagent answers: my machine runs short of memory; what does its agent report, which pod goes first, and
 // when is the shortage over?
 //
-// The agent measures an imaginary machine in virtual time. On a real one, package evictor/nodepressure/cgroup measures,
+// The agent measures an imaginary machine in virtual time. On a real one its kubelet measures (evictor/nodepressure/summary),
 // and Run, which waits by itself, replaces Step.
 package main
 

@@ -156,7 +156,7 @@ func randomPod(r *rand.Rand, name string) *v1.Pod {
 	case 0:
 		pod.Annotations = map[string]string{"kubernetes.io/config.source": []string{"file", "api", "http"}[r.Intn(3)]}
 	case 1:
-		pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "hash"}
+		pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: string(pod.UID)}
 	}
 	if r.Intn(2) == 0 {
 		seconds := 2 + r.Int63n(60)

@@ -54,7 +54,7 @@
 //     one goes at a time, because what it gives back may be enough. Pods that exceed their own limits of local storage
 //     go before that, all at once, whether or not the node is short of anything.
 //
-// Amounts are int64: bytes, inodes, processes.
+// Amounts are int64: bytes, inodes, processes. Decision.Why says in words what was decided, and what led to it.
 //
 // # The Manager
 //

@@ -89,4 +89,3 @@ func (node) Get(name string) (*v1.Node, error) {
 type noObserver struct{}
 
 func (noObserver) ObservedPodOnWatch(klog.Logger, *v1.Pod, time.Time) {}
-

@@ -88,28 +88,7 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 		}
 	}
 	s.layout = node.Layout.String()
-	ticker := time.NewTicker(f.pressure.interval)
-	defer ticker.Stop()
-	for began := time.Now(); ; {
-		if err := l.play(); err != nil {
-			return err
-		}
-		if f.until >= 0 && time.Since(began)+f.pressure.interval > f.until {
-			return nil
-		}
-		for missed := true; missed; {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-ticker.C:
-			}
-			// What an API server cannot answer now it answers later.
-			failed := l.measure(ctx, time.Since(began))
-			if missed = failed != nil; missed && ctx.Err() == nil {
-				fmt.Fprintf(s.out, "%12s  no sample: %v\n", time.Since(began).Round(time.Millisecond), failed)
-			}
-		}
-	}
+	return l.follow(ctx, f.pressure.interval, f.until)
 }
 
 // live is a node whose kubelet measures it.
@@ -123,6 +102,33 @@ type live struct {
 	pods   map[string]*v1.Pod // as recorded
 	newly  []*v1.Pod          // of them those that are not written yet
 	told   map[string]string  // what was said of pods that are no candidates
+}
+
+// follow plays the sample that was taken, and then one each interval.
+func (l *live) follow(ctx context.Context, interval, until time.Duration) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	began := time.Now()
+	for missed := false; ; {
+		if !missed {
+			if err := l.play(); err != nil {
+				return err
+			}
+		}
+		if until >= 0 && time.Since(began)+interval > until {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		// What an API server cannot answer now it answers later.
+		failed := l.measure(ctx, time.Since(began))
+		if missed = failed != nil; missed && ctx.Err() == nil {
+			fmt.Fprintf(l.story.out, "%12s  no sample: %v\n", time.Since(began).Round(time.Millisecond), failed)
+		}
+	}
 }
 
 // measure takes a sample.

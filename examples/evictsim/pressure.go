@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/evictkit/evictkit/evictor/nodepressure"
@@ -140,16 +139,7 @@ func (f *pressureFlags) settings(node *noderecord.Node) error {
 	if err != nil {
 		return err
 	}
-	var fields map[string]any
-	if err := yaml.Unmarshal(data, &fields); err != nil {
-		return fmt.Errorf("%s: %w", f.kubeletConfig, err)
-	}
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.kubeletConfig, err)
-	}
-	node.Settings = nodepressure.Settings{}
-	if err := json.Unmarshal(text, &node.Settings); err != nil {
+	if node.Settings, err = nodepressure.ParseSettings(data); err != nil {
 		return fmt.Errorf("%s: %w", f.kubeletConfig, err)
 	}
 	if _, err := node.Config(); err != nil {
@@ -184,7 +174,7 @@ func (s *nodeStory) watch(sample *noderecord.Sample) {
 		_, measured := sample.Signals[threshold.Signal]
 		switch {
 		case first && measured:
-			fmt.Fprintf(s.out, "  %s\n", threshold)
+			fmt.Fprintf(s.out, "  %s%s\n", threshold, tooMuch(threshold, sample))
 		case first:
 			not = append(not, threshold)
 		case measured && !s.measured[threshold.Signal]:
@@ -203,6 +193,15 @@ func (s *nodeStory) watch(sample *noderecord.Sample) {
 	if first {
 		fmt.Fprintln(s.out)
 	}
+}
+
+// tooMuch is a warning about a threshold that more than the capacity would have to exceed.
+func tooMuch(threshold nodepressure.Threshold, sample *noderecord.Sample) string {
+	capacity := sample.Signals[threshold.Signal].Capacity
+	if value := threshold.Value.At(capacity); capacity <= 0 || value.CmpInt64(capacity) < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (warning: the capacity is %d, so this evicts every pod, one after the other)", capacity)
 }
 
 func (s *nodeStory) tell(sample *noderecord.Sample, events []noderecord.Event) {

@@ -69,6 +69,17 @@ func TestWithOtherThresholds(t *testing.T) {
 	require.NotContains(t, story, "DiskPressure")
 }
 
+// TestThresholdAboveTheCapacity is warned of: bytes for inodes, say.
+func TestThresholdAboveTheCapacity(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "record.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(`{"node":{"settings":{"evictionHard":{"nodefs.inodesFree":"100Mi","nodefs.available":"10%"}}}}`+"\n"+
+		`{"sample":{"t":0,"signals":{"nodefs.inodesFree":{"available":3000000,"capacity":3276800},"nodefs.available":{"available":3000000,"capacity":3276800}}}}`), 0o600))
+	story, _, err := simulate(t, "--pressure", file)
+	require.NoError(t, err)
+	require.Contains(t, story, "  nodefs.inodesFree < 100Mi (warning: the capacity is 3276800, so this evicts every pod, one after the other)\n")
+	require.Equal(t, 1, strings.Count(story, "warning"))
+}
+
 func TestBadInputOfANodeNamesThePlace(t *testing.T) {
 	write := func(name, text string) string {
 		path := filepath.Join(t.TempDir(), name)

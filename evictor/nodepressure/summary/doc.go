@@ -30,11 +30,13 @@
 //   - A file system that has no inodes at all does not count them, and there is no sample of them. A kubelet takes it
 //     that none is free.
 //
-// A Summary does not say which of its file systems are the same: see nodepressure.Config.Layout.
+// A Summary does not say which of its file systems are the same: see nodepressure.Config.Layout. The documentation of
+// package nodepressure has a table of what a kubelet measures for each signal.
 //
 // # Age
 //
 // A kubelet measures about every ten seconds, and what volumes and writable layers use about once a minute. So a sample
-// is seconds old. If you ask more often you get the same sample again, and a Machine evicts no pod because of it. Times
-// are those of the node's clock, in whole seconds.
+// is seconds old. If you ask more often you get the same sample again, and a Machine evicts no pod because of it. After
+// an eviction, wait for a sample that was measured after the pod was gone, or another pod goes for the same shortage:
+// examples/nodeagent does so. Times are those of the node's clock, in whole seconds.
 package summary

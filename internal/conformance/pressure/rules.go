@@ -26,7 +26,7 @@ var (
 	OneOfEach = rule.New("OneOfEach", "all thresholds of a file system count for")
 
 	ParseOff    = rule.New("ParseOff", "100.0%, 0.0% and the like turn a")
-	ParseStrict = rule.New("ParseStrict", "NaN%, 10%% and a minimum reclaim above")
+	ParseStrict = rule.New("ParseStrict", "NaN%, 10%%, 0x1p-1%, 1e1%, 99.9999999%")
 	EveryFault  = rule.New("EveryFault", "every fault of the settings is reported")
 )
 

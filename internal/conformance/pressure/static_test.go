@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,7 +59,7 @@ func staticPod(t *testing.T) *v1.Pod {
 	file := filepath.Join(t.TempDir(), "etcd.json")
 	require.NoError(t, os.WriteFile(file, []byte(manifest), 0o600))
 	pods := config.NewPodConfig(nil, noObserver{})
-	config.NewSourceFile(klog.Background(), file, staticNode, time.Hour, pods.Channel(t.Context(), kubetypes.FileSource))
+	config.NewSourceFile(logr.Discard(), file, staticNode, time.Hour, pods.Channel(t.Context(), kubetypes.FileSource))
 	for {
 		if update := <-pods.Updates(); len(update.Pods) > 0 {
 			return update.Pods[0]

@@ -65,7 +65,7 @@ func (d *Decision) whyFirst() string {
 		}
 		text := fmt.Sprintf("evict %s/%s, of priority %d, which uses %s and requests %s", c.Pod.Namespace, c.Pod.Name, c.Priority, d.amount(c.Used), d.amount(c.Requested))
 		if c.Pod.Usage == nil {
-			text = fmt.Sprintf("evict %s/%s, of which nobody knows what it uses", c.Pod.Namespace, c.Pod.Name)
+			text = fmt.Sprintf("evict %s/%s, whose usage is not known", c.Pod.Namespace, c.Pod.Name)
 		}
 		if protected > 0 {
 			text += fmt.Sprintf("; %s before it cannot be evicted", count(protected, "pod"))

@@ -24,7 +24,7 @@ func TestWhy(t *testing.T) {
 	n.pods = []Pod{build("cart", high, requests("memory", "100Mi"), memoryUse("1Gi")), static, critical}
 	require.Equal(t, "memory.available < 1Gi for 30s, and 512Mi of 10Gi is available: evict default/cart, of priority 1, which uses 1Gi and requests 100Mi; 1 pod before it cannot be evicted", observe(MemoryAvailable, "512Mi"))
 	n.pods = []Pod{build("cart", high)}
-	require.Equal(t, "pid.available < 100, and 7 of 10k is available: evict default/cart, of which nobody knows what it uses", observe(PIDAvailable, "7"))
+	require.Equal(t, "pid.available < 100, and 7 of 10k is available: evict default/cart, whose usage is not known", observe(PIDAvailable, "7"))
 
 	d := n.observe(NodeFsAvailable, "512Mi")
 	require.Equal(t, "nodefs.available < 1Gi, and 512Mi of 10Gi is available: reclaim [DeadContainers UnusedImages] first", why(d))

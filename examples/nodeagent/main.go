@@ -140,7 +140,7 @@ func play(machine *nodepressure.Machine, out io.Writer) error {
 		fmt.Fprintf(out, "%d. %s/%s: %s, %s, priority %d, uses %d MiB, requests %d MiB\n", i+1, c.Pod.Namespace, c.Pod.Name, c.Protection, c.QOS, c.Priority, c.Used>>20, c.Requested>>20)
 	}
 	for _, ref := range joined.Unknown {
-		fmt.Fprintf(out, "-  %s/%s: the API does not have it, so nobody knows whether it is protected\n", ref.Namespace, ref.Name)
+		fmt.Fprintf(out, "-  %s/%s: the API does not have it, so its protection is not known\n", ref.Namespace, ref.Name)
 	}
 	for _, pod := range joined.Unmeasured {
 		fmt.Fprintf(out, "-  %s/%s: the kubelet does not measure it\n", pod.Namespace, pod.Name)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	certutil "k8s.io/client-go/util/cert"
 
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
@@ -36,7 +38,7 @@ conditions [MemoryPressure]
 2. shop/search: Evictable, Burstable, priority 0, uses 700 MiB, requests 256 MiB
 3. shop/batch: Evictable, Burstable, priority 0, uses 180 MiB, requests 64 MiB
 4. shop/database: Evictable, Burstable, priority 1000, uses 900 MiB, requests 1024 MiB
--  shop/report: the API does not have it, so nobody knows whether it is protected
+-  shop/report: the API does not have it, so its protection is not known
 -  shop/web: the kubelet does not measure it
 `, out.String())
 }
@@ -58,15 +60,18 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
-// TestAKubeletIsAsked with a token, over TLS; what it answers instead of a Summary is reported.
+// TestAKubeletIsAsked with a token or a certificate, over TLS; what it answers instead of a Summary is reported.
 func TestAKubeletIsAsked(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer secret" || r.URL.Path != "/stats/summary" {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		known := len(r.TLS.PeerCertificates) > 0 && r.TLS.PeerCertificates[0].Subject.CommonName != "" || r.Header.Get("Authorization") == "Bearer secret"
+		if !known || r.URL.Path != "/stats/summary" {
 			http.Error(w, "no", http.StatusUnauthorized)
 			return
 		}
 		_, _ = w.Write(recordedSummary)
 	}))
+	server.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	server.StartTLS()
 	defer server.Close()
 	dir := t.TempDir()
 	ca, token, other := filepath.Join(dir, "ca"), filepath.Join(dir, "token"), filepath.Join(dir, "other")
@@ -85,6 +90,17 @@ func TestAKubeletIsAsked(t *testing.T) {
 	require.ErrorContains(t, err, "/stats/summary answers 401 Unauthorized: no")
 	_, err = ask("", token)
 	require.ErrorContains(t, err, "certificate")
+
+	cert, key, err := certutil.GenerateSelfSignedCertKey("nodeagent", nil, nil)
+	require.NoError(t, err)
+	certFile, keyFile := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
+	require.NoError(t, os.WriteFile(certFile, cert, 0o600))
+	require.NoError(t, os.WriteFile(keyFile, key, 0o600))
+	read, err := fromKubelet(flags{kubelet: server.URL, ca: ca, cert: certFile, key: keyFile})
+	require.NoError(t, err)
+	body, err = read(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, recordedSummary, body)
 }
 
 // world is a node in virtual time: an API and a kubelet that measures it and ends pods that are deleted.

@@ -19,8 +19,8 @@
 //
 // Only a pod that both sides know is in the sample, and can be evicted:
 //
-//   - A pod that only the Summary has runs, but nobody knows its priority or whether it is protected. It may be a static
-//     pod whose mirror is missing. It is in Unknown, and never evicted.
+//   - A pod that only the Summary has runs, but its priority and its protection are not known. It may be a static pod
+//     whose mirror is missing. It is in Unknown, and never evicted.
 //   - A pod that only the API has does not run yet, or does not run any more, or was started after the sample. What it
 //     uses is not known, and evicting it may free nothing. It is in Unmeasured, and not evicted because of this sample.
 //     A kubelet, whose pods and samples come from one program, evicts such a pod first.

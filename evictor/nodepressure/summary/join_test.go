@@ -72,7 +72,7 @@ func TestStaticPodIsJoinedWithItsMirror(t *testing.T) {
 		require.Empty(t, join(t, staticSummary, mirror, pods[1]).Unknown, annotation)
 	}
 
-	// Before the mirror is there, nobody knows that the pod is protected.
+	// Before the mirror is there, the protection of the pod is not known.
 	joined = join(t, staticSummary, pods[1])
 	require.Equal(t, []summary.Ref{{Namespace: "kube-system", Name: "etcd-node-1", UID: types.UID(pods[0].Annotations[v1.MirrorPodAnnotationKey])}}, joined.Unknown)
 	require.Equal(t, "cart", decide(t, joined).Evictions[0].Pod.Name)
@@ -89,7 +89,7 @@ func TestOnlyWhatBothSidesKnowGoes(t *testing.T) {
 	require.Equal(t, "cart", d.Evictions[0].Pod.Name)
 
 	joined = join(t, short("uid-0"), started)
-	require.Equal(t, nodepressure.Stuck, decide(t, joined).Action, "a node is short, and nobody can be blamed")
+	require.Equal(t, nodepressure.Stuck, decide(t, joined).Action, "the node is short, but nothing may be evicted")
 }
 
 // TestPodsAreNotJoinedByName: a pod that was made anew has not used what its predecessor uses.
@@ -113,7 +113,7 @@ func TestPodsThatHaveEnded(t *testing.T) {
 	require.Equal(t, "ending", joined.Pods[0].Name)
 }
 
-// TestNothingIsJoinedWithoutAUID: an empty UID identifies nobody.
+// TestNothingIsJoinedWithoutAUID: an empty UID identifies no pod.
 func TestNothingIsJoinedWithoutAUID(t *testing.T) {
 	mirror := pod("mirror", "uid-1")
 	mirror.Annotations = map[string]string{v1.MirrorPodAnnotationKey: ""}

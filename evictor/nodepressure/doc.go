@@ -69,8 +69,8 @@
 //
 // # What is measured, and by whom
 //
-// This package measures nothing. On a real node the kubelet measures, in its Summary API, and package summary joins that
-// with the pods of the API. Any other source will do: Stats is a plain struct.
+// This package measures nothing. On a real node the kubelet measures, and package summary joins what its Summary API
+// serves with the pods of the API. Any other source will do: Stats is a plain struct.
 //
 //	signal                       what is measured                                  by whom
 //	memory.available             the machine's memory, less huge pages, less the   kubelet, every 10s or so
@@ -93,7 +93,7 @@
 //	QoS class and protection
 //	the layout of file systems   not served: you configure it                      you, in Config.Layout
 //
-// The working set is what is used, without the file pages that the kernel could drop at once. A kubelet does not see the
+// The working set is what is used, without the file pages that the kernel could drop at once. A kubelet sees neither the
 // limit of a cgroup that it runs in itself, nor huge pages that were reserved after it started.
 //
 // A signal without a sample is in Decision.Unmeasured: its thresholds count as not met. Of pods, only those are

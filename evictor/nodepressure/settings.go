@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Settings are the fields of a KubeletConfiguration that concern node pressure, with the same names, so that a
-// kubelet's configuration file decodes into them. They have the kubelet's defaults: the zero Settings are those of a
-// kubelet on Linux without settings.
+// Settings are the fields of a KubeletConfiguration that concern node pressure, with the same names. ParseSettings reads
+// them from a kubelet's file, [Settings.SetFlag] from its flags, and [Settings.Config] makes the configuration of a
+// Machine. They have the kubelet's defaults: the zero Settings are those of a kubelet on Linux without settings.
 type Settings struct {
 	// OperatingSystem chooses the defaults: v1.Linux (also if empty) or v1.Windows. KubeletConfiguration has no such
 	// field, because a kubelet knows where it runs; you find it in the node's status and in its label kubernetes.io/os.

@@ -93,8 +93,8 @@
 //	QoS class and protection
 //	the layout of file systems   not served: you configure it                      you, in Config.Layout
 //
-// The working set is what is used, without the file pages that the kernel could drop at once. A kubelet sees neither the
-// limit of a cgroup that it runs in itself, nor huge pages that were reserved after it started.
+// The working set is what is used, without the file pages that the kernel could drop at once. A kubelet does not see
+// the limit of a cgroup that it runs in itself, nor huge pages that were reserved after it started.
 //
 // A signal without a sample is in Decision.Unmeasured: its thresholds count as not met. Of pods, only those are
 // candidates that are in Stats.Pods; package summary says which are.

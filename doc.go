@@ -34,8 +34,8 @@
 //     makes an evictor keep to it.
 //   - evictor/compat, a separate module: upstream's names for its queues and timed workers, for forks that migrate.
 //   - evictor/defaults: which settings did another version of Kubernetes have?
-//   - evictor/nodepressure: is this node short of memory, disk or process IDs, and which pod goes first? Its packages
-//     summary and cgroup provide the measurements.
+//   - evictor/nodepressure: is this node short of memory, disk or process IDs, and which pod goes first? Its package
+//     summary reads what the kubelet measures.
 //   - evictor/evictortest: how do I test my controller in virtual time?
 //   - evictor/simulation: what would my cluster do, with these settings, another policy, or my controller?
 //

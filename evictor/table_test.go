@@ -14,7 +14,7 @@ import (
 func TestTableOfDifferencesNamesItsTests(t *testing.T) {
 	page, err := os.ReadFile("../DIFFERENCES.md")
 	require.NoError(t, err)
-	packages := map[string]string{"": "", "nodepressure": "nodepressure", "clientgo": "clientgo", "guard": "budget/guard", "maintenance": "maintenance", "together": "together", "simulation": "simulation", "cgroup": "nodepressure/cgroup", "scheduler": "compat/scheduler", "tainteviction": "compat/tainteviction", "v126": "compat/v126/scheduler", "placement": "../internal/conformance/placement", "differential": "../internal/conformance/differential"}
+	packages := map[string]string{"": "", "nodepressure": "nodepressure", "clientgo": "clientgo", "guard": "budget/guard", "maintenance": "maintenance", "together": "together", "simulation": "simulation", "summary": "nodepressure/summary", "scheduler": "compat/scheduler", "tainteviction": "compat/tainteviction", "v126": "compat/v126/scheduler", "placement": "../internal/conformance/placement", "differential": "../internal/conformance/differential"}
 	for _, name := range []string{"karpenter", "clusterapi"} {
 		packages[name] = "../internal/conformance/peers/" + name
 	}

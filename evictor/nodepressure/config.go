@@ -49,7 +49,9 @@ func (c Config) Validate() error {
 	for i, t := range c.Thresholds {
 		path := field.NewPath("thresholds").Index(i)
 		if !t.Signal.Valid() {
-			errs = append(errs, field.Invalid(path.Child("signal"), string(t.Signal), errSignal.Error()))
+			errs = append(errs, field.NotSupported(path.Child("signal"), t.Signal, settable()))
+		} else if t.Signal.containerFs() {
+			errs = append(errs, field.Forbidden(path.Child("signal"), string(t.Signal)+" "+errDerived.Error()))
 		}
 		value := func(name string, v Value) {
 			if !(v.Percentage >= 0 && v.Percentage <= 1) || v.Quantity.Sign() < 0 {
@@ -62,6 +64,9 @@ func (c Config) Validate() error {
 		value("minReclaim", t.MinReclaim)
 		if !math.IsNaN(float64(t.Value.Percentage)) && t.Value.IsZero() {
 			errs = append(errs, field.Required(path.Child("value"), "a threshold of 0 is never met"))
+		}
+		if err := t.unreachable(); err != nil {
+			errs = append(errs, field.Invalid(path.Child("minReclaim"), t.MinReclaim.String(), err.Error()))
 		}
 		if t.GracePeriod < 0 {
 			errs = append(errs, field.Invalid(path.Child("gracePeriod"), t.GracePeriod.String(), "must not be negative"))

@@ -87,7 +87,8 @@ type MetThreshold struct {
 	Stale bool
 }
 
-// Decision is what Observe found, and what to do about it.
+// Decision is what Observe found, and what to do about it. Act on its Action; to show it to a human, call [Decision.Why]
+// first. [Decision.Event] is what a kubelet records, and [Decision.Eviction] is for another pod than the first.
 type Decision struct {
 	// Time is when the decision was made.
 	Time   time.Time

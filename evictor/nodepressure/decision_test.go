@@ -130,7 +130,7 @@ func TestAfterReclaim(t *testing.T) {
 
 // TestNegativeCapacity: two shares of a negative capacity do not overflow into a large amount.
 func TestNegativeCapacity(t *testing.T) {
-	n := newNode(t, thresholds(Threshold{Signal: NodeFsAvailable, Value: Value{Percentage: 0.9}, MinReclaim: Value{Percentage: 0.9}}), build("pod", mid))
+	n := newNode(t, thresholds(Threshold{Signal: NodeFsAvailable, Value: Value{Percentage: 0.9}, MinReclaim: Value{Percentage: 0.0999}}), build("pod", mid))
 	d := n.observe(NodeFsAvailable, "0")
 	require.Equal(t, ReclaimNode, d.Action)
 	after := Stats{Signals: map[Signal]Sample{NodeFsAvailable: {Capacity: math.MinInt64}}}

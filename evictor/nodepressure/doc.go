@@ -12,7 +12,9 @@
 // what a node would have done. A Machine takes one measurement of the node after the other and answers each with a
 // decision. It measures nothing and kills nothing itself.
 //
-//	machine, err := nodepressure.New(nodepressure.DefaultConfig()) // or Settings{…}.Config()
+//	settings, err := nodepressure.ParseSettings(file) // a kubelet's configuration file
+//	config, err := settings.Config()
+//	machine, err := nodepressure.New(config)
 //	…
 //	decision := machine.Observe(stats) // every 10s, for example
 //	for _, condition := range nodepressure.NodeConditions(decision.Conditions) {
@@ -54,7 +56,7 @@
 //     one goes at a time, because what it gives back may be enough. Pods that exceed their own limits of local storage
 //     go before that, all at once, whether or not the node is short of anything.
 //
-// Amounts are int64: bytes, inodes, processes.
+// Amounts are int64: bytes, inodes, processes. Decision.Why says in words what was decided, and what led to it.
 //
 // # The Manager
 //
@@ -65,14 +67,37 @@
 // comes, and skips the pod until then. Meanwhile conditions and Admit follow the node. Only Run starts goroutines, and
 // it waits for them.
 //
-// # Where measurements come from
+// # What is measured, and by whom
 //
-//   - Package summary reads what a kubelet serves about its node, also remotely.
-//   - Package cgroup is a StatsProvider that measures the machine it runs on from cgroup v2 files. It calls Notify when
-//     the kernel signals that tasks wait for memory.
-//   - Any other source: Stats is a plain struct.
+// This package measures nothing. On a real node the kubelet measures, and package summary joins what its Summary API
+// serves with the pods of the API. Any other source will do: Stats is a plain struct.
 //
-// The documentation of package cgroup has a table of what a kubelet and what that package take for each signal.
+//	signal                       what is measured                                  by whom
+//	memory.available             the machine's memory, less huge pages, less the   kubelet, every 10s or so
+//	                             working set of the root cgroup; on Windows what
+//	                             is left of the commit limit
+//	allocatableMemory.available  the limit of the cgroup of all pods, less its     kubelet; no sample without
+//	                             working set                                       a limit
+//	nodefs.available,            the file system of the kubelet's root directory   kubelet
+//	nodefs.inodesFree
+//	imagefs.available,           the first file system of images                   container runtime names it,
+//	imagefs.inodesFree                                                             kubelet measures it
+//	containerfs.available,       that of writable layers; the one of images        as imagefs
+//	containerfs.inodesFree       unless the runtime (CRI-O) names another
+//	pid.available                the smaller of pid_max and threads-max, less the  kubelet
+//	                             running tasks
+//	a pod's memory, processes    the working set and the tasks of its cgroups      kubelet or container runtime
+//	a pod's disk                 writable layers, logs, and volumes on the node    kubelet, volumes and layers
+//	                                                                               every minute or so
+//	a pod's requests, priority,  what its spec and its annotations say             API server
+//	QoS class and protection
+//	the layout of file systems   not served: you configure it                      you, in Config.Layout
+//
+// The working set is what is used, without the file pages that the kernel could drop at once. A kubelet does not see
+// the limit of a cgroup that it runs in itself, nor huge pages that were reserved after it started.
+//
+// A signal without a sample is in Decision.Unmeasured: its thresholds count as not met. Of pods, only those are
+// candidates that are in Stats.Pods; package summary says which are.
 //
 // # Time
 //

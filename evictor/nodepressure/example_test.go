@@ -77,7 +77,7 @@ func ExampleSettings_Config_faults() {
 	}.Config()
 	fmt.Println(err)
 	// Output:
-	// [evictionHard[mem.available]: Invalid value: "1Gi": there is no such signal, evictionHard[memory.available]: Invalid value: "110%": must be between 0% and 100%, evictionSoftGracePeriod[nodefs.available]: Required value: a soft threshold needs a grace period, evictionMinimumReclaim[nodefs.available]: Invalid value: "-1Gi": must not be negative]
+	// [evictionHard[mem.available]: Unsupported value: "mem.available": supported values: "memory.available", "allocatableMemory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "pid.available", evictionHard[memory.available]: Invalid value: "110%": must be between 0% and 100%, evictionSoftGracePeriod[nodefs.available]: Required value: a soft threshold needs a grace period, evictionMinimumReclaim[nodefs.available]: Invalid value: "-1Gi": must not be negative]
 }
 
 func ExampleMachine_AfterReclaim() {

@@ -132,12 +132,17 @@ func (m *Machine) AfterReclaim(d Decision, stats Stats) Decision {
 }
 
 // amount returns how much must be available for the threshold not to be met or, with withReclaim, for it to be met no
-// longer.
+// longer. A minimum reclaim that the capacity cannot have would evict every pod, one after the other, from a node that
+// was short for a moment: it does not count.
 func (w *watched) amount(capacity int64, withReclaim bool) int64 {
 	if !withReclaim {
 		return add(w.value, share(capacity, w.Value.Percentage))
 	}
-	return add(w.total, add(share(capacity, w.Value.Percentage), share(capacity, w.MinReclaim.Percentage)))
+	both := add(w.total, add(share(capacity, w.Value.Percentage), share(capacity, w.MinReclaim.Percentage)))
+	if capacity > 0 && both >= capacity {
+		return w.amount(capacity, false) // as much will never be available
+	}
+	return both
 }
 
 // observe updates the state and returns the decision so far, with the index in Met of the threshold to act on, or -1.

@@ -46,7 +46,7 @@ func NewManager(machine *Machine, clients Clients, config ManagerConfig) (*Manag
 	}
 	in := field.NewPath("clients")
 	if absent.Value(clients.StatsProvider) {
-		errs = append(errs, field.Required(in.Child("statsProvider"), "it measures the node, as cgroup.Node does"))
+		errs = append(errs, field.Required(in.Child("statsProvider"), "it measures the node, as package summary does"))
 	}
 	errs = append(errs, absent.Faults(in.Child("reclaimer"), clients.Reclaimer)...)
 	if absent.Value(clients.Killer) {

@@ -63,6 +63,25 @@ func TestMet(t *testing.T) {
 	})
 }
 
+// TestUnreachableMinReclaim: after a momentary shortage, no pod goes for a minimum reclaim that the node cannot have.
+func TestUnreachableMinReclaim(t *testing.T) {
+	for name, threshold := range map[string]Threshold{
+		"Quantity": reclaiming(hardly(MemoryAvailable, "1Gi"), "9Gi"), // of 10Gi
+		"Mixed":    {Signal: MemoryAvailable, Value: Value{Percentage: 0.1}, MinReclaim: Value{Quantity: resource.MustParse("20Gi")}},
+	} {
+		n := newNode(t, thresholds(threshold), build("cart", mid, memoryUse("1Gi")), build("web", mid, memoryUse("1Mi")))
+		require.Equal(t, []string{"cart"}, evicted(n.observe(MemoryAvailable, "512Mi").Evictions), name)
+		require.Equal(t, Nothing, n.observe(MemoryAvailable, "2Gi").Action, name)
+	}
+	// One byte less can be reached, and counts. So does any, if the capacity is not known.
+	n := newNode(t, thresholds(reclaiming(hardly(MemoryAvailable, "1Gi"), "9663676415")), build("cart", mid, memoryUse("1Gi")))
+	n.observe(MemoryAvailable, "512Mi")
+	require.True(t, n.observe(MemoryAvailable, "2Gi").Met[0].Rising)
+	n = newNode(t, thresholds(reclaiming(hardly(MemoryAvailable, "1Gi"), "9Gi")))
+	n.observe(MemoryAvailable, "512Mi")
+	require.True(t, n.machine.Observe(Stats{Signals: map[Signal]Sample{MemoryAvailable: {Available: bytesOf("2Gi")}}}).Met[0].Rising)
+}
+
 // TestMinReclaim: upstream's series, by quantity and by share. A shortage that was acted on lasts until the minimum
 // reclaim is available on top.
 func TestMinReclaim(t *testing.T) {

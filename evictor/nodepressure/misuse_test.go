@@ -49,7 +49,11 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		Answer string
 	}{
 		{"a signal that is none", watching(hardly("mem.available", "1Gi")),
-			`nodepressure: thresholds[0].signal: Invalid value: "mem.available": there is no such signal`},
+			`nodepressure: thresholds[0].signal: Unsupported value: "mem.available": supported values: "memory.available", "allocatableMemory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "pid.available"`},
+		{"a threshold of writable layers", watching(hardly(ContainerFsAvailable, "1Gi")),
+			"nodepressure: thresholds[0].signal: Forbidden: containerfs.available has no threshold of its own: it takes that of nodefs or imagefs, on which it is; set that one"},
+		{"a reclaim that is too much", watching(Threshold{Signal: NodeFsAvailable, Value: Value{Percentage: 0.9}, MinReclaim: Value{Percentage: 0.1}}),
+			`nodepressure: thresholds[0].minReclaim: Invalid value: "10%": can never be reached: with the threshold of 90% it is 100% of the capacity or more; it must be less than 10%`},
 		{"a threshold of nothing", watching(Threshold{Signal: MemoryAvailable}), "nodepressure: thresholds[0].value: Required value: a threshold of 0 is never met"},
 		{"10 for 10 %", watching(percent(PIDAvailable, 10)),
 			`thresholds[0].value: Invalid value: "1000%": must be a quantity of at least 0 or a percentage between 0% and 100%`},
@@ -75,7 +79,7 @@ func TestWrongUseIsAnswered(t *testing.T) {
 
 		{"a manager of nothing", managed(nil, Clients{}, ManagerConfig{}),
 			`nodepressure: [monitoringPeriod: Invalid value: "0s": must be greater than 0, cleanupTimeout: Invalid value: "0s": must be greater than 0, cleanupPoll: Invalid value: "0s": must be greater than 0, ` +
-				"machine: Required value: New makes one, clients.statsProvider: Required value: it measures the node, as cgroup.Node does, clients.killer: Required value: it kills what is chosen]"},
+				"machine: Required value: New makes one, clients.statsProvider: Required value: it measures the node, as package summary does, clients.killer: Required value: it kills what is chosen]"},
 		{"nil pointers as clients", managed(machine, Clients{StatsProvider: noWorld, Reclaimer: noWorld, Killer: noWorld}, DefaultManagerConfig()),
 			`clients.reclaimer: Invalid value: "*nodepressure_test.world(nil)": must not be nil within an interface; leave it out`},
 		{"a nil pointer as the manager's clock", managed(machine, Clients{StatsProvider: w, Killer: w}, ManagerConfig{MonitoringPeriod: 1, CleanupTimeout: 1, CleanupPoll: 1, Clock: noClock}),

@@ -67,6 +67,9 @@ func short(t Threshold, stats Stats, withReclaim bool) bool {
 	limit := t.Value.At(s.Capacity)
 	if withReclaim {
 		limit.Add(t.MinReclaim.At(s.Capacity))
+		if s.Capacity > 0 && limit.CmpInt64(s.Capacity) >= 0 {
+			limit = t.Value.At(s.Capacity) // so much is never available
+		}
 	}
 	return limit.CmpInt64(s.Available) > 0
 }
@@ -330,12 +333,15 @@ func randomConfig(r *rand.Rand) Config {
 	}
 	for _, signal := range Signals() {
 		for _, grace := range []time.Duration{0, time.Duration(1+r.Intn(90)) * time.Second} {
-			if r.Intn(3) > 0 {
+			if r.Intn(3) > 0 || signal == ContainerFsAvailable || signal == ContainerFsInodesFree {
 				continue
 			}
 			threshold := Threshold{Signal: signal, Value: value(), GracePeriod: grace}
 			if r.Intn(2) == 0 {
 				threshold.MinReclaim = value()
+			}
+			if threshold.Value.Percentage+threshold.MinReclaim.Percentage >= 1 {
+				threshold.MinReclaim = Value{}
 			}
 			config.Thresholds = append(config.Thresholds, threshold)
 		}

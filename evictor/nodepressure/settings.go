@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Settings are the fields of a KubeletConfiguration that concern node pressure, with the same names, so that a
-// kubelet's configuration file decodes into them. They have the kubelet's defaults: the zero Settings are those of a
-// kubelet on Linux without settings.
+// Settings are the fields of a KubeletConfiguration that concern node pressure, with the same names. ParseSettings reads
+// them from a kubelet's file, [Settings.SetFlag] from its flags, and [Settings.Config] makes the configuration of a
+// Machine. They have the kubelet's defaults: the zero Settings are those of a kubelet on Linux without settings.
 type Settings struct {
 	// OperatingSystem chooses the defaults: v1.Linux (also if empty) or v1.Windows. KubeletConfiguration has no such
 	// field, because a kubelet knows where it runs; you find it in the node's status and in its label kubernetes.io/os.
@@ -25,7 +25,8 @@ type Settings struct {
 	EvictionSoft map[string]string `json:"evictionSoft,omitempty"`
 	// EvictionSoftGracePeriod maps signals to durations ("1m30s"). 0 makes the threshold a hard one.
 	EvictionSoftGracePeriod map[string]string `json:"evictionSoftGracePeriod,omitempty"`
-	// EvictionMinimumReclaim maps signals to quantities or percentages, for all thresholds of the signal.
+	// EvictionMinimumReclaim maps signals to quantities or percentages, for all thresholds of the signal. See
+	// Threshold.MinReclaim.
 	EvictionMinimumReclaim map[string]string `json:"evictionMinimumReclaim,omitempty"`
 	// EvictionPressureTransitionPeriod is how long a condition outlasts its shortage; 0 means 5m.
 	EvictionPressureTransitionPeriod metav1.Duration `json:"evictionPressureTransitionPeriod,omitempty"`
@@ -35,7 +36,7 @@ type Settings struct {
 	// MergeDefaultEvictionSettings adds the defaults of the signals that EvictionHard does not name.
 	MergeDefaultEvictionSettings bool `json:"mergeDefaultEvictionSettings,omitempty"`
 	// EnforceNodeAllocatable copies the hard memory threshold to allocatable memory if it contains "pods", as it does
-	// by default (nil).
+	// by default (nil). Other values do nothing here, but must be ones that a kubelet knows.
 	EnforceNodeAllocatable []string `json:"enforceNodeAllocatable,omitzero"`
 	// LocalStorageCapacityIsolation is Config.LocalStorageLimits; nil means true.
 	LocalStorageCapacityIsolation *bool `json:"localStorageCapacityIsolation,omitempty"`
@@ -87,6 +88,9 @@ func (s Settings) ParseThresholds() ([]Threshold, error) {
 	return thresholds, nil
 }
 
+// enforceable are the values of EnforceNodeAllocatable.
+var enforceable = []string{"none", "pods", "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible"}
+
 func (s Settings) hard() map[string]string {
 	if s.EvictionHard == nil {
 		return DefaultEvictionHard(s.OperatingSystem)
@@ -114,7 +118,17 @@ func (s Settings) thresholds() ([]Threshold, field.ErrorList) {
 	})
 	result := slices.Concat(hard, soft)
 	for i := range result {
-		result[i].MinReclaim = reclaims[result[i].Signal]
+		t := &result[i]
+		t.MinReclaim = reclaims[t.Signal]
+		if err := t.unreachable(); err != nil {
+			path := field.NewPath("evictionMinimumReclaim").Key(string(t.Signal))
+			errs = append(errs, field.Invalid(path, t.MinReclaim.String(), err.Error()))
+		}
+	}
+	for i, what := range s.EnforceNodeAllocatable {
+		if !slices.Contains(enforceable, what) {
+			errs = append(errs, field.NotSupported(field.NewPath("enforceNodeAllocatable").Index(i), what, enforceable))
+		}
 	}
 	if s.EnforceNodeAllocatable == nil || slices.Contains(s.EnforceNodeAllocatable, "pods") {
 		for _, t := range result {
@@ -170,7 +184,9 @@ func each(name string, entries map[string]string, errs *field.ErrorList, parse f
 	path := field.NewPath(name)
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		if !Signal(key).Valid() {
-			*errs = append(*errs, field.Invalid(path.Key(key), entries[key], errSignal.Error()))
+			*errs = append(*errs, field.NotSupported(path.Key(key), Signal(key), settable()))
+		} else if Signal(key).containerFs() {
+			*errs = append(*errs, field.Forbidden(path.Key(key), errDerived.Error()))
 		} else if err := parse(Signal(key), entries[key]); err != nil {
 			*errs = append(*errs, field.Invalid(path.Key(key), entries[key], err.Error()))
 		}

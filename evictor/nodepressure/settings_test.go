@@ -110,7 +110,7 @@ func TestSettingsFaults(t *testing.T) {
 		settings Settings
 		want     string
 	}{
-		{"UnknownSignal", hard("mem.available", "150Mi"), `evictionHard[mem.available]: Invalid value: "150Mi": there is no such signal`},
+		{"UnknownSignal", hard("mem.available", "150Mi"), `evictionHard[mem.available]: Unsupported value: "mem.available": supported values: "memory.available", `},
 		{"ValidAndUnknown", Settings{EvictionHard: texts{"memory.available": "150Mi", "invalid.foo": "150Mi"}}, `evictionHard[invalid.foo]`},
 		{"HardNegative", hard("memory.available", "-150Mi"), `evictionHard[memory.available]: Invalid value: "-150Mi": must be greater than 0`},
 		{"HardNothing", hard("memory.available", "0"), `must be greater than 0`},
@@ -120,8 +120,23 @@ func TestSettingsFaults(t *testing.T) {
 		{"HardNoNumber", hard("memory.available", "10..5%"), `must be a number followed by one percent sign`},
 		{"HardOnlyTheSign", hard("memory.available", "%"), `must be a number followed by one percent sign`},
 		{"HardNaN", hard("memory.available", "NaN%"), `must be a number followed by one percent sign`},
-		{"HardInfinite", hard("memory.available", "Inf%"), `must be between 0% and 100%`},
+		{"HardInfinite", hard("memory.available", "Inf%"), `must be a number followed by one percent sign`},
 		{"HardTwoSigns", hard("memory.available", "10%%"), `must be a number followed by one percent sign`},
+		{"HardHexadecimal", hard("memory.available", "0x1p-1%"), `evictionHard[memory.available]: Invalid value: "0x1p-1%": must be a number followed by one percent sign, such as 12.5%`},
+		{"HardExponent", hard("memory.available", "1e1%"), `must be a number followed by one percent sign`},
+		{"HardNearlyAll", hard("memory.available", "99.9999999%"), `evictionHard[memory.available]: Invalid value: "99.9999999%": is too close to 100%, as which it would count: write 100% or a number with fewer digits`},
+		{"HardNearlyNothing", hard("memory.available", "0."+strings.Repeat("0", 60)+"1%"), `is too close to 0%, as which it would count`},
+		{"HardThousandths", hard("memory.available", "100m"), `evictionHard[memory.available]: Invalid value: "100m": is counted in fractions of one: m is a thousandth; write 100Mi or 100M for mebibytes or megabytes`},
+		{"HardMillionths", hard("memory.available", "100u"), `is counted in fractions of one`},
+		{"HardContainerFs", hard("containerfs.available", "10%"), `evictionHard[containerfs.available]: Forbidden: has no threshold of its own: it takes that of nodefs or imagefs, on which it is; set that one`},
+		{"ReclaimContainerFs", reclaim("containerfs.inodesFree", "10%"), `evictionMinimumReclaim[containerfs.inodesFree]: Forbidden: has no threshold of its own`},
+		{"ReclaimThousandths", reclaim("memory.available", "100m"), `evictionMinimumReclaim[memory.available]: Invalid value: "100m": is counted in fractions of one`},
+		{"ReclaimNearlyAll", reclaim("memory.available", "99.9999999%"), `is too close to 100%`},
+		{"ReclaimUnreachable", Settings{EvictionHard: texts{"nodefs.available": "60%"}, EvictionMinimumReclaim: texts{"nodefs.available": "40%"}},
+			`evictionMinimumReclaim[nodefs.available]: Invalid value: "40%": can never be reached: with the threshold of 60% it is 100% of the capacity or more; it must be less than 40%`},
+		{"ReclaimUnreachableSoftly", Settings{EvictionSoft: texts{"nodefs.available": "55%"}, EvictionSoftGracePeriod: texts{"nodefs.available": "30s"}, EvictionMinimumReclaim: texts{"nodefs.available": "45%"}},
+			`evictionMinimumReclaim[nodefs.available]: Invalid value: "45%": can never be reached`},
+		{"EnforceMisspelt", Settings{EnforceNodeAllocatable: []string{"none", "pod"}}, `enforceNodeAllocatable[1]: Unsupported value: "pod": supported values: "none", "pods", `},
 		{"SoftNegative", soft("-150Mi", "30s"), `evictionSoft[memory.available]: Invalid value: "-150Mi"`},
 		{"SoftWithoutGrace", Settings{EvictionSoft: texts{"memory.available": "150Mi"}}, `evictionSoftGracePeriod[memory.available]: Required value`},
 		{"GraceNegative", soft("150Mi", "-30s"), `evictionSoftGracePeriod[memory.available]: Invalid value: "-30s": must not be negative`},
@@ -251,6 +266,7 @@ func FuzzSettings(f *testing.F) {
 	f.Add("memory.available", "100Mi", "300Mi", "30s", "5%")
 	f.Add("nodefs.available", "10.5%", "99.9999999%", "0", "100%")
 	f.Add("pid.available", "1e-40%", "-0%", "-1s", "0")
+	f.Add("nodefs.inodesFree", "0x1p-1%", "100m", "1s", "49.99999999%")
 	f.Fuzz(func(t *testing.T, signal, hard, soft, grace, reclaim string) {
 		settings := Settings{
 			EvictionHard: texts{signal: hard}, EvictionSoft: texts{signal: soft}, EvictionSoftGracePeriod: texts{signal: grace}, EvictionMinimumReclaim: texts{signal: reclaim},

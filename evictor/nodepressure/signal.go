@@ -2,6 +2,7 @@ package nodepressure
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -77,6 +78,9 @@ func Signals() []Signal {
 	}
 	return all
 }
+
+// settable returns the signals that can have thresholds of their own.
+func settable() []Signal { return slices.DeleteFunc(Signals(), Signal.containerFs) }
 
 // index returns the place of a signal in signals, -1 for an unknown one.
 func (s Signal) index() int {

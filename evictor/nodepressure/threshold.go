@@ -8,13 +8,17 @@ import (
 	"time"
 )
 
+// errDerived is the answer to a threshold on the file system of writable layers.
+var errDerived = errors.New("has no threshold of its own: it takes that of nodefs or imagefs, on which it is; set that one")
+
 // Threshold says when a node is short of something: when less than Value is available. Exactly Value is not short.
 type Threshold struct {
 	Signal Signal
 	Value  Value
 	// GracePeriod is how long the shortage must last before pods go for it. A threshold without a grace period is hard.
 	GracePeriod time.Duration
-	// MinReclaim is how much more than Value must be available to end a shortage that was due.
+	// MinReclaim is how much more than Value must be available to end a shortage that was due. It does not count on a node
+	// whose capacity is not more than both together, where it could never be reached.
 	MinReclaim Value
 }
 
@@ -28,6 +32,15 @@ func (t Threshold) String() string {
 		text += " for " + t.GracePeriod.String()
 	}
 	return text
+}
+
+// unreachable says why no capacity has both the value and the minimum reclaim, nil if one may have.
+func (t Threshold) unreachable() error {
+	if both := t.Value.Percentage + t.MinReclaim.Percentage; t.MinReclaim.Percentage > 0 && both > 1-1e-6 {
+		return fmt.Errorf("can never be reached: with the threshold of %s it is %s of the capacity or more; it must be less than %s",
+			t.Value, Value{Percentage: both}, Value{Percentage: 1 - t.Value.Percentage})
+	}
+	return nil
 }
 
 // compareThresholds puts first what is acted on first: hard thresholds before soft ones, memory before everything else,

@@ -2,7 +2,9 @@ package nodepressure
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -66,23 +68,30 @@ func add(a, b int64) int64 {
 }
 
 var (
-	errSignal     = errors.New("there is no such signal")
-	errPercentage = errors.New("must be a number followed by one percent sign")
+	errPercentage = errors.New("must be a number followed by one percent sign, such as 12.5%")
 	errQuantity   = errors.New("must be a quantity such as 100Mi, or a percentage such as 10%")
 	errDuration   = errors.New("must be a duration such as 1m30s")
 	errNegative   = errors.New("must not be negative")
 )
 
-// parsePercentage reads "12.5%" as 0.125. Unlike upstream it rejects NaN and a second percent sign.
+// parsePercentage reads "12.5%" as 0.125. Unlike upstream it reads only decimal numbers, and refuses those that a float32
+// turns into 0% or 100%, which mean something else.
 func parsePercentage(text string) (float32, error) {
-	percent, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 32)
-	if err != nil || math.IsNaN(percent) {
+	number := strings.TrimSuffix(text, "%")
+	exact, ok := new(big.Rat).SetString(number)
+	if !ok || strings.Trim(number, "+-.0123456789") != "" {
 		return 0, errPercentage
 	}
-	return float32(percent) / 100, nil
+	percent, _ := exact.Float32()
+	share := percent / 100
+	if (share == 0 || share == 1) && exact.Cmp(new(big.Rat).SetInt64(int64(share*100))) != 0 {
+		return 0, fmt.Errorf("is too close to %v%%, as which it would count: write %v%% or a number with fewer digits", share*100, share*100)
+	}
+	return share, nil
 }
 
-// parseValue reads a quantity or a percentage.
+// parseValue reads a quantity or a percentage. Everything that can be short comes in whole numbers: a value in thousandths
+// is a slip of the pen.
 func parseValue(text string) (v Value, isShare bool, err error) {
 	if strings.HasSuffix(text, "%") {
 		v.Percentage, err = parsePercentage(text)
@@ -90,6 +99,9 @@ func parseValue(text string) (v Value, isShare bool, err error) {
 	}
 	if v.Quantity, err = resource.ParseQuantity(text); err != nil {
 		return Value{}, false, errQuantity
+	}
+	if number := strings.TrimRight(text, "mun"); number != text {
+		return Value{}, false, fmt.Errorf("is counted in fractions of one: m is a thousandth; write %sMi or %sM for mebibytes or megabytes", number, number)
 	}
 	return v, false, nil
 }
@@ -105,7 +117,7 @@ func parseThreshold(text string) (v Value, off bool, err error) {
 	case isShare && (v.Percentage == 0 || v.Percentage == 1):
 		return Value{}, true, nil
 	case !isShare && v.Quantity.Sign() <= 0:
-		return Value{}, false, errors.New("must be greater than 0")
+		return Value{}, false, errors.New("must be greater than 0; 0% or 100% turns the threshold off")
 	}
 	return v, false, nil
 }

@@ -29,14 +29,13 @@ func closeUnder(path string) error {
 
 // TestFilesOfANodeThatCannotBeClosed: what was written may be lost, so that is an error.
 func TestFilesOfANodeThatCannotBeClosed(t *testing.T) {
-	m := newMachine(t)
-	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
-	m.write("cgroup/cgroup.controllers", "memory\n")
-	to, timeline := filepath.Join(m.dir, "record.jsonl"), filepath.Join(m.dir, "timeline.jsonl")
-	for _, path := range []string{to, timeline} {
+	k := newKubelet(t)
+	f := k.flags()
+	f.until, f.timeline, f.pressure.to = -1, k.at("timeline.jsonl"), k.at("record.jsonl")
+	for _, path := range []string{f.pressure.to, f.timeline} {
 		synctest.Test(t, func(t *testing.T) {
+			k.uses(100)
 			ctx, stop := context.WithCancel(context.Background())
-			f := flags{until: -1, timeline: timeline, pressure: pressureFlags{live: true, cgroup: filepath.Join(m.dir, "cgroup"), proc: filepath.Join(m.dir, "proc"), to: to, interval: time.Minute}}
 			var closeErr error
 			go func() {
 				time.Sleep(time.Second)

@@ -5,7 +5,7 @@
 // user's input, 130 after Ctrl-C, and 1 for all else, such as a file that cannot be read or a cluster that does not answer.
 //
 // With --pressure it plays no scenario but a node: a record of what the node and its pods used goes through the kubelet's
-// eviction machine. With --pressure-live it measures the machine that it runs on, and --record writes the record.
+// eviction machine. With --pressure-live it asks the kubelet of a node what it measures, and --record writes the record.
 package main
 
 import (

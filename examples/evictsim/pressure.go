@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 	"github.com/evictkit/evictkit/examples/evictsim/noderecord"
@@ -18,56 +18,52 @@ import (
 
 type pressureFlags struct {
 	record        string
-	live          bool
-	cgroup        string
-	nodeFs        string
-	imageFs       string
+	live          string
+	summary, pods string
+	from          fromCluster
+	layout        nodepressure.Layout
 	to            string
 	kubeletConfig string
 	interval      time.Duration
-	proc          string // for tests
 }
 
 func (f *pressureFlags) add(set *pflag.FlagSet) {
+	f.from.rules = clientcmd.NewDefaultClientConfigLoadingRules()
 	set.StringVar(&f.record, "pressure", "", "play the record of a node in `FILE` through the kubelet's eviction machine. A record is JSON lines: "+
 		`{"node":{}}, then {"pod":POD} and {"sample":{"t":SECONDS,"signals":{SIGNAL:{"available":N,"capacity":N}},"pods":{"NAMESPACE/NAME":{"memory":BYTES,"processes":N}}}}. `+
 		"examples/evictsim/noderecord/doc.go defines the format")
-	set.BoolVar(&f.live, "pressure-live", false, "measure this machine, and report what a kubelet would do, until Ctrl-C or --until")
-	set.StringVar(&f.cgroup, "cgroup", "/sys/fs/cgroup", "with --pressure-live: cgroup v2 `DIR` that stands for the node")
-	set.StringVar(&f.nodeFs, "nodefs", existing("/", "/var/lib/kubelet"), "with --pressure-live: `DIR` on the kubelet's file system; empty measures no file system")
-	set.StringVar(&f.imageFs, "imagefs", existing("", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker"), "with --pressure-live: `DIR` on the file system of images and writable layers; empty means the kubelet's")
+	set.StringVar(&f.live, "pressure-live", "", "ask the kubelet of `NODE`, through the API server, what it measures, and report what it would do, until Ctrl-C or --until")
+	set.StringVar(&f.from.rules.ExplicitPath, "kubeconfig", "", "with --pressure-live: `FILE` that says how to reach the cluster (default $KUBECONFIG, or ~/.kube/config, or the pod's own)")
+	set.StringVar(&f.from.overrides.CurrentContext, "context", "", "with --pressure-live: the `NAME` of the context in the kubeconfig")
+	set.StringVar(&f.summary, "summary", "", "with --pressure-live: read the Summary from `FILE` instead, again at each interval, as kubectl get --raw /api/v1/nodes/NODE/proxy/stats/summary prints it")
+	set.StringVar(&f.pods, "pods", "", "with --summary: read the pods from `FILE`, as kubectl get pods -A -o json prints them")
+	set.TextVar(&f.layout, "layout", nodepressure.SingleFs, "with --pressure-live: the node's file systems, SingleFs, DedicatedImageFs or SplitImageFs; a Summary does not say which it has")
 	set.StringVar(&f.to, "record", "", "with --pressure-live: write a record for --pressure to `FILE`, - for stdout (the text report then goes to stderr)")
 	set.DurationVar(&f.interval, "interval", 10*time.Second, "with --pressure-live: the time between measurements")
 	set.StringVar(&f.kubeletConfig, "kubelet-config", "", "with --pressure or --pressure-live: take the thresholds from this kubelet configuration `FILE`; by default from the record, or the kubelet's defaults")
 }
 
-// existing returns the first directory that exists.
-func existing(otherwise string, dirs ...string) string {
-	for _, dir := range dirs {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			return dir
-		}
-	}
-	return otherwise
-}
-
 // check says whether to play a node, and finds flags that exclude each other.
 func (f *pressureFlags) check(set *pflag.FlagSet) (on bool, err error) {
-	on = f.live || set.Changed("pressure")
+	on = f.live != "" || set.Changed("pressure")
 	switch {
-	case f.live && set.Changed("pressure"):
+	case set.Changed("pressure-live") && f.live == "":
+		return on, errors.New("--pressure-live needs the name of a node")
+	case f.live != "" && set.Changed("pressure"):
 		return on, errors.New("--pressure and --pressure-live cannot both be set")
 	case on && set.Changed("scenario"):
 		return on, errors.New("--scenario is for a cluster, --pressure for a node")
 	case !on && set.Changed("kubelet-config"):
 		return on, errors.New("--kubelet-config needs --pressure or --pressure-live")
+	case set.Changed("summary") != set.Changed("pods"):
+		return on, errors.New("--summary and --pods need each other: what pods use and what they may is in two files")
 	case f.to == "-" && set.Lookup("timeline").Value.String() == "-":
 		return on, errors.New("--timeline and --record cannot both go to stdout")
 	case f.interval <= 0:
 		return on, fmt.Errorf("--interval %s is not positive", f.interval)
 	}
-	for _, name := range []string{"cgroup", "nodefs", "imagefs", "record", "interval"} {
-		if !f.live && set.Changed(name) {
+	for _, name := range []string{"summary", "pods", "kubeconfig", "context", "layout", "record", "interval"} {
+		if f.live == "" && set.Changed(name) {
 			return on, fmt.Errorf("--%s needs --pressure-live", name)
 		}
 	}
@@ -91,7 +87,7 @@ func pressure(ctx context.Context, f flags, stdout, stderr io.Writer) (err error
 		defer func() { err = errors.Join(err, closer()) }()
 		s.timeline = json.NewEncoder(w)
 	}
-	if f.pressure.live {
+	if f.pressure.live != "" {
 		err = playLive(ctx, f, s, stdout)
 	} else {
 		err = playRecord(ctx, f, s)
@@ -143,16 +139,7 @@ func (f *pressureFlags) settings(node *noderecord.Node) error {
 	if err != nil {
 		return err
 	}
-	var fields map[string]any
-	if err := yaml.Unmarshal(data, &fields); err != nil {
-		return fmt.Errorf("%s: %w", f.kubeletConfig, err)
-	}
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.kubeletConfig, err)
-	}
-	node.Settings = nodepressure.Settings{}
-	if err := json.Unmarshal(text, &node.Settings); err != nil {
+	if node.Settings, err = nodepressure.ParseSettings(data); err != nil {
 		return fmt.Errorf("%s: %w", f.kubeletConfig, err)
 	}
 	if _, err := node.Config(); err != nil {
@@ -187,7 +174,7 @@ func (s *nodeStory) watch(sample *noderecord.Sample) {
 		_, measured := sample.Signals[threshold.Signal]
 		switch {
 		case first && measured:
-			fmt.Fprintf(s.out, "  %s\n", threshold)
+			fmt.Fprintf(s.out, "  %s%s\n", threshold, tooMuch(threshold, sample))
 		case first:
 			not = append(not, threshold)
 		case measured && !s.measured[threshold.Signal]:
@@ -206,6 +193,15 @@ func (s *nodeStory) watch(sample *noderecord.Sample) {
 	if first {
 		fmt.Fprintln(s.out)
 	}
+}
+
+// tooMuch is a warning about a threshold that more than the capacity would have to exceed.
+func tooMuch(threshold nodepressure.Threshold, sample *noderecord.Sample) string {
+	capacity := sample.Signals[threshold.Signal].Capacity
+	if value := threshold.Value.At(capacity); capacity <= 0 || value.CmpInt64(capacity) < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (warning: the capacity is %d, so this evicts every pod, one after the other)", capacity)
 }
 
 func (s *nodeStory) tell(sample *noderecord.Sample, events []noderecord.Event) {

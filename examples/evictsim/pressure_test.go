@@ -1,18 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -75,6 +69,17 @@ func TestWithOtherThresholds(t *testing.T) {
 	require.NotContains(t, story, "DiskPressure")
 }
 
+// TestThresholdAboveTheCapacity is warned of: bytes for inodes, say.
+func TestThresholdAboveTheCapacity(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "record.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(`{"node":{"settings":{"evictionHard":{"nodefs.inodesFree":"100Mi","nodefs.available":"10%"}}}}`+"\n"+
+		`{"sample":{"t":0,"signals":{"nodefs.inodesFree":{"available":3000000,"capacity":3276800},"nodefs.available":{"available":3000000,"capacity":3276800}}}}`), 0o600))
+	story, _, err := simulate(t, "--pressure", file)
+	require.NoError(t, err)
+	require.Contains(t, story, "  nodefs.inodesFree < 100Mi (warning: the capacity is 3276800, so this evicts every pod, one after the other)\n")
+	require.Equal(t, 1, strings.Count(story, "warning"))
+}
+
 func TestBadInputOfANodeNamesThePlace(t *testing.T) {
 	write := func(name, text string) string {
 		path := filepath.Join(t.TempDir(), name)
@@ -93,116 +98,29 @@ func TestBadInputOfANodeNamesThePlace(t *testing.T) {
 		{"SettingsFault", []string{"--pressure", record, "--kubelet-config", write("k.yaml", "evictionHard: {mem.available: '1'}")}, "k.yaml: evictionHard[mem.available]"},
 		{"SettingsNoYAML", []string{"--pressure", record, "--kubelet-config", write("k.yaml", "\t")}, "k.yaml: "},
 		{"SettingsMissing", []string{"--pressure", record, "--kubelet-config", "nowhere.yaml"}, "nowhere.yaml"},
-		{"Both", []string{"--pressure", record, "--pressure-live"}, "cannot both be set"},
+		{"Both", []string{"--pressure", record, "--pressure-live", "n"}, "cannot both be set"},
 		{"Scenario", []string{"--pressure", record, "--scenario", "x"}, "--scenario is for a cluster"},
 		{"RecordOfARecord", []string{"--pressure", record, "--record", "x"}, "--record needs --pressure-live"},
-		{"Cgroup", []string{"--cgroup", "x"}, "--cgroup needs --pressure-live"},
-		{"NodeFs", []string{"--pressure", record, "--nodefs", "/"}, "--nodefs needs --pressure-live"},
-		{"NoNodeFs", []string{"--pressure-live", "--cgroup", t.TempDir(), "--nodefs", "nowhere"}, "--nodefs and --imagefs: nowhere: no such file"},
+		{"Summary", []string{"--pressure", record, "--summary", "x", "--pods", "x"}, "--summary needs --pressure-live"},
+		{"Layout", []string{"--pressure", record, "--layout", "SplitImageFs"}, "--layout needs --pressure-live"},
+		{"Kubeconfig", []string{"--kubeconfig", "x"}, "--kubeconfig needs --pressure-live"},
+		{"NoNode", []string{"--pressure-live", ""}, "--pressure-live needs the name of a node"},
+		{"NoPods", []string{"--pressure-live", "n", "--summary", "x"}, "--summary and --pods need each other"},
+		{"NoSummary", []string{"--pressure-live", "n", "--summary", "nowhere", "--pods", "nowhere"}, "nowhere: no such file"},
+		{"WrongPods", []string{"--pressure-live", "n", "--summary", write("s.json", "{}"), "--pods", write("p.json", "[]")}, "p.json: want a list of pods"},
+		{"WrongSummary", []string{"--pressure-live", "n", "--summary", write("s.json", "{}"), "--pods", write("p.json", "{}")}, "no node in the summary"},
+		{"OtherNode", []string{"--pressure-live", "n", "--summary", write("s.json", `{"node":{"nodeName":"m"}}`), "--pods", write("p.json", "{}")}, `it is that of node "m", not of n`},
+		{"NoCluster", []string{"--pressure-live", "n", "--kubeconfig", "nowhere"}, "nowhere"},
 		{"KubeletConfig", []string{"--kubelet-config", "x"}, "--kubelet-config needs --pressure"},
-		{"Interval", []string{"--pressure-live", "--interval", "0s"}, "--interval 0s is not positive"},
-		{"NoCgroup", []string{"--pressure-live", "--cgroup", "nowhere"}, "--cgroup: stat nowhere"},
-		{"TwiceStdout", []string{"--pressure-live", "--cgroup", "nowhere", "--record", "-", "--timeline", "-"}, "--timeline and --record cannot both go to stdout"},
+		{"Interval", []string{"--pressure-live", "n", "--interval", "0s"}, "--interval 0s is not positive"},
+		{"TwiceStdout", []string{"--pressure-live", "n", "--record", "-", "--timeline", "-"}, "--timeline and --record cannot both go to stdout"},
 		{"NoTimeline", []string{"--pressure", record, "--timeline", "no/where"}, "timeline: open no/where"},
-		{"NoRecord", []string{"--pressure-live", "--cgroup", t.TempDir(), "--record", "no/where"}, "record: open no/where"},
+		{"NoRecord", []string{"--pressure-live", "n", "--summary", write("s.json", `{"node":{"nodeName":"n"}}`), "--pods", write("p.json", "{}"), "--record", "no/where"}, "record: open no/where"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, _, err := simulate(t, tc.args...)
 			require.ErrorContains(t, err, tc.want)
 		})
-	}
-}
-
-// machine is a cgroup with one pod, and what else is needed of /proc.
-type machine struct {
-	t   *testing.T
-	dir string
-}
-
-// newMachine returns a machine with what every Linux says of its tasks.
-func newMachine(t *testing.T) machine {
-	m := machine{t, t.TempDir()}
-	m.write("proc/loadavg", "0.14 0.57 2.00 1/95 1366\n")
-	m.write("proc/sys/kernel/pid_max", "32768\n")
-	return m
-}
-
-func (m machine) write(path string, format string, args ...any) {
-	path = filepath.Join(m.dir, path)
-	require.NoError(m.t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(m.t, os.WriteFile(path, fmt.Appendf(nil, format, args...), 0o600))
-}
-
-// uses sets what the node's only pod uses, in MiB, out of 1000.
-func (m machine) uses(used int) {
-	for _, dir := range []string{"cgroup/", "cgroup/kubepods/", "cgroup/kubepods/besteffort/podcart/"} {
-		m.write(dir+"memory.current", "%d\n", used<<20)
-		m.write(dir+"memory.stat", "inactive_file 0\n")
-	}
-}
-
-// TestLive: a machine is measured and recorded, and the record gives the same story.
-func TestLive(t *testing.T) {
-	var out, errs bytes.Buffer
-	m := newMachine(t)
-	m.write("proc/meminfo", "MemTotal: 99999999 kB\n")
-	m.write("cgroup/memory.max", "%d\n", 1000<<20)
-	m.write("cgroup/kubepods/memory.max", "max\n")
-	m.uses(100)
-	to := filepath.Join(m.dir, "record.jsonl")
-	synctest.Test(t, func(t *testing.T) {
-		f := flags{until: time.Minute, pressure: pressureFlags{live: true, cgroup: filepath.Join(m.dir, "cgroup"), proc: filepath.Join(m.dir, "proc"), to: to, interval: 10 * time.Second}}
-		go func() {
-			time.Sleep(15 * time.Second)
-			m.uses(950)
-		}()
-		require.NoError(t, pressure(context.Background(), f, &out, &errs))
-	})
-	story := out.String()
-	require.Empty(t, errs.String())
-	require.Contains(t, story, "          0s  memory.available 900 MiB of 1000 MiB, pid.available 32,673 of 32,768; 1 pod\n")
-	require.Contains(t, story, "         20s  MemoryPressure begins: memory.available < 100Mi, 52428800 available\n")
-	require.Contains(t, story, "         20s  evict cgroup/podcart with 1s to end: memory.available < 100Mi since 20s\n")
-	require.Equal(t, 1, strings.Count(story, "evict "), "from then on it is taken for gone")
-	require.Contains(t, story, "7 samples over 1m0s: 1 pod evicted, a condition began 1 time\n")
-
-	again, _, err := simulate(t, "--pressure", to)
-	require.NoError(t, err)
-	var events []string
-	for _, line := range strings.Split(story, "\n") {
-		if !strings.Contains(line, "memory.available 9") && !strings.Contains(line, "memory.available 5") {
-			events = append(events, line)
-		}
-	}
-	require.Equal(t, strings.Join(events, "\n"), again)
-}
-
-// TestLiveMeasuresDisks if told which, and reports those that it does not measure.
-func TestLiveMeasuresDisks(t *testing.T) {
-	m := newMachine(t)
-	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
-	m.write("cgroup/cgroup.controllers", "memory\n")
-	ctx, stop := context.WithCancel(context.Background())
-	stop()
-	play := func(nodeFs, imageFs string) string {
-		var out bytes.Buffer
-		f := flags{pressure: pressureFlags{live: true, cgroup: filepath.Join(m.dir, "cgroup"), proc: filepath.Join(m.dir, "proc"), nodeFs: nodeFs, imageFs: imageFs, interval: time.Hour}}
-		require.NoError(t, pressure(ctx, f, &out, &out))
-		return out.String()
-	}
-	watched, not, _ := strings.Cut(play(m.dir, ""), "not watched, because nothing measures them:\n")
-	require.Contains(t, watched, "SingleFs (nodefs "+m.dir+", imagefs "+m.dir+"), thresholds:\n  memory.available < 100Mi\n  nodefs.available < 10%\n")
-	require.Contains(t, watched, "  containerfs.available < 10%\n")
-	require.Contains(t, not, "  allocatableMemory.available < 100Mi\n\n")
-	require.Regexp(t, `nodefs.available [\d.]+ [KMGTP]iB of [\d.]+`, not, "as it was measured")
-
-	require.Contains(t, play(m.dir, "/proc"), "DedicatedImageFs (nodefs "+m.dir+", imagefs /proc), thresholds:\n")
-
-	watched, not, _ = strings.Cut(play("", ""), "not watched, because nothing measures them:\n")
-	require.Contains(t, watched, "SingleFs, thresholds:\n  memory.available < 100Mi\n")
-	for _, signal := range []string{"nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "containerfs.available", "containerfs.inodesFree"} {
-		require.NotContains(t, watched, signal)
-		require.Contains(t, not, "  "+signal+" < ")
 	}
 }
 
@@ -220,55 +138,4 @@ func TestSignalsThatComeAndGo(t *testing.T) {
 	require.Contains(t, story, "thresholds:\n  memory.available < 100Mi\nnot watched, because nothing measures them:\n  allocatableMemory.available < 100Mi\n  nodefs.available < 10%\n")
 	require.Equal(t, 1, strings.Count(story, "         10s  nodefs.available is measured from now on\n"))
 	require.Equal(t, 1, strings.Count(story, "         30s  nodefs.available is no longer measured\n"))
-}
-
-// TestLiveEndsWhenInterrupted and writes what it has so far.
-func TestLiveEndsWhenInterrupted(t *testing.T) {
-	m := newMachine(t)
-	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
-	m.write("cgroup/cgroup.controllers", "memory\n")
-	to := filepath.Join(m.dir, "record.jsonl")
-	var out bytes.Buffer
-	ctx, stop := context.WithCancel(context.Background())
-	stop()
-	f := flags{pressure: pressureFlags{live: true, cgroup: filepath.Join(m.dir, "cgroup"), proc: filepath.Join(m.dir, "proc"), to: to, interval: time.Hour}}
-	require.NoError(t, pressure(ctx, f, &out, &out))
-	require.Contains(t, out.String(), "has no memory.current: memory is that of the machine, from /proc/meminfo")
-	written, err := os.ReadFile(to)
-	require.NoError(t, err)
-	require.Equal(t, 2, bytes.Count(written, []byte("\n")))
-
-	var record, story bytes.Buffer
-	f.pressure.to, f.quiet = "-", true
-	require.NoError(t, pressure(ctx, f, &record, &story))
-	require.Empty(t, story.String())
-	require.Equal(t, 2, strings.Count(record.String(), "\n"))
-	f.quiet = false
-	require.NoError(t, pressure(ctx, f, io.Discard, &story))
-	require.Contains(t, story.String(), "thresholds:")
-	require.NotContains(t, story.String(), `{"node"`)
-}
-
-// TestLiveRecordIsThereAtOnce: however the program ends, what was measured is recorded.
-func TestLiveRecordIsThereAtOnce(t *testing.T) {
-	m := newMachine(t)
-	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
-	m.write("cgroup/cgroup.controllers", "memory\n")
-	to, timeline := filepath.Join(m.dir, "record.jsonl"), filepath.Join(m.dir, "timeline.jsonl")
-	var record, events []byte
-	var recordErr, eventsErr error
-	synctest.Test(t, func(t *testing.T) {
-		f := flags{until: time.Minute, timeline: timeline, pressure: pressureFlags{live: true, cgroup: filepath.Join(m.dir, "cgroup"), proc: filepath.Join(m.dir, "proc"), to: to, interval: 10 * time.Second}}
-		go func() {
-			time.Sleep(5 * time.Second)
-			m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000 kB\nInactive(file): 0 kB\n")
-			time.Sleep(10 * time.Second)
-			record, recordErr = os.ReadFile(to)
-			events, eventsErr = os.ReadFile(timeline)
-		}()
-		require.NoError(t, pressure(context.Background(), f, io.Discard, io.Discard))
-	})
-	require.NoError(t, errors.Join(recordErr, eventsErr))
-	require.Equal(t, 3, bytes.Count(record, []byte("\n")), "the node and two samples")
-	require.Contains(t, string(events), "MemoryPressure")
 }

@@ -36,7 +36,7 @@ func TestPurePackagesDoNotKnowEachOther(t *testing.T) {
 }
 
 func TestNoGoroutines(t *testing.T) {
-	for _, pattern := range []string{"zone", "health", "ratelimitqueue", "taints", "evictor/internal/*", "evictor/nodepressure/cgroup", "evictor/nodepressure/summary"} {
+	for _, pattern := range []string{"zone", "health", "ratelimitqueue", "taints", "evictor/internal/*", "evictor/nodepressure/summary"} {
 		files := files(t, pattern+"/*.go")
 		require.NotEmpty(t, files, pattern)
 		for _, file := range files {

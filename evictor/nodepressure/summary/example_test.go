@@ -21,12 +21,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	stats, err := summary.Stats(body, pods)
+	joined, err := summary.Join(body, pods)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	decision := machine.Observe(stats)
+	decision := machine.Observe(joined.Stats)
 	fmt.Println(decision.Action, decision.Conditions)
 	for _, eviction := range decision.Evictions {
 		fmt.Println(eviction.Pod.Name, "goes:", strings.TrimSpace(eviction.Message))

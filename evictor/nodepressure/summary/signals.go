@@ -57,7 +57,9 @@ func (s samples) fileSystem(space, inodes nodepressure.Signal, fs *fileSystem) {
 		return
 	}
 	s.amount(space, fs.Available, fs.Capacity, fs.Time.Time)
-	s.amount(inodes, fs.InodesFree, fs.Inodes, fs.Time.Time)
+	if known(fs.Inodes) != 0 {
+		s.amount(inodes, fs.InodesFree, fs.Inodes, fs.Time.Time)
+	}
 }
 
 // amount adds a sample. Like the kubelet it treats a value beyond int64 as a difference below 0.

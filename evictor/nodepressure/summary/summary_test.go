@@ -47,38 +47,38 @@ func pod(name, uid string) *v1.Pod {
 func at(second int) time.Time { return time.Date(2026, 1, 2, 0, 0, second, 0, time.UTC) }
 
 func TestEverythingThatCounts(t *testing.T) {
-	cart, search, mirror := pod("cart", "uid-1"), pod("search", "uid-2"), pod("proxy", "uid-of-the-mirror")
-	mirror.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "uid-of-the-static-pod"}
-	stats, err := summary.Stats([]byte(full), []*v1.Pod{search, cart, mirror})
+	cart, search := pod("cart", "uid-1"), pod("search", "uid-2")
+	joined, err := summary.Join([]byte(full), []*v1.Pod{search, cart})
 	require.NoError(t, err)
-	for signal, sample := range stats.Signals {
+	for signal, sample := range joined.Signals {
 		sample.Time = sample.Time.UTC()
-		stats.Signals[signal] = sample
+		joined.Signals[signal] = sample
 	}
-	require.Equal(t, nodepressure.Stats{
-		Signals: map[nodepressure.Signal]nodepressure.Sample{
-			nodepressure.MemoryAvailable:            {Available: 3000, Capacity: 4000, Time: at(0)},
-			nodepressure.AllocatableMemoryAvailable: {Available: 2000, Capacity: 2500, Time: at(1)},
-			nodepressure.NodeFsAvailable:            {Available: 70, Capacity: 100, Time: at(2)},
-			nodepressure.NodeFsInodesFree:           {Available: 7, Capacity: 10, Time: at(2)},
-			nodepressure.ImageFsAvailable:           {Available: 71, Capacity: 101, Time: at(3)},
-			nodepressure.ImageFsInodesFree:          {Available: 8, Capacity: 11, Time: at(3)},
-			nodepressure.ContainerFsAvailable:       {Available: 72, Capacity: 102, Time: at(4)},
-			nodepressure.ContainerFsInodesFree:      {Available: 9, Capacity: 12, Time: at(4)},
-			nodepressure.PIDAvailable:               {Available: 32700, Capacity: 32768, Time: at(5)},
-		},
-		Pods: []nodepressure.Pod{
-			{Pod: search},
-			{Pod: cart, Usage: &nodepressure.Usage{
+	require.Equal(t, summary.Joined{
+		Node: "worker-1",
+		Stats: nodepressure.Stats{
+			Signals: map[nodepressure.Signal]nodepressure.Sample{
+				nodepressure.MemoryAvailable:            {Available: 3000, Capacity: 4000, Time: at(0)},
+				nodepressure.AllocatableMemoryAvailable: {Available: 2000, Capacity: 2500, Time: at(1)},
+				nodepressure.NodeFsAvailable:            {Available: 70, Capacity: 100, Time: at(2)},
+				nodepressure.NodeFsInodesFree:           {Available: 7, Capacity: 10, Time: at(2)},
+				nodepressure.ImageFsAvailable:           {Available: 71, Capacity: 101, Time: at(3)},
+				nodepressure.ImageFsInodesFree:          {Available: 8, Capacity: 11, Time: at(3)},
+				nodepressure.ContainerFsAvailable:       {Available: 72, Capacity: 102, Time: at(4)},
+				nodepressure.ContainerFsInodesFree:      {Available: 9, Capacity: 12, Time: at(4)},
+				nodepressure.PIDAvailable:               {Available: 32700, Capacity: 32768, Time: at(5)},
+			},
+			Pods: []nodepressure.Pod{{Pod: cart, Usage: &nodepressure.Usage{
 				Memory: 50, Processes: 4, EphemeralStorage: 60,
 				Volumes: []nodepressure.VolumeUsage{{Name: "data", Disk: nodepressure.Disk{Bytes: 11, Inodes: 12}}},
 				Containers: []nodepressure.ContainerUsage{
 					{Name: "main", Memory: 40, Rootfs: nodepressure.Disk{Bytes: 5, Inodes: 6}, Logs: nodepressure.Disk{Bytes: 7, Inodes: 8}}, {Name: "proxy"},
 				},
-			}},
-			{Pod: mirror, Usage: &nodepressure.Usage{Memory: 30}},
+			}}},
 		},
-	}, stats)
+		Unknown:    []summary.Ref{{Namespace: "shop", Name: "gone", UID: "uid-0"}, {Namespace: "kube-system", Name: "proxy", UID: "uid-of-the-static-pod"}},
+		Unmeasured: []*v1.Pod{search},
+	}, joined)
 }
 
 // TestWindows: there the memory that counts is what is promised to everybody.
@@ -92,9 +92,9 @@ func TestWindows(t *testing.T) {
 		{`,"memory":{"availableBytes":30,"workingSetBytes":20}`, map[nodepressure.Signal]nodepressure.Sample{}},
 		{``, map[nodepressure.Signal]nodepressure.Sample{}},
 	} {
-		stats, err := summary.Stats([]byte(fmt.Sprintf(commit, tc.memory)), nil)
+		joined, err := summary.Join([]byte(fmt.Sprintf(commit, tc.memory)), nil)
 		require.NoError(t, err)
-		require.Equal(t, tc.want, stats.Signals)
+		require.Equal(t, tc.want, joined.Signals)
 	}
 }
 
@@ -103,21 +103,23 @@ func TestWhatIsNotSaidIsNotMeasured(t *testing.T) {
 	for _, body := range []string{
 		`{"node":{}}`, `{"node":{"memory":null,"fs":null,"runtime":null,"rlimit":null,"systemContainers":null},"pods":null}`,
 		`{"node":{"memory":{"availableBytes":1},"fs":{"availableBytes":1,"inodesFree":1},"runtime":{"imageFs":{"capacityBytes":1,"inodes":1}},"rlimit":{"maxpid":1},"systemContainers":[{"name":"pods"}]}}`,
+		`{"node":{"fs":{"inodesFree":0,"inodes":0},"runtime":{"imageFs":{"inodesFree":1,"inodes":0}}}}`,
 		`{"node":{"memory":{"workingSetBytes":1},"rlimit":{"curproc":1},"systemContainers":[{"name":"pods","memory":{"availableBytes":1}}]}}`,
 	} {
-		stats, err := summary.Stats([]byte(body), []*v1.Pod{pod("cart", "uid-1")})
+		joined, err := summary.Join([]byte(body), []*v1.Pod{pod("cart", "uid-1")})
 		require.NoError(t, err)
-		require.Empty(t, stats.Signals, body)
-		require.Equal(t, []nodepressure.Pod{{Pod: pod("cart", "uid-1")}}, stats.Pods, "nothing is known of what it uses")
+		require.Empty(t, joined.Signals, body)
+		require.Empty(t, joined.Pods)
+		require.Equal(t, []*v1.Pod{pod("cart", "uid-1")}, joined.Unmeasured)
 	}
 }
 
 // TestAmountsBelowZero: a limit that is exceeded makes a difference that went round.
 func TestAmountsBelowZero(t *testing.T) {
-	stats, err := summary.Stats([]byte(`{"node":{"memory":{"availableBytes":18446744073709551516,"workingSetBytes":1100},"rlimit":{"maxpid":10,"curproc":12}}}`), nil)
+	joined, err := summary.Join([]byte(`{"node":{"memory":{"availableBytes":18446744073709551516,"workingSetBytes":1100},"rlimit":{"maxpid":10,"curproc":12}}}`), nil)
 	require.NoError(t, err)
-	require.Equal(t, nodepressure.Sample{Available: -100, Capacity: 1000}, stats.Signals[nodepressure.MemoryAvailable])
-	require.Equal(t, nodepressure.Sample{Available: -2, Capacity: 10}, stats.Signals[nodepressure.PIDAvailable])
+	require.Equal(t, nodepressure.Sample{Available: -100, Capacity: 1000}, joined.Signals[nodepressure.MemoryAvailable])
+	require.Equal(t, nodepressure.Sample{Available: -2, Capacity: 10}, joined.Signals[nodepressure.PIDAvailable])
 }
 
 func TestWhatIsNoSummary(t *testing.T) {
@@ -132,7 +134,7 @@ func TestWhatIsNoSummary(t *testing.T) {
 		`{"node":{"rlimit":{"time":"yesterday","maxpid":1}}}`:           "yesterday",
 		`{"node":{"memory":{"availableBytes":-1,"workingSetBytes":1}}}`: "cannot unmarshal number -1",
 	} {
-		_, err := summary.Stats([]byte(body), nil)
+		_, err := summary.Join([]byte(body), nil)
 		require.ErrorContains(t, err, want, body)
 	}
 }
@@ -145,12 +147,12 @@ func FuzzStats(f *testing.F) {
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		pods := []*v1.Pod{pod("cart", "uid-1")}
-		stats, err := summary.Stats(body, pods)
+		joined, err := summary.Join(body, pods)
 		if err != nil {
-			require.Empty(t, stats)
+			require.Empty(t, joined)
 			return
 		}
-		require.Len(t, stats.Pods, len(pods))
-		machine.Observe(stats)
+		require.Len(t, pods, len(joined.Pods)+len(joined.Unmeasured))
+		machine.Observe(joined.Stats)
 	})
 }

@@ -23,6 +23,7 @@
 //	{"sample":{"t":10,"signals":{"memory.available":{"available":73400320,"capacity":4294967296}},
 //	  "pods":{"shop/cart":{"memory":900000000,"processes":12},"shop/web":null}}}
 //
-// (That is one line.) Times do not go back. Unknown signals, pods and fields are errors that name the line, except
-// unknown fields within a pod.
+// (That is one line.) An amount that was measured earlier than the sample was taken says when, in seconds, as in
+// {"available":73400320,"capacity":4294967296,"at":-3.5}. Times of samples do not go back. Unknown signals, pods and
+// fields are errors that name the line, except unknown fields within a pod.
 package noderecord

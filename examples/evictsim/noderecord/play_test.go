@@ -56,6 +56,17 @@ func TestPlay(t *testing.T) {
 	}, play(t, node+cart+search+memory(0, 500, pods)+memory(10, 90, pods)+memory(20, 90, pods)+memory(30, 80, pods)+"\n"+memory(40, 80, pods)+memory(60, 80, pods)))
 }
 
+// TestWhatIsNotNew: no pod goes because of something that was measured before.
+func TestWhatIsNotNew(t *testing.T) {
+	measured := func(t, at int) string {
+		return fmt.Sprintf(`{"sample":{"t":%d,"signals":{"memory.available":{"available":1,"capacity":1000,"at":%d}},"pods":{"shop/cart":{},"shop/search":{}}}}`+"\n", t, at)
+	}
+	story := play(t, `{"node":{"settings":{"evictionHard":{"memory.available":"100"}}}}`+"\n"+cart+search+measured(10, 2)+measured(20, 2)+measured(30, 3))
+	require.Len(t, story, 3)
+	require.Contains(t, story[1], "10s  evict shop/cart")
+	require.Contains(t, story[2], "30s  evict shop/search")
+}
+
 // A pod without a namespace is in default.
 func TestPodWithoutANamespace(t *testing.T) {
 	pod := `{"pod":{"metadata":{"name":"cart"}}}` + "\n"
@@ -121,7 +132,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	require.NoError(t, err)
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"}}
 	require.NoError(t, w.Pod(pod))
-	sample := &Sample{T: 1.5, Signals: map[nodepressure.Signal]Amount{nodepressure.PIDAvailable: {1, 2}}, Pods: map[string]*nodepressure.Usage{
+	at := -1.25
+	sample := &Sample{T: 1.5, Signals: map[nodepressure.Signal]Amount{nodepressure.PIDAvailable: {Available: 1, Capacity: 2, At: &at}}, Pods: map[string]*nodepressure.Usage{
 		"a/b": {Memory: 1, Processes: 2, EphemeralStorage: 3, Volumes: []nodepressure.VolumeUsage{{Name: "v", Disk: nodepressure.Disk{Bytes: 1, Inodes: 2}}}, Containers: []nodepressure.ContainerUsage{{Name: "c", Memory: 4}}},
 	}}
 	require.NoError(t, w.Sample(sample))
@@ -174,6 +186,7 @@ func TestFaultsNameTheLine(t *testing.T) {
 		{"NegativeTime", node + memory(-1, 1, ""), "record: line 2: t: -1 is not a time"},
 		{"UnknownSignal", node + `{"sample":{"t":0,"signals":{"mem.available":{}}}}`, `record: line 2: signals: there is no signal "mem.available"`},
 		{"NegativeCapacity", node + `{"sample":{"t":0,"signals":{"pid.available":{"capacity":-1}}}}`, "record: line 2: signals: pid.available: capacity -1 is negative"},
+		{"NoInstant", node + `{"sample":{"t":0,"signals":{"pid.available":{"at":1e10}}}}`, "record: line 2: signals: pid.available: at: 1e+10 is not a time"},
 		{"UnknownPod", node + memory(0, 1, `"shop/cart":null`), `record: line 2: pods: no line before this one describes pod "shop/cart"`},
 		{"NamelessPod", node + `{"pod":{}}`, "record: line 2: a pod must have a name"},
 		{"BrokenPod", node + `{"pod":{"metadata":[]}}`, "record: line 2: json: cannot unmarshal"},

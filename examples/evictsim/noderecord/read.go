@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -140,6 +141,9 @@ func (r *Reader) check(s *Sample) error {
 		}
 		if amount.Capacity < 0 {
 			return fmt.Errorf("signals: %s: capacity %d is negative", signal, amount.Capacity)
+		}
+		if at := amount.At; at != nil && !(math.Abs(*at) <= maxSeconds) {
+			return fmt.Errorf("signals: %s: at: %v is not a time: it must be between %v and %v", signal, *at, -maxSeconds, maxSeconds)
 		}
 	}
 	for key := range s.Pods {

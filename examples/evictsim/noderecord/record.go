@@ -41,6 +41,9 @@ func (n Node) Config() (nodepressure.Config, error) {
 type Amount struct {
 	Available int64 `json:"available"`
 	Capacity  int64 `json:"capacity"`
+	// At is when it was measured, in seconds, if that is not the time of the sample. Something that was measured no later
+	// than in the sample before is not new, and no pod goes because of it.
+	At *float64 `json:"at,omitempty"`
 }
 
 // Sample is one measurement of a node.
@@ -64,7 +67,11 @@ func seconds(t float64) time.Duration { return time.Duration(math.Round(t * floa
 func (s *Sample) Stats(pods map[string]*v1.Pod, at time.Time) nodepressure.Stats {
 	stats := nodepressure.Stats{Signals: make(map[nodepressure.Signal]nodepressure.Sample, len(s.Signals))}
 	for signal, amount := range s.Signals {
-		stats.Signals[signal] = nodepressure.Sample{Available: amount.Available, Capacity: amount.Capacity, Time: at}
+		measured := at
+		if amount.At != nil {
+			measured = zero.Add(seconds(*amount.At))
+		}
+		stats.Signals[signal] = nodepressure.Sample{Available: amount.Available, Capacity: amount.Capacity, Time: measured}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Pods)) {
 		stats.Pods = append(stats.Pods, nodepressure.Pod{Pod: pods[key], Usage: s.Pods[key]})

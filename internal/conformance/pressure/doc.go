@@ -1,5 +1,5 @@
 // Package pressure plays random series of a node's usage on the kubelet's eviction manager and on our machine, and
-// parses random settings with both. It also measures nodes with the kubelet's code and with package cgroup.
+// parses random settings with both. It also makes a static pod and its mirror as a kubelet makes them.
 //
 // The kubelet's manager runs in a bubble of virtual time, as the kubelet runs it. Its inputs and actions are recorded
 // pass by pass, and replayed to ours at the same instants. The same pods must be evicted in the same order, with the

@@ -58,6 +58,9 @@ func reclaimsOf(layout nodepressure.Layout, signal nodepressure.Signal) []nodepr
 	// Thresholds of all other signals, so that those of the container file system can be derived.
 	var thresholds []nodepressure.Threshold
 	for _, s := range nodepressure.Signals() {
+		if s == nodepressure.ContainerFsAvailable || s == nodepressure.ContainerFsInodesFree {
+			continue
+		}
 		thresholds = append(thresholds, nodepressure.Threshold{Signal: s, Value: nodepressure.Value{Quantity: resource.MustParse("1")}})
 	}
 	machine, err := nodepressure.New(nodepressure.Config{Thresholds: thresholds, Layout: layout})

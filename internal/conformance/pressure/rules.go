@@ -5,8 +5,7 @@ import "github.com/evictkit/evictkit/internal/conformance/rule"
 // Rule is a deliberate difference.
 type Rule = rule.Rule
 
-// The rules of decisions, of the manager's loop, of classes, of derived thresholds, of parsing and of
-// measuring.
+// The rules of decisions, of the manager's loop, of classes, of derived thresholds and of parsing.
 var (
 	ThresholdOrder = rule.New("ThresholdOrder", "of several due thresholds, hard ones go")
 	PodTies        = rule.New("PodTies", "of equal pods, the first by name goes")
@@ -27,13 +26,8 @@ var (
 	OneOfEach = rule.New("OneOfEach", "all thresholds of a file system count for")
 
 	ParseOff    = rule.New("ParseOff", "100.0%, 0.0% and the like turn a")
-	ParseStrict = rule.New("ParseStrict", "NaN%, 10%% and a minimum reclaim above")
+	ParseStrict = rule.New("ParseStrict", "NaN%, 10%%, 0x1p-1%, 1e1%, 99.9999999%")
 	EveryFault  = rule.New("EveryFault", "every fault of the settings is reported")
-
-	OwnLimits    = rule.New("OwnLimits", "a node that is a cgroup of its machine")
-	HugePagesNow = rule.New("HugePagesNow", "huge pages are those reserved now")
-	LayersApart  = rule.New("LayersApart", "the file system of writable layers is measured")
-	NoInodes     = rule.New("NoInodes", "a file system that does not count inodes")
 )
 
 // decisions are the rules that a replay can leave out.

@@ -69,6 +69,8 @@ func newSeries(seed int64) *series {
 func randomSettings(r *rand.Rand) nodepressure.Settings {
 	amounts := []string{"200", "300", "500", "400", "10%", "30%", "33.3%", "50%"}
 	amount := func() string { return amounts[r.Intn(len(amounts))] }
+	// No capacity is too small for any of these and any of the amounts: then ours would ignore it.
+	reclaims := []string{"200", "300", "10%", "30%", "33.3%"}
 	s := nodepressure.Settings{
 		EvictionHard: map[string]string{"memory.available": amount()}, EvictionSoft: map[string]string{}, EvictionSoftGracePeriod: map[string]string{},
 		EvictionMinimumReclaim: map[string]string{}, EvictionMaxPodGracePeriod: int32([]int{-10, -1, 0, 2, 20, 50}[r.Intn(6)]),
@@ -85,7 +87,7 @@ func randomSettings(r *rand.Rand) nodepressure.Settings {
 			s.EvictionSoft[name], s.EvictionSoftGracePeriod[name] = amount(), fmt.Sprintf("%ds", 1+r.Intn(90))
 		}
 		if r.Intn(2) == 0 {
-			s.EvictionMinimumReclaim[name] = amount()
+			s.EvictionMinimumReclaim[name] = reclaims[r.Intn(len(reclaims))]
 		}
 	}
 	return s
@@ -156,7 +158,7 @@ func randomPod(r *rand.Rand, name string) *v1.Pod {
 	case 0:
 		pod.Annotations = map[string]string{"kubernetes.io/config.source": []string{"file", "api", "http"}[r.Intn(3)]}
 	case 1:
-		pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "hash"}
+		pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: string(pod.UID)}
 	}
 	if r.Intn(2) == 0 {
 		seconds := 2 + r.Int63n(60)

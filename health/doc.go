@@ -42,8 +42,8 @@
 //	alive            True or False      less than grace, 50s    what it reports
 //	silent           any                monitor grace           Unknown, NodeStatusUnknown
 //
-// A node that never reported and was found silent keeps its grace period until its next sign of life, unless the other one is
-// shorter: that its silence was written into its conditions does not take the verdict back.
+// A node that never reported and was found silent keeps its grace period until its next sign of life, unless the other
+// one is shorter: that its silence was written into its conditions does not take the verdict back.
 //
 // With a NodeMonitorPeriod, a heartbeat is dated at the Pass that finds it, and silence must be 1ns longer than the
 // grace period. Without one, a heartbeat is dated when it comes, but never before the first Pass.

@@ -65,15 +65,24 @@ func (e *explainer) harms(ours index) (all []Harm) {
 		}
 	}
 	for node := range e.zoneOf {
-		for _, open := range beyond(closed(e.theirs, node, ""), closed(ours, node, "")) {
-			if open.to-open.from > near && open.from+near < e.settings.Until && e.failing(node, open.from) {
-				all = append(all, Harm{Opens, node, "", open.from, open.to})
-			}
+		all = append(all, e.harmsOfNode(ours, node, near)...)
+	}
+	return all
+}
+
+// harmsOfNode are those that last longer than near.
+func (e *explainer) harmsOfNode(ours index, node string, near time.Duration) (all []Harm) {
+	add := func(kind HarmKind, s span, failing bool) {
+		if s.to-s.from > near && s.from+near < e.settings.Until && e.failing(node, s.from) == failing {
+			all = append(all, Harm{kind, node, "", s.from, s.to})
 		}
-		for _, kept := range append(kept(ours, e.theirs, node, v1.TaintEffectNoSchedule), kept(ours, e.theirs, node, v1.TaintEffectNoExecute)...) {
-			if kept.to-kept.from > near && kept.from+near < e.settings.Until && !e.failing(node, kept.from) {
-				all = append(all, Harm{Keeps, node, "", kept.from, kept.to})
-			}
+	}
+	for _, open := range beyond(closed(e.theirs, node, ""), closed(ours, node, "")) {
+		add(Opens, open, true)
+	}
+	for _, effect := range []v1.TaintEffect{v1.TaintEffectNoSchedule, v1.TaintEffectNoExecute} {
+		for _, kept := range kept(ours, e.theirs, node, effect) {
+			add(Keeps, kept, false)
 		}
 	}
 	return all

@@ -57,21 +57,26 @@ func (e *explainer) heldBack(node string, due time.Duration, ours bool) (by time
 		seen := after(s.to, e.settings.Interval+looks) // a lease advances, and a look of the guard sees that
 		spans = append(spans, span{s.from, max(tried, seen)})
 	}
-	if ours {
-		settles := e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod + slack
-		for _, at := range e.restarts {
-			if due <= at+time.Second {
-				return e.paced(node, at+settles)
-			}
-		}
-		for _, s := range e.outages {
-			if e.blinds(s) && s.to != forever && due <= s.to+settles && due >= s.from {
-				return e.anew(node, s)
-			}
-		}
-		spans = append(append(spans, e.unsettled(node)...), e.unclear(node)...)
+	if !ours {
+		return through(spans, by)
 	}
-	return through(spans, by)
+	for _, s := range e.outages {
+		if e.blinds(s) && s.to != forever && due <= s.to+e.settles() && due >= s.from {
+			return e.anew(node, s)
+		}
+	}
+	by = through(append(append(spans, e.unsettled(node)...), e.unclear(node)...), by)
+	for _, at := range e.restarts {
+		if due <= at+time.Second && by >= at-slack { // it was overdue then
+			return e.paced(node, at+e.settles())
+		}
+	}
+	return by
+}
+
+// settles is how long a grace period holds back what is due, at most.
+func (e *explainer) settles() time.Duration {
+	return e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod + slack
 }
 
 // through is the first instant from then on that no span holds.
@@ -89,11 +94,11 @@ func through(spans []span, at time.Duration) time.Duration {
 
 // unsettled is when a grace period holds back what our taints evict, at most.
 func (e *explainer) unsettled(node string) (spans []span) {
-	settles := e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod + slack
+	settles := e.settles()
 	for _, at := range append([]time.Duration{0}, e.restarts...) {
 		spans = append(spans, span{at, at + settles})
 	}
-	for _, s := range append(slices.Clone(e.allDown), e.unheardOf...) { // nobody's lease advances, so it does not see the cluster
+	for _, s := range e.allDown {
 		spans = append(spans, span{s.from, after(s.to, settles)})
 	}
 	for _, m := range e.added {
@@ -115,16 +120,35 @@ func (e *explainer) unclear(node string) (spans []span) {
 	for _, s := range e.outages {
 		spans = append(spans, span{s.from, after(s.to, period)})
 	}
-	for _, m := range e.health[node] {
+	for i, m := range e.health[node] {
 		switch {
-		case m.renewed: // until it reports
-			spans = append(spans, span{m.at, m.at + period + e.settings.StatusInterval})
+		case m.renewed: // until it reports, or is silent again
+			s := span{m.at, m.at + period + e.settings.StatusInterval}
+			if i+1 < len(e.health[node]) {
+				s.to = min(s.to, e.health[node][i+1].at+e.settles())
+			}
+			spans = append(spans, s)
 		case !m.failing: // the next pass decides
 			spans = append(spans, span{m.at, m.at + period})
 		}
 	}
 	for _, s := range e.stale {
 		if s.node == node {
+			spans = append(spans, e.alive(node, s.span)...)
+		}
+	}
+	return spans
+}
+
+// alive is when the node was alive within a span, and for a grace after that.
+func (e *explainer) alive(node string, within span) (spans []span) {
+	health := append([]moment{{at: 0}}, e.health[node]...)
+	for i, m := range health {
+		s := span{max(m.at, within.from), within.to}
+		if i+1 < len(health) {
+			s.to = min(s.to, health[i+1].at)
+		}
+		if !m.silent && s.from <= s.to {
 			spans = append(spans, span{s.from, after(s.to, e.settings.NodeMonitorGracePeriod)})
 		}
 	}
@@ -139,7 +163,7 @@ func (e *explainer) blinds(s span) bool {
 
 // anew is when what an outage made overdue has left at the latest, if ours ceased to see the cluster in it.
 func (e *explainer) anew(node string, s span) time.Duration {
-	return e.paced(node, s.to+e.settings.NodeMonitorGracePeriod+2*e.settings.NodeMonitorPeriod+slack)
+	return e.paced(node, s.to+e.settles())
 }
 
 // delayed says whether an outage may be why our eviction from the node comes only then.
@@ -157,8 +181,10 @@ func (e *explainer) paced(node string, from time.Duration) time.Duration {
 			turns++
 		}
 	}
-	for _, r := range e.rates[zone] {
-		slowest = min(slowest, r.rate)
+	for i, r := range e.rates[zone] {
+		if ended := i+1 < len(e.rates[zone]) && e.rates[zone][i+1].at <= from; !ended {
+			slowest = min(slowest, r.rate)
+		}
 	}
 	if slowest == 0 {
 		return forever

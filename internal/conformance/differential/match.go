@@ -111,7 +111,10 @@ func match(ours, upstream []timeline.Line, zoneOf map[string]string, bound map[s
 			if lag >= least && lag <= most {
 				found = i
 				if served(l, direct) {
-					zoneLag[zoneOf[l.Node]], nodeLag[l.Node], tainted[l.Node] = lag, lag, upstream[i].T
+					nodeLag[l.Node], tainted[l.Node] = lag, upstream[i].T
+					if lag != 0 { // a swap waits for no token
+						zoneLag[zoneOf[l.Node]] = lag
+					}
 					lags[zoneOf[l.Node]] = append(lags[zoneOf[l.Node]], lagAt{upstream[i].T, lag})
 					if late > 0 && lag >= late-slack {
 						later++

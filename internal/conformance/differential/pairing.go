@@ -135,14 +135,13 @@ func (e *explainer) pairEvictions() {
 // foreignIn explains evictions by foreign taints around an outage of the API, after which ours sees nothing for a moment, and those
 // of pods that are gone on the other side.
 func (e *explainer) foreignIn(i int, l Left, others index) {
-	const moment = 5 * time.Second
 	at := forever
 	if o := others[about{kind: timeline.KindEvict, node: l.Node, pod: l.Pod}]; len(o) > 0 {
 		at = o[0].T
 	}
 	_, gone := during(e.borne(others, l.Node), at)
 	switch upstream := l.Side == UpstreamSide; {
-	case !upstream && e.outage(l.T-retryMax, l.T), upstream && at < l.T && e.outage(at-retryMax, at), upstream && at <= l.T+moment && e.outage(l.T-moment, l.T):
+	case !upstream && e.outage(l.T-retryMax, l.T), upstream && at < l.T && e.outage(at-retryMax, at), upstream && at <= l.T+retryMax && e.outage(l.T-retryMax, l.T):
 		e.explain(i, FailedWrites)
 	case at < l.T && gone:
 		e.explain(i, Paired) // by its taint

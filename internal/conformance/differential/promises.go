@@ -132,3 +132,32 @@ func (e *explainer) wrongTaint(l *timeline.Line) bool {
 	found := e.ours.wrote(about{kind: timeline.KindCondition, node: l.Node}, m.at, l.T, func(o *timeline.Line) bool { return o.Type == string(v1.NodeReady) })
 	return found && l.Key != v1.TaintNodeUnreachable
 }
+
+// uncordoned: a node has the taint that says that it is cordoned as long as it is.
+func (e *explainer) uncordoned() (lines []timeline.Line) {
+	cordoned := map[string]bool{}
+	for _, n := range e.Case.Nodes {
+		cordoned[n.Name] = n.Spec.Unschedulable
+	}
+	for i := range e.Case.Scenario.Events {
+		event := &e.Case.Scenario.Events[i]
+		of, op := event.Cordon, timeline.OpAdd
+		if of == nil {
+			of, op = event.Uncordon, timeline.OpRemove
+		}
+		if of == nil {
+			continue
+		}
+		for _, node := range e.selected(of) {
+			was := cordoned[node]
+			if cordoned[node] = op == timeline.OpAdd; cordoned[node] == was || e.isGone(node, event.At+slack) || event.At+slack >= e.settings.Until || e.outage(event.At-retryMax, event.At+slack) {
+				continue
+			}
+			says := func(l *timeline.Line) bool { return l.Key == v1.TaintNodeUnschedulable && l.Op == op }
+			if !e.ours.wrote(about{kind: timeline.KindTaint, node: node}, event.At, event.At+slack, says) {
+				lines = append(lines, timeline.Line{T: event.At, Kind: timeline.KindTaint, Node: node, Key: v1.TaintNodeUnschedulable, Op: op})
+			}
+		}
+	}
+	return lines
+}

@@ -2,6 +2,7 @@ package differential
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -19,7 +20,7 @@ func (e *explainer) misplaced() (lines []timeline.Line) {
 		lines = append(lines, e.found(node)...)
 		lines = append(lines, e.unmarked(node)...)
 	}
-	lines = append(lines, e.neverReported()...)
+	lines = append(append(lines, e.neverReported()...), e.uncordoned()...)
 	if e.settings.TaintBasedEviction {
 		lines = append(lines, e.misjudged()...)
 	}
@@ -148,21 +149,36 @@ func (e *explainer) unmarked(node string) (lines []timeline.Line) {
 		if l.Type != string(v1.NodeReady) || e.isDown(l) || !e.watched(node, l.T) || e.saidNotReady(node, l.T) || !e.calm(node, l.T-2*e.settings.NodeMonitorGracePeriod, l.T+e.settings.NodeMonitorPeriod) {
 			continue
 		}
-		for i := range e.Case.Scenario.Cluster.Zones {
-			z := &e.Case.Scenario.Cluster.Zones[i]
-			for k := range z.Nodes {
-				pod := node + "-p0"
-				at, deleted := e.deleted[pod]
-				if z.NodeName(k) != node || z.PodsPerNode == 0 || deleted && at <= l.T || e.ours.wrote(about{kind: timeline.KindEvict, node: node, pod: pod}, 0, l.T+slack, anyLine) {
-					continue
-				}
-				if !e.ours.wrote(about{kind: timeline.KindPodNotReady, node: node, pod: pod}, l.T, l.T+slack, anyLine) {
-					lines = append(lines, timeline.Line{T: l.T, Kind: timeline.KindPodNotReady, Node: node, Pod: pod})
-				}
+		for _, pod := range e.readyPods(node) {
+			at, deleted := e.deleted[pod]
+			if deleted && at <= l.T || e.ours.wrote(about{kind: timeline.KindEvict, node: node, pod: pod}, 0, l.T+slack, anyLine) {
+				continue
+			}
+			if !e.ours.wrote(about{kind: timeline.KindPodNotReady, node: node, pod: pod}, l.T, l.T+slack, anyLine) {
+				lines = append(lines, timeline.Line{T: l.T, Kind: timeline.KindPodNotReady, Node: node, Pod: pod})
 			}
 		}
 	}
 	return lines
+}
+
+// readyPods are those that the node has from the beginning, and that are ready then.
+func (e *explainer) readyPods(node string) (pods []string) {
+	for i := range e.Case.Scenario.Cluster.Zones {
+		z := &e.Case.Scenario.Cluster.Zones[i]
+		for k := range z.Nodes {
+			if z.NodeName(k) != node {
+				continue
+			}
+			for j := range z.PodsPerNode {
+				pods = append(pods, fmt.Sprintf("%s-p%d", node, j))
+			}
+			for j := range z.DaemonSetPodsPerNode {
+				pods = append(pods, fmt.Sprintf("%s-ds%d", node, j))
+			}
+		}
+	}
+	return pods
 }
 
 // neverReported: a node that has never reported is found silent in the first pass after a grace of its own.

@@ -250,3 +250,25 @@ func TestCancelledDuringAQuestion(t *testing.T) {
 	require.Equal(t, []string{"p"}, c.Evicted())
 	require.Empty(t, e.Pods().Evictions())
 }
+
+// NoSchedule taints follow from the conditions that are written, also where a NoExecute taint is lifted meanwhile.
+func TestALiftFollowsFromWrittenConditions(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	start(c, config())
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+	refused := true
+	c.FailWrites(func(write, _ string) error {
+		if write == "conditions" && refused {
+			return errors.New("unavailable")
+		}
+		return nil
+	})
+	c.Fail("a-0", "a-1", "a-2")
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{v1.TaintNodeNotReady + ":NoSchedule"}, c.Taints("a-0"), "every node is silent, and the API shows that it is not ready")
+	refused = false
+	c.Advance(time.Minute)
+	require.Equal(t, []string{unreachable + ":NoSchedule"}, c.Taints("a-0"))
+}

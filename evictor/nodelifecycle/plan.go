@@ -23,17 +23,6 @@ func (p *plan) nothing() bool {
 	return len(p.conditions) == 0 && p.change.Empty() && len(p.labels) == 0
 }
 
-// part is what a worker for lifting writes, so that nothing can delay lifting, or what the others write. A turn is theirs.
-func (p plan) part(lift bool) plan {
-	if lift != p.lift {
-		p.change = taints.Change{}
-	}
-	if lift {
-		p.conditions, p.labels = nil, nil
-	}
-	return p
-}
-
 // withhold leaves out what does harm: of our NoExecute taints, none comes, and the one that would be swapped stays.
 func (p *plan) withhold() {
 	if !p.harms() {
@@ -50,10 +39,13 @@ func (p *plan) harms() bool {
 
 // planWrites compares the node with what it should be. It is cheap if nothing differs. What protects others does not depend
 // on whether the node may be harmed: its conditions, and the NoSchedule taints that follow from them. written are conditions
-// that were just written, and that the object need not show yet.
-func (e *engine) planWrites(n *node, object *v1.Node, written []v1.NodeCondition) plan {
-	p := plan{labels: staleLabels(object.Labels)}
-	if n.status != upToDate && n.unread == nil {
+// that were just written, and that the object need not show yet. lift plans for a worker that lifts, so that nothing can delay
+// that: it writes no conditions, and its NoSchedule taints follow from those that are written. The rest is for the others.
+func (e *engine) planWrites(n *node, object *v1.Node, written []v1.NodeCondition, lift bool) (p plan) {
+	if !lift {
+		p.labels = staleLabels(object.Labels)
+	}
+	if !lift && n.status != upToDate && n.unread == nil {
 		p.conditions = health.UnknownConditions(object, e.mu.Shown(e.mu.Now))
 	}
 	have := object.Spec.Taints
@@ -72,7 +64,9 @@ func (e *engine) planWrites(n *node, object *v1.Node, written []v1.NodeCondition
 	if e.around.Permits.Last(gate.Harm, n.domain) != nil || n.belongs != n.domain {
 		p.withhold()
 	}
-	p.lift = p.lift || len(p.change.Add) == 0 && len(p.change.Remove) > 0
+	if p.lift = p.lift || len(p.change.Add) == 0 && len(p.change.Remove) > 0; p.lift != lift {
+		p.change = taints.Change{}
+	}
 	return p
 }
 

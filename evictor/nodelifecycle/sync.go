@@ -99,11 +99,11 @@ func (e *engine) follows(n *node, object *v1.Node) {
 	if object == nil {
 		return
 	}
-	p := e.planWrites(n, object, nil)
+	p := e.planWrites(n, object, nil, false)
 	if p.lift {
 		schedule(e.lifts, n, e.mu.Now)
 	}
-	if rest := p.part(false); !rest.nothing() || p.held {
+	if !p.nothing() || p.held {
 		schedule(e.writes, n, e.mu.Now)
 	}
 }

@@ -89,7 +89,7 @@ func (w *writing) draw() {
 	if w.object.ResourceVersion != w.version || w.n.heard {
 		w.written = nil
 	}
-	w.plan, w.domain, w.turn = w.planWrites(w.n, w.object, w.written).part(w.lift), w.n.domain, w.n.turn
+	w.plan, w.domain, w.turn = w.planWrites(w.n, w.object, w.written, w.lift), w.n.domain, w.n.turn
 }
 
 // look plans again with what the store shows now. It is the last look before a write: what was answered before it may have

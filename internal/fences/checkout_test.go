@@ -40,11 +40,10 @@ func TestTheLinesOfTheReadmeKeepTheGoLine(t *testing.T) {
 	lines := commands(t, recipe(t))
 	ours := []string{"", "/evictor/clientgo"}
 	if os.Getenv("EVICTKIT_FULL") != "" {
-		line := regexp.MustCompile(`(?m)^.*/evictor/clientgo@v0\.0\.0`).FindString(lines)
-		for _, other := range []string{"/evictor/manager", "/evictor/compat", "/evictor/nodepressure"} {
-			ours = append(ours, other)
-			lines = strings.ReplaceAll(line, "/evictor/clientgo", other) + "\n" + lines
-		}
+		const named = "for part in clientgo;"
+		require.Contains(t, lines, named)
+		lines = strings.ReplaceAll(lines, named, "for part in clientgo manager compat nodepressure;")
+		ours = append(ours, "/evictor/manager", "/evictor/compat", "/evictor/nodepressure")
 	}
 	dir := besideACheckout(t, importedByExamples(t, ours)...)
 	shell(t, dir, "go mod edit -go=1.23.0")

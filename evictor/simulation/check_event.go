@@ -78,13 +78,26 @@ func (a *API) check(f faults) {
 	case a.State == APISlow && a.Latency <= 0:
 		f.in("latency").add("%v is not positive", a.Latency)
 	case a.State == APISlow:
-	case a.State != APIDown && a.State != APIUp:
-		f.in("state").add("%q is not one of %s, %s and %s", a.State, APIDown, APISlow, APIUp)
+	case a.State != APIDown && a.State != APIUp && a.State != APIFailing:
+		f.in("state").add("%q is not one of %s, %s, %s and %s", a.State, APIDown, APISlow, APIFailing, APIUp)
 	case a.Latency != 0:
 		f.at("", "latency").add("latency is allowed only with state %s", APISlow)
 	}
+	a.checkAnswer(f)
 	if a.For != "" && a.For != ForEvictor && a.For != ForKubelets && a.For != ForAll {
 		f.in("for").add("%q is not one of %s, %s and %s", a.For, ForEvictor, ForKubelets, ForAll)
+	}
+}
+
+// checkAnswer reports the faults of what writes are answered.
+func (a *API) checkAnswer(f faults) {
+	switch {
+	case a.State != APIFailing && a.Answer != "":
+		f.at("", "answer").add("answer is allowed only with state %s", APIFailing)
+	case a.State == APIFailing && answers[a.Answer] == nil:
+		f.in("answer").add("%q is not one of %s, %s, %s and %s", a.Answer, AnswerForbidden, AnswerBusy, AnswerInternal, AnswerWritten)
+	case a.State == APIFailing && a.For == ForKubelets:
+		f.in("for").add("only the evictor's writes can be %s", APIFailing)
 	}
 }
 

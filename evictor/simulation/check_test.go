@@ -281,7 +281,7 @@ func TestCheckFaults(t *testing.T) {
 			`event 7 (at 1m0s): deletePod: pod a-000-q1 does not exist`, `event 8 (at 1m0s): deletePod: pod shop/a-000-p0 does not exist`,
 			`event 9 (at 1m0s): deletePod: pod a-000-p0-r1 does not exist`,
 		}},
-		{"api state", event(Event{API: &API{State: "off"}}), []string{`event 1 (at 1m0s): api: state: "off" is not one of down, slow and up`}},
+		{"api state", event(Event{API: &API{State: "off"}}), []string{`event 1 (at 1m0s): api: state: "off" is not one of down, slow, failing and up`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := sound()

@@ -39,7 +39,7 @@ func (e *Event) String() string {
 	return what
 }
 
-// String describes the state, for which calls, and the latency.
+// String describes the state, for which calls, and the latency or the answer.
 func (a *API) String() string {
 	text := a.State
 	if a.For != "" {
@@ -47,6 +47,9 @@ func (a *API) String() string {
 	}
 	if a.Latency != 0 {
 		text += " by " + a.Latency.String()
+	}
+	if a.Answer != "" {
+		text += " with " + a.Answer
 	}
 	return text
 }

@@ -172,22 +172,25 @@ type Pod struct {
 	Name string `yaml:"name"`
 }
 
-// API makes the calls of controllers and kubelets fail (APIDown) or slow (APISlow), until APIUp. Reads from a store do not
-// call the API.
+// API makes the calls of controllers and kubelets fail (APIDown) or slow (APISlow), or only the controllers' writes fail
+// (APIFailing), until APIUp. Reads from a store do not call the API.
 type API struct {
 	State string `yaml:"state"`
 	// Latency is how long a call takes before it takes effect, while the API is slow. A kubelet cannot renew its lease if
 	// that is as long as the interval between renewals.
 	Latency time.Duration `yaml:"latency,omitempty"`
+	// Answer is what controllers' writes are answered while they fail, such as AnswerForbidden. Kubelets are not concerned.
+	Answer string `yaml:"answer,omitempty"`
 	// For says whose calls are meant: ForEvictor, ForKubelets, or ForAll, as does an empty text.
 	For string `yaml:"for,omitempty"`
 }
 
 // States of API.
 const (
-	APIDown = "down"
-	APISlow = "slow"
-	APIUp   = "up"
+	APIDown    = "down"
+	APISlow    = "slow"
+	APIFailing = "failing"
+	APIUp      = "up"
 )
 
 // Values of API.For. ForEvictor means all controllers.
@@ -198,7 +201,9 @@ const (
 )
 
 // covers says whether it applies to the controllers, and whether to kubelets.
-func (a *API) covers() (evictor, kubelets bool) { return a.For != ForKubelets, a.For != ForEvictor }
+func (a *API) covers() (evictor, kubelets bool) {
+	return a.For != ForKubelets, a.For != ForEvictor && a.State != APIFailing
+}
 
 // Restart restarts the controllers' process.
 type Restart struct{}

@@ -115,9 +115,12 @@ func randomEvent(r *rand.Rand, when time.Duration) Event {
 	case 10:
 		e.ReplaceNode = &ReplaceNode{Nodes: s, After: time.Duration(r.Intn(200)) * time.Second}
 	case 11:
-		e.API = &API{State: []string{"up", "down", "slow"}[r.Intn(3)], For: []string{"", "evictor", "kubelets"}[r.Intn(3)]}
-		if e.API.State == "slow" {
+		e.API = &API{State: []string{"up", "down", "slow", "failing"}[r.Intn(4)], For: []string{"", "evictor", "kubelets"}[r.Intn(3)]}
+		switch e.API.State {
+		case "slow":
 			e.API.Latency = time.Duration(1+r.Intn(15)) * time.Second
+		case "failing":
+			e.API.For, e.API.Answer = "evictor", []string{"forbidden", "busy", "internal", "written"}[r.Intn(4)]
 		}
 	case 12:
 		e.ForceDelete = &Pod{Name: fmt.Sprintf("%c-%03d-p0", 'a'+r.Intn(2), r.Intn(3))}

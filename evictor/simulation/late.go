@@ -28,11 +28,11 @@ const (
 	writeKinds
 )
 
-// soon makes a write, at once unless the API is slow.
-func (w *writer) soon(kind int, do func()) {
+// soon makes a write, at once unless the API is slow, and returns its answer.
+func (w *writer) soon(kind int, do func()) error {
 	if w.latency == 0 {
 		do()
-		return
+		return w.loses()
 	}
 	l, now := &w.late, w.cluster.Clock.Elapsed()
 	if l.free[kind] == nil {
@@ -45,6 +45,7 @@ func (w *writer) soon(kind int, do func()) {
 	*free = max(*free, now) + w.latency
 	at, _ := slices.BinarySearchFunc(l.writes, *free, func(w lateWrite, at time.Duration) int { return cmp.Or(cmp.Compare(w.at, at), -1) })
 	l.writes = slices.Insert(l.writes, at, lateWrite{*free, do})
+	return nil
 }
 
 // nextArrival returns when a write next takes effect.

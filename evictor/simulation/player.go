@@ -43,6 +43,7 @@ type player struct {
 	events    []Planned
 	traces    []driver
 	apiDown   bool
+	answer    string // to writes, as in API.Answer; empty while they succeed
 	guard     guard
 	leader    leader
 	postponed []Planned // events that wait for the API
@@ -125,6 +126,9 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 func (p *player) reach() error {
 	if p.apiDown {
 		return errAPIDown
+	}
+	if err := p.refuses(); err != nil {
+		return err
 	}
 	return p.mayWrite()
 }

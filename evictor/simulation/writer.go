@@ -64,7 +64,7 @@ func (w *writer) UpdateConditions(_ context.Context, object *v1.Node, conditions
 	if n.version != versionOf(object) {
 		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
 	}
-	w.soon(nodeWrite, func() {
+	return w.soon(nodeWrite, func() {
 		n, err := w.found(object)
 		if err != nil {
 			return
@@ -74,7 +74,6 @@ func (w *writer) UpdateConditions(_ context.Context, object *v1.Node, conditions
 		}
 		w.updateConditions(n, object.Status.Conditions, conditions)
 	})
-	return nil
 }
 
 func (w *writer) updateConditions(n *node, before, conditions []v1.NodeCondition) {
@@ -105,12 +104,11 @@ func (w *writer) UpdateTaints(_ context.Context, object *v1.Node, change taints.
 		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
 	}
 	began := w.cluster.Clock.Now()
-	w.soon(nodeWrite, func() {
+	return w.soon(nodeWrite, func() {
 		if n, err := w.found(object); err == nil {
 			w.setTaints(n, change.Apply(n.taints, began))
 		}
 	})
-	return nil
 }
 
 func (w *writer) setTaints(n *node, after []v1.Taint) {
@@ -124,12 +122,11 @@ func (w *writer) ReplaceTaints(_ context.Context, object *v1.Node, list []v1.Tai
 	if _, err := w.node(object); err != nil {
 		return err
 	}
-	w.soon(nodeWrite, func() {
+	return w.soon(nodeWrite, func() {
 		if n, err := w.found(object); err == nil {
 			w.setTaints(n, list)
 		}
 	})
-	return nil
 }
 
 func versionOf(object *v1.Node) uint64 {
@@ -164,7 +161,7 @@ func (w *writer) UpdateLabels(_ context.Context, object *v1.Node, labels map[str
 	if _, err := w.node(object); err != nil {
 		return err
 	}
-	w.soon(nodeWrite, func() {
+	return w.soon(nodeWrite, func() {
 		n, err := w.found(object)
 		if err != nil {
 			return
@@ -176,7 +173,6 @@ func (w *writer) UpdateLabels(_ context.Context, object *v1.Node, labels map[str
 		w.cluster.relabelled()
 		w.cluster.nodeChanged(n)
 	})
-	return nil
 }
 
 // pod and foundPod are node and found for a pod.
@@ -219,8 +215,7 @@ func (w *writer) Evict(_ context.Context, ref evictor.PodRef, why taints.Deadlin
 			return err
 		}
 	}
-	w.soon(podWrite, func() { w.evict(ref, w.why.ofEviction(why)) })
-	return nil
+	return w.soon(podWrite, func() { w.evict(ref, w.why.ofEviction(why)) })
 }
 
 func (w *writer) evict(ref evictor.PodRef, why string) {
@@ -251,7 +246,7 @@ func (w *writer) MarkNotReady(_ context.Context, ref evictor.PodRef) error {
 	if _, err := w.pod(ref); err != nil {
 		return err
 	}
-	w.soon(podWrite, func() {
+	return w.soon(podWrite, func() {
 		c := w.cluster
 		i, err := w.foundPod(ref)
 		if err != nil || !c.pods[i].ready {
@@ -261,5 +256,4 @@ func (w *writer) MarkNotReady(_ context.Context, ref evictor.PodRef) error {
 		w.tell(timeline.Line{Kind: timeline.KindPodNotReady, Node: name, Pod: joinPodName(ref.Namespace, ref.Name), More: w.why.ofNode(name)})
 		c.mark(i)
 	})
-	return nil
 }

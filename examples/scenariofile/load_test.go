@@ -104,6 +104,7 @@ func TestLoadEverything(t *testing.T) {
 			{At: 6 * time.Minute, ForceDelete: &simulation.Pod{Name: "a-001-p0"}},
 			{At: 7 * time.Minute, API: &simulation.API{State: "down"}},
 			{At: 7 * time.Minute, API: &simulation.API{State: "slow", Latency: 2 * time.Second, For: "kubelets"}},
+			{At: 7 * time.Minute, API: &simulation.API{State: "failing", Answer: "written"}},
 			{At: 8 * time.Minute, Restart: &simulation.Restart{}},
 			{At: 10 * time.Minute, Repeat: &simulation.Repeat{Every: 5 * time.Minute, Times: 3, Events: []simulation.Event{
 				{At: 0, Cordon: &simulation.Nodes{Zone: ":b"}},

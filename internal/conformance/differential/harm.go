@@ -179,7 +179,7 @@ func (e *explainer) dropped(h Harm) bool {
 // blind tells what ours does after an outage because it did not see the cluster from what it does because writes failed.
 func (e *explainer) blind(r Rule, h Harm) Rule {
 	anew := 2*e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod
-	if (r == FailedWrites || h.Pod == "" && r != LiftInOneWrite) && slices.ContainsFunc(e.outages, func(s span) bool { return e.blinds(s) && h.From >= s.from && h.From <= after(s.to, anew) }) {
+	if (r == FailedWrites || h.Pod == "" && r != LiftInOneWrite) && slices.ContainsFunc(e.outages, func(s outage) bool { return e.blinds(s) && h.From >= s.from && h.From <= after(s.to, anew) }) {
 		return Blind
 	}
 	return r

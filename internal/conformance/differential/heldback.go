@@ -50,10 +50,7 @@ func (e *explainer) heldBack(node string, due time.Duration, ours bool) (by time
 	}
 	spans := make([]span, 0, 16)
 	for _, s := range e.outages {
-		tried := max(due, s.from)
-		for wait := retryInitial; tried < s.to && s.to != forever; wait = min(2*wait, retryMax) {
-			tried += wait
-		}
+		tried := max(e.retried(due), e.retried(max(due, s.from)))
 		seen := after(s.to, e.settings.Interval+looks) // a lease advances, and a look of the guard sees that
 		spans = append(spans, span{s.from, max(tried, seen)})
 	}
@@ -72,6 +69,14 @@ func (e *explainer) heldBack(node string, due time.Duration, ours bool) (by time
 		}
 	}
 	return by
+}
+
+// retried is when what fails from then on is tried first after the outages that it meets.
+func (e *explainer) retried(at time.Duration) time.Duration {
+	for wait := retryInitial; at < e.settings.Until && e.outage(at, at); wait = min(2*wait, retryMax) {
+		at += wait
+	}
+	return at
 }
 
 // settles is how long a grace period holds back what is due, at most.
@@ -107,7 +112,7 @@ func (e *explainer) unsettled(node string) (spans []span) {
 		}
 	}
 	for _, s := range e.outages { // who begins in one reads no lease before its end
-		if begun := e.started(s.to); begun > 0 && begun+settles > s.from {
+		if begun := e.started(s.to); !s.reads && begun > 0 && begun+settles > s.from {
 			spans = append(spans, span{s.from, after(s.to, settles)})
 		}
 	}
@@ -157,18 +162,18 @@ func (e *explainer) alive(node string, within span) (spans []span) {
 
 // blinds says whether, in an outage of the API, ours may cease to see the cluster: it is as long as the guard waits for a lease to
 // advance. Then grace periods begin anew, and what was due leaves at the zone's pace.
-func (e *explainer) blinds(s span) bool {
-	return s.to == forever || s.to-s.from >= min(20*time.Second, 2*e.settings.NodeMonitorGracePeriod/5)-e.settings.Interval
+func (e *explainer) blinds(s outage) bool {
+	return !s.reads && (s.to == forever || s.to-s.from >= min(20*time.Second, 2*e.settings.NodeMonitorGracePeriod/5)-e.settings.Interval)
 }
 
 // anew is when what an outage made overdue has left at the latest, if ours ceased to see the cluster in it.
-func (e *explainer) anew(node string, s span) time.Duration {
+func (e *explainer) anew(node string, s outage) time.Duration {
 	return e.paced(node, s.to+e.settles())
 }
 
 // delayed says whether an outage may be why our eviction from the node comes only then.
 func (e *explainer) delayed(node string, at time.Duration) bool {
-	return e.outage(at-retryMax, at) || slices.ContainsFunc(e.outages, func(s span) bool {
+	return e.outage(at-retryMax, at) || slices.ContainsFunc(e.outages, func(s outage) bool {
 		return e.blinds(s) && s.to <= at && at <= e.anew(node, s)
 	})
 }

@@ -17,7 +17,7 @@ import (
 type Phenomenon string
 
 // Phenomena are all of them.
-var Phenomena = []Phenomenon{Swaps, Foreigners, Starts, Outages, Rates, Watches, AllDown}
+var Phenomena = []Phenomenon{Swaps, Foreigners, Starts, Outages, Rates, Watches, AllDown, Answers}
 
 // The phenomena.
 const (
@@ -28,6 +28,7 @@ const (
 	Rates      Phenomenon = "rates"      // zones of the very sizes and shares at which their rates change, while nodes wait
 	Watches    Phenomenon = "watches"    // renewals are lost, and kubelets do not reach the API
 	AllDown    Phenomenon = "all down"   // every zone is down, and comes back
+	Answers    Phenomenon = "answers"    // writes fail, or seem to, when something is to be written
 )
 
 // Mixed makes a case of any kind: every other one is about a phenomenon.
@@ -73,6 +74,8 @@ func About(p Phenomenon, seed uint64, against Against) *Case {
 			g.watched(at)
 		case AllDown:
 			g.allDown(at)
+		case Answers:
+			g.answers(at)
 		}
 	}
 	slices.SortStableFunc(g.c.Scenario.Events, func(a, b simulation.Event) int { return cmp.Compare(a.At, b.At) })
@@ -249,6 +252,25 @@ func (g *generator) outage(at time.Duration) {
 	}
 	if g.one(3) {
 		g.do(down-seconds(g.IntN(20)), simulation.Event{Taint: &simulation.Taint{Nodes: selected(names[:1]), Key: "gpu", Effect: v1.TaintEffectNoExecute}})
+	}
+}
+
+// answers: writes fail for a moment or for minutes around the verdict, a turn, the end of a toleration or a return.
+func (g *generator) answers(at time.Duration) {
+	names := g.victims()
+	g.failing(at, names)
+	if g.one(3) {
+		g.do(at+seconds(g.IntN(60)), simulation.Event{Taint: &simulation.Taint{Nodes: selected(names[:1]), Key: "gpu", Effect: v1.TaintEffectNoExecute}})
+	}
+	if g.one(2) {
+		g.back(at+seconds(60+g.IntN(120)), names)
+	}
+	for range 1 + g.IntN(3) {
+		at += seconds(g.IntN(60))
+		answer := pick(g, simulation.AnswerForbidden, simulation.AnswerBusy, simulation.AnswerInternal, simulation.AnswerWritten, simulation.AnswerWritten)
+		g.do(at, simulation.Event{API: &simulation.API{State: simulation.APIFailing, Answer: answer, For: simulation.ForEvictor}})
+		at += seconds(pick(g, 1, 2, 5, 10, 60))
+		g.do(at, simulation.Event{API: &simulation.API{State: simulation.APIUp}})
 	}
 }
 

@@ -110,7 +110,7 @@ func (e *explainer) restless() map[string][]span {
 	}
 	for _, s := range e.outages {
 		for _, zone := range e.allZones() {
-			unrest[zone] = append(unrest[zone], s)
+			unrest[zone] = append(unrest[zone], s.span)
 		}
 	}
 	for _, s := range e.stale {

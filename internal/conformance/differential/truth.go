@@ -27,7 +27,7 @@ type truth struct {
 	bound     map[string]time.Duration // pods that were added later
 	removed   map[string]time.Duration // nodes that are deleted
 	restarts  []time.Duration
-	outages   []span                     // of the API, for the evictor
+	outages   []outage                   // of the API, for the evictor
 	unheardOf []span                     // of the API, for kubelets
 	stale     []stale                    // leases of which the watch loses the renewals
 	reports   map[string][]time.Duration // when a condition changed
@@ -51,6 +51,12 @@ type moment struct {
 }
 
 type span struct{ from, to time.Duration }
+
+// outage is when the API is down for the evictor, or only fails its writes.
+type outage struct {
+	span
+	reads bool // it reads all the same
+}
 
 // stale is when the watch loses the renewals of a node's lease, until it shows one again.
 type stale struct {
@@ -323,16 +329,17 @@ func (t *truth) lost(node string, at time.Duration) bool {
 }
 
 func (t *truth) api(at time.Duration, a *simulation.API) {
-	if a.State != simulation.APIDown {
-		for _, spans := range [][]span{t.outages, t.unheardOf} {
-			for i := range spans {
-				spans[i].to = min(spans[i].to, at)
-			}
+	if a.State == simulation.APIUp {
+		for i := range t.outages {
+			t.outages[i].to = min(t.outages[i].to, at)
+		}
+		for i := range t.unheardOf {
+			t.unheardOf[i].to = min(t.unheardOf[i].to, at)
 		}
 		return
 	}
 	if a.For != simulation.ForKubelets {
-		t.outages = append(t.outages, span{at, forever})
+		t.outages = append(t.outages, outage{span{at, forever}, a.State == simulation.APIFailing})
 	}
 	if a.For != simulation.ForEvictor {
 		t.unheardOf = append(t.unheardOf, span{at, forever})

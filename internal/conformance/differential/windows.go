@@ -43,7 +43,7 @@ func (e *explainer) openWindows() {
 	}
 	for _, down := range e.outages {
 		e.openAll(down.from, FailedWrites)
-		if e.drifted(down) {
+		if e.drifted(down.span) {
 			for _, zone := range e.allZones() {
 				e.openUntil(zone, down.from, e.restarted(down.to), FailedWrites)
 			}

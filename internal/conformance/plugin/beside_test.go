@@ -85,7 +85,7 @@ func TestTheSameAsTaintToleration(t *testing.T) {
 		require.True(t, theirs.RunPreScorePlugins(t.Context(), state, p, let).IsSuccess())
 		scores, status := theirs.RunScorePlugins(t.Context(), state, p, let)
 		require.True(t, status.IsSuccess(), status)
-		require.True(t, helper.DefaultNormalizeScore(fwk.MaxNodeScore, true, count).IsSuccess())
+		require.True(t, helper.DefaultNormalizeScore(fwk.MaxScore, true, count).IsSuccess())
 		for i := range let {
 			require.Equal(t, scores[i].TotalScore, count[i].Score, "%v: %v", p.Spec.Tolerations, let[i].Node().Spec.Taints)
 			ranked++

@@ -23,11 +23,11 @@ func (e *explainer) misplaced() (lines []timeline.Line) {
 	lines = append(append(lines, e.neverReported()...), e.uncordoned()...)
 	if e.settings.TaintBasedEviction {
 		lines = append(lines, e.misjudged()...)
+	} else {
+		lines = append(lines, e.stayed()...)
 	}
-	if e.settings.TaintBasedEviction {
-		for _, zone := range e.allZones() {
-			lines = append(lines, e.unpaced(zone)...)
-		}
+	for _, zone := range e.allZones() {
+		lines = append(lines, e.unpaced(zone)...)
 	}
 	slices.SortFunc(lines, func(a, b timeline.Line) int { return cmp.Or(cmp.Compare(a.T, b.T), cmp.Compare(a.Node, b.Node)) })
 	return lines
@@ -242,7 +242,7 @@ func (b *tokens) take() bool {
 	return had
 }
 
-// unpaced: a node is tainted when its zone has a token for it, and while one waits, no token is left.
+// unpaced: a node is tainted, or emptied, when its zone has a token for it, and while one waits, no token is left.
 func (e *explainer) unpaced(zone string) (lines []timeline.Line) {
 	b, since := tokens{held: 1, rate: e.settings.NodeEvictionRate}, forever // since when a node waits
 	turns, rates, restarts := e.turnsIn(zone), e.rates[zone], e.restarts
@@ -298,7 +298,7 @@ func (e *explainer) unsure(zone string, t time.Duration, r float64) bool {
 			continue
 		}
 		nodes++
-		if _, had := during(e.worn(node), start); had {
+		if _, had := during(e.inTurn(node), start); had {
 			tainted++
 		}
 	}
@@ -307,20 +307,31 @@ func (e *explainer) unsure(zone string, t time.Duration, r float64) bool {
 			return true
 		}
 	}
+	if !e.settings.TaintBasedEviction && e.unserved(zone, t) {
+		return true
+	}
 	return e.outage(t-token, t) || start > 0 && tainted > 0 && t < start+e.settings.NodeMonitorGracePeriod+time.Duration(tainted+1)*token
 }
 
-// turnsIn is when the nodes of a zone were tainted.
+// turnsIn is when the nodes of a zone were tainted, or emptied.
 func (e *explainer) turnsIn(zone string) (turns []time.Duration) {
 	for node, of := range e.zoneOf {
 		if of == zone {
-			for _, s := range e.worn(node) {
+			for _, s := range e.inTurn(node) {
 				turns = append(turns, s.from)
 			}
 		}
 	}
 	slices.Sort(turns)
 	return turns
+}
+
+// failedFor is when the node has failed for long enough to be served: at once with taints, else after the timeout.
+func (e *explainer) failedFor(node string, m moment) time.Duration {
+	if e.settings.TaintBasedEviction {
+		return m.at
+	}
+	return max(m.at, e.started(m.at)) + e.settings.PodEvictionTimeout + 2*e.settings.NodeMonitorPeriod + slack
 }
 
 // waits says whether a node of the zone has failed and waits for its turn.
@@ -344,10 +355,14 @@ func (e *explainer) waits(zone string, t time.Duration) bool {
 		if of != zone || gone && at <= t+period || late || !watched || !m.failing || !e.calm(node, t-grace-3*period, t) {
 			continue
 		}
-		if _, tainted := during(e.worn(node), t); tainted {
+		if _, served := during(e.inTurn(node), t); served || !e.servable(node, t) || t < e.failedFor(node, m) {
 			continue
 		}
-		found := e.ours.wrote(about{kind: timeline.KindCondition, node: node}, m.at, t, anyLine) || t-m.at > 2*max(grace, e.settings.NodeStartupGracePeriod)+3*period && len(e.unheardOf) == 0
+		pass := t
+		if !e.settings.TaintBasedEviction { // the pass after that serves it
+			pass -= period + slack
+		}
+		found := e.ours.wrote(about{kind: timeline.KindCondition, node: node}, m.at, pass, anyLine) || t-m.at > 2*max(grace, e.settings.NodeStartupGracePeriod)+3*period && len(e.unheardOf) == 0
 		if !m.silent || found {
 			return true
 		}

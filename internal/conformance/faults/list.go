@@ -157,7 +157,7 @@ var All = []Fault{
 	one("a failed taint costs no token", when(lifecycle, "writing.wroteInTurn", "w.taint == environment.NotSent || w.taint == environment.Conflict", "true")),
 	one("a failed taint is given up", when(lifecycle, "writing.wroteInTurn", "w.carries(n)", "true")),
 	one("a node waits 10 s for its turn", value(lifecycle, "engine.enqueue", waiting, "ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(false), Due: e.mu.Now.Add(10e9), OnDuplicate: ratelimitqueue.KeepFirst}")),
-	one("conditions are not written", when(lifecycle, "engine.planWrites", "n.status != upToDate && n.unread == nil", "false")),
+	one("conditions are not written", when(lifecycle, "engine.planWrites", "!lift && n.status != upToDate && n.unread == nil", "false")),
 	one("NoSchedule is lifted first", when(lifecycle, "keepUnready", "len(those(want, unready)) > 0", "true")),
 	diff("a swap leaves both taints", "if len(c.Add) > 0 { c.Remove = those(c.Remove, func(t *v1.Taint) bool { return !taints.OwnNoExecute(t) }) }"),
 	diff("a swap leaves the first taint", "if len(c.Remove) > 0 && len(those(c.Add, taints.OwnNoExecute)) > 0 { c = taints.Change{} }"),

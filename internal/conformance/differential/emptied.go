@@ -1,0 +1,60 @@
+package differential
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+)
+
+// inTurn is when a node had its turn: while it has our taint, or, without taints, from its first eviction until it is back.
+func (e *explainer) inTurn(node string) (spans []span) {
+	if e.settings.TaintBasedEviction {
+		return e.worn(node)
+	}
+	for _, l := range e.ours[about{kind: timeline.KindEvict, node: node}] {
+		if _, had := during(spans, l.T); had {
+			continue
+		}
+		s := span{l.T, forever}
+		if i := slices.IndexFunc(e.health[node], func(m moment) bool { return m.at > l.T && !m.failing }); i >= 0 {
+			s.to = e.health[node][i].at
+		}
+		spans = append(spans, s)
+	}
+	return spans
+}
+
+// servable says whether there is a line when the node has its turn then: it gets a taint, or has a pod to evict.
+func (e *explainer) servable(node string, t time.Duration) bool {
+	return e.settings.TaintBasedEviction || slices.ContainsFunc(e.tolerants(), func(p tolerant) bool { return p.node == node && e.stays(p, t) })
+}
+
+// stays says whether a pod is there then.
+func (e *explainer) stays(p tolerant, t time.Duration) bool {
+	return p.from < t && t < p.to && !e.ours.wrote(about{kind: timeline.KindEvict, node: p.node, pod: p.name}, 0, t, anyLine)
+}
+
+// unserved says whether, without taints, tokens may have been spent by then on nodes that had no pods.
+func (e *explainer) unserved(zone string, t time.Duration) bool {
+	for node, of := range e.zoneOf {
+		spent := func(m moment) bool { return m.failing && m.at <= t && !e.servable(node, m.at+e.settings.PodEvictionTimeout) }
+		if of == zone && (e.state(node, 0).failing && !e.servable(node, time.Second) || slices.ContainsFunc(e.health[node], spent)) {
+			return true
+		}
+	}
+	return len(e.restarts) > 0 && e.started(t) > 0
+}
+
+// stayed: without taints, all pods leave a node when it has its turn, but for those of DaemonSets.
+func (e *explainer) stayed() (lines []timeline.Line) {
+	for _, p := range e.tolerants() {
+		for _, s := range e.inTurn(p.node) {
+			if at := s.from + slack; e.stays(p, at) && p.from < s.from && at < s.to && !strings.Contains(p.name, "-ds") && !e.outage(s.from, at) {
+				lines = append(lines, timeline.Line{T: s.from, Kind: timeline.KindEvict, Node: p.node, Pod: p.name})
+			}
+		}
+	}
+	return lines
+}

@@ -326,12 +326,13 @@ func (e *explainer) turnsIn(zone string) (turns []time.Duration) {
 	return turns
 }
 
-// failedFor is when the node has failed for long enough to be served: at once with taints, else after the timeout.
-func (e *explainer) failedFor(node string, m moment) time.Duration {
+// failedFor is when a node has failed for long enough to be served: at once with taints, else after the timeout, which begins
+// anew at a start, and when not every zone is down any more.
+func (e *explainer) failedFor(m moment, t time.Duration) time.Duration {
 	if e.settings.TaintBasedEviction {
 		return m.at
 	}
-	return max(m.at, e.started(m.at)) + e.settings.PodEvictionTimeout + 2*e.settings.NodeMonitorPeriod + slack
+	return max(m.at, e.started(t), e.allUp(t)) + e.settings.PodEvictionTimeout + 2*e.settings.NodeMonitorPeriod + slack
 }
 
 // waits says whether a node of the zone has failed and waits for its turn.
@@ -355,7 +356,7 @@ func (e *explainer) waits(zone string, t time.Duration) bool {
 		if of != zone || gone && at <= t+period || late || !watched || !m.failing || !e.calm(node, t-grace-3*period, t) {
 			continue
 		}
-		if _, served := during(e.inTurn(node), t); served || !e.servable(node, t) || t < e.failedFor(node, m) {
+		if _, served := during(e.inTurn(node), t); served || !e.servable(node, t) || t < e.failedFor(m, t) {
 			continue
 		}
 		pass := t

@@ -17,8 +17,9 @@ import (
 // cluster is an in-memory cluster with simulated kubelets. It keeps compact records, so that millions of pods fit, and
 // builds API objects when they are asked for. It is not safe for concurrent use.
 type cluster struct {
-	Clock worldClock
-	world *World // is told of everything that changes
+	Clock  worldClock
+	world  *World    // is told of everything that changes
+	newest time.Time // in the objects of time 0
 
 	nodes    []node
 	nodeByID map[string]int32
@@ -295,6 +296,7 @@ var healthy = []v1.NodeCondition{
 // AddNodeObject adds a node from a file, with its own conditions, taints and labels. A node without conditions has
 // reported Ready; a node whose Ready condition is Unknown is silent.
 func (c *cluster) AddNodeObject(object *v1.Node) error {
+	c.nodeDated(object)
 	n := node{
 		name: object.Name, uid: object.UID, labels: object.Labels, created: object.CreationTimestamp,
 		taints: object.Spec.Taints, unschedulable: object.Spec.Unschedulable, conditions: object.Status.Conditions, reported: -1,

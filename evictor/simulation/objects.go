@@ -71,7 +71,11 @@ func (s *Scenario) fill(c *cluster) error {
 			return err
 		}
 	}
-	return f.finish()
+	if err := f.finish(); err != nil {
+		return err
+	}
+	c.keepAges()
+	return nil
 }
 
 // add puts an object into the cluster.

@@ -66,6 +66,7 @@ func (c *cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
 
 // podOf is the record of a pod as a file holds it.
 func (c *cluster) podOf(object *v1.Pod) pod {
+	c.podDated(object)
 	c.noteIgnored(&object.Spec)
 	c.awaitClaims(object)
 	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]

@@ -22,6 +22,9 @@ type Scenario struct {
 	//
 	// A pod without conditions is Ready. A pod without a namespace is in default. A pod without a node is scheduled at time
 	// 0. Pods on nodes that are neither in Nodes nor in Zones are left out; Report.NotSimulated counts them.
+	//
+	// Objects may be of any date. If the newest time in nodes and pods is later than Epoch, all are moved back until it is
+	// Epoch: each taint, condition, node and pod has the age at time 0 that it had at that time.
 	Nodes []*v1.Node
 	Pods  []*v1.Pod
 	// Objects are the rest: PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims, and workloads, which are the

@@ -71,11 +71,7 @@ func (s *Scenario) fill(c *cluster) error {
 			return err
 		}
 	}
-	if err := f.finish(); err != nil {
-		return err
-	}
-	c.keepAges()
-	return nil
+	return f.finish()
 }
 
 // add puts an object into the cluster.
@@ -181,6 +177,7 @@ func (f *filler) finish() error {
 			f.cluster.ignore(OnMissingNodes)
 		}
 	}
+	f.cluster.keepAges()
 	f.early, f.making = nil, true
 	for i := range f.workloads {
 		if err := f.complete(&f.workloads[i]); err != nil {

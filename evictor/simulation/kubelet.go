@@ -8,8 +8,7 @@ import (
 )
 
 // fifo is the next heartbeat of each kubelet in the order of time. All kubelets share one period, so one that has just
-// had its turn comes last, and no heap is needed. Only in the first round, which is longer, can a kubelet that starts
-// overtake others.
+// had its turn comes last, and no heap is needed.
 type fifo struct {
 	period int64
 	turns  []turn // from head on; those before have been taken
@@ -49,7 +48,7 @@ func (f *fifo) next() time.Duration {
 }
 
 // StartKubelets begins the rounds of all live kubelets: renewals every interval, spread evenly over it in the order in
-// which the nodes were added or all at once, and reports every statusInterval.
+// which the nodes were added or all at once, and reports every statusInterval. All have renewed and reported just now.
 func (c *cluster) StartKubelets(interval, statusInterval time.Duration, even bool) {
 	c.renewals.period, c.reports.period = int64(interval), int64(statusInterval)
 	now, n := c.now(), int64(len(c.nodes))
@@ -57,13 +56,13 @@ func (c *cluster) StartKubelets(interval, statusInterval time.Duration, even boo
 		if c.nodes[i].failed || c.nodes[i].deleted {
 			continue
 		}
-		phase := int64(0)
-		if even {
+		first := int64(interval)
+		if even && i > 0 {
 			high, low := bits.Mul64(uint64(i), uint64(interval))
 			whole, _ := bits.Div64(high, low, uint64(n))
-			phase = int64(whole)
+			first = int64(whole)
 		}
-		c.renewals.push(turn{now + phase + int64(interval), int32(i), c.nodes[i].epoch})
+		c.renewals.push(turn{now + first, int32(i), c.nodes[i].epoch})
 		c.reports.push(turn{now + int64(statusInterval), int32(i), c.nodes[i].epoch})
 	}
 }

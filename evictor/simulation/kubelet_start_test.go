@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
@@ -42,6 +43,39 @@ func readyStatus(n *v1.Node) v1.ConditionStatus {
 	}
 	return "missing"
 }
+
+// No kubelet is silent for longer than the time between two renewals, not even at first.
+func TestAHealthyKubeletIsNeverSilentForLonger(t *testing.T) {
+	last, longest := make(map[string]time.Time), time.Duration(0)
+	s := simulation.Scenario{Zones: []simulation.Zone{{Name: "a", Nodes: 10, PodsPerNode: 1}}, Until: 10 * time.Minute}
+	s.Config = evictor.DefaultConfig()
+	s.Config.Nodes.NodeMonitorPeriod, s.Config.Nodes.NodeMonitorGracePeriod = 2*time.Second, 16*time.Second
+	r, err := simulation.Play(context.Background(), s, func(w *simulation.World) (simulation.Controller, error) {
+		require.NoError(t, w.Clients().Source.Feed(beats{func(name string, at time.Time) {
+			if before, known := last[name]; known {
+				longest = max(longest, at.Sub(before))
+			} else {
+				longest = max(longest, at.Sub(simulation.Epoch))
+			}
+			last[name] = at
+		}}))
+		return w.NewEvictor(evictor.Options{})
+	})
+	require.NoError(t, err)
+	require.Len(t, last, 10)
+	require.Equal(t, 10*time.Second, longest)
+	require.Zero(t, r.Writes, "no node is declared not Ready without any event")
+}
+
+// beats is a target that is told of renewals.
+type beats struct {
+	renewed func(node string, at time.Time)
+}
+
+func (beats) NodeChanged(string)                                  {}
+func (beats) PodChanged(evictor.PodKey)                           {}
+func (b beats) LeaseObserved(node string, at time.Time, _ string) { b.renewed(node, at) }
+func (beats) SetObserverHealth(error)                             {}
 
 // A kubelet that starts is not Ready at first, whatever starts it. One that was only cut off is Ready at once, and so is each at
 // time 0.

@@ -48,7 +48,7 @@ type Heartbeat struct {
 	Interval       time.Duration `yaml:"interval"`       // between lease renewals
 	StatusInterval time.Duration `yaml:"statusInterval"` // between status reports
 	NotReadyFor    time.Duration `yaml:"notReadyFor"`    // from a kubelet's start to its report that it is Ready
-	// Spread is even: node i of n renews at i*interval/n + k*interval, k = 1, 2, …; or none: all at k*interval.
+	// Spread is even: node i of n renews at i*interval/n + k*interval, k = 0, 1, …; or none: all at k*interval.
 	Spread string `yaml:"spread"`
 }
 

@@ -100,7 +100,8 @@ type Scenario struct {
 	Clock Clock
 }
 
-// Clock is a clock that the simulation moves.
+// Clock is a clock that the simulation moves. SetTime may stop before the given time, when a controller that has timers of
+// its own has written something: then what that causes happens at its time.
 type Clock interface {
 	clock.PassiveClock
 	SetTime(time.Time)

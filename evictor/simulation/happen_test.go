@@ -127,7 +127,7 @@ func TestEventsHappen(t *testing.T) {
 				{At: 2 * time.Minute, Cordon: &simulation.Nodes{Zone: "r:a", Labels: "pool=x"}},
 				{At: 3 * time.Minute, Untaint: &simulation.Untaint{Nodes: simulation.Nodes{Zone: "r:a"}, Key: "gpu", Effect: v1.TaintEffectNoSchedule}},
 			},
-			"taint", []string{"2m0s new "}, nil,
+			"taint", []string{"1m0s new ", "2m0s new "}, nil, // the first is the end of admission's taint
 		},
 		"DeletePod": {
 			[]simulation.Event{{At: time.Minute, Fail: &a0}, {At: 2 * time.Minute, DeletePod: &simulation.Pod{Name: "a-000-p1"}}}, "evict",

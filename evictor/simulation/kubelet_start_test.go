@@ -185,3 +185,36 @@ func TestForHowLongAKubeletIsNotReady(t *testing.T) {
 	_, lines = recorded(t, s)
 	require.NotContains(t, lines[0].More, "notReadyFor")
 }
+
+// A new node takes no pods before the node lifecycle controller has removed the taint of the API server's admission: the kubelet
+// must be Ready, and somebody must lead.
+func TestANewNodeIsClosedUntilItsTaintIsLifted(t *testing.T) {
+	a1 := simulation.Nodes{Names: []string{"a-001"}}
+	deletes := simulation.Event{At: 3 * time.Minute, DeleteNode: &a1}
+	adds := simulation.Event{At: 4 * time.Minute, AddNode: &simulation.AddNode{Name: "new", Zone: "a", NodeFields: simulation.NodeFields{Capacity: map[string]simulation.Quantity{"cpu": "8"}}}}
+	replaces := simulation.Event{At: 3 * time.Minute, ReplaceNode: &simulation.ReplaceNode{Nodes: a1, After: time.Minute}}
+	api := func(at time.Duration, state string, latency time.Duration) simulation.Event {
+		return simulation.Event{At: at, API: &simulation.API{State: state, Latency: latency, For: simulation.ForEvictor}}
+	}
+	nobodyLeads, again := api(2*time.Minute, simulation.APISlow, 6*time.Second), api(12*time.Minute, simulation.APIUp, 0)
+	for name, c := range map[string]struct {
+		events []simulation.Event
+		starts time.Duration
+		want   []string
+	}{
+		"at once":                     {[]simulation.Event{deletes, adds}, 0, []string{"4m0s new a-001-p0-r1"}},
+		"when its kubelet is Ready":   {[]simulation.Event{deletes, adds}, 15 * time.Second, []string{"4m15s new a-001-p0-r1"}},
+		"a replacement":               {[]simulation.Event{replaces}, 15 * time.Second, []string{"4m15s a-001 a-001-p0-r1"}},
+		"when there is a leader":      {[]simulation.Event{nobodyLeads, deletes, adds, again}, 0, []string{"12m0s new a-001-p0-r1"}},
+		"the same of a replacement":   {[]simulation.Event{nobodyLeads, replaces, again}, 0, []string{"12m0s a-001 a-001-p0-r1"}},
+		"nobody leads before the end": {[]simulation.Event{nobodyLeads, deletes, adds}, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := simulation.Scenario{Events: c.events, NotReadyFor: c.starts, Until: 20 * time.Minute}
+			s.Zones = []simulation.Zone{{Name: "a", Nodes: 3, PodsPerNode: 1, NodeFields: simulation.NodeFields{Capacity: map[string]simulation.Quantity{"cpu": "1"}}}}
+			s.Zones[0].Pod.Requests = map[string]simulation.Quantity{"cpu": "1"}
+			_, lines := play(t, s)
+			require.Equal(t, c.want, of(lines, "schedule"))
+		})
+	}
+}

@@ -135,7 +135,6 @@ func (p *player) begin() error {
 	c.bindClaims()
 	c.knowJobs()
 	p.report.NotSimulated, p.report.Until, p.report.Cancelled = c.notSimulated, s.Until, make(map[string]int)
-	p.report.Nodes, p.report.Pods = len(c.nodes), len(c.podByID)+len(c.unbound)
 	p.report.FirstEviction = never
 	if s.Happened != nil {
 		c.happened = func(h Happening) {
@@ -145,7 +144,8 @@ func (p *player) begin() error {
 	}
 	c.comparing = p.playsOutages()
 	p.sampler = newSampler(s.Until, s.Points)
-	p.report.DaemonSetPods = c.countPods()
+	p.report.Nodes, p.report.DaemonSetPods = len(c.nodes), c.countPods()
+	p.report.Pods = len(c.podByID) + len(c.unbound) - p.report.DaemonSetPods
 	if !p.driven {
 		p.tellSettings()
 	}
@@ -254,6 +254,7 @@ func (p *player) finish() (*Report, error) {
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.Left = p.left()
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
+	r.DiedWithNodes, r.LostForGood, r.LostPods = c.stats.died, c.stats.lostForGood, c.stats.lostPods
 	r.NeedlessEvictions, r.LostEvictions = c.stats.needless, c.overdueAtEnd()
 	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
 	r.FailedJobs, r.PendingThatCouldPreempt = c.reportJobs(), c.couldPreempt()

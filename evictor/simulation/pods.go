@@ -141,7 +141,7 @@ func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 	n.firstPod = i
 	c.pods[i] = p
 	if p.terminating {
-		c.stats.terminates(1)
+		c.stats.terminates(&c.pods[i], 1)
 	}
 	c.healthy(&c.pods[i], 1)
 	c.counted(&c.pods[i], 1)
@@ -234,7 +234,7 @@ func (c *cluster) removePod(i int32) {
 		c.pods[p.next].previous = p.previous
 	}
 	if p.terminating {
-		c.stats.terminates(-1)
+		c.stats.terminates(p, -1)
 		c.tellGone(p)
 	}
 	id := p.id
@@ -246,7 +246,7 @@ func (c *cluster) removePod(i int32) {
 
 // takeAway removes the object of a pod at once, whatever its kubelet knows.
 func (c *cluster) takeAway(i int32) {
-	if p := &c.pods[i]; c.runsOn(p) && !p.phase.finished() {
+	if p := &c.pods[i]; c.runsOn(p) && !p.phase.finished() && !p.spec.ofDaemonSet() {
 		c.stats.forgotten++
 	}
 	c.leavesNow(i)
@@ -267,7 +267,7 @@ func (c *cluster) deletePod(i int32) {
 		c.unmark(i)
 		c.healthy(p, -1)
 		c.counted(p, -1)
-		c.stats.terminates(1)
+		c.stats.terminates(p, 1)
 		p.terminating, p.deleted = true, uint32(c.now()/int64(time.Second))
 		c.podChanged(c.pods[i].id)
 	}
@@ -278,6 +278,7 @@ func (c *cluster) DeleteNode(n *node) {
 	name, i := n.name, c.nodeByID[n.name]
 	c.tellHappening(name, "the node is deleted with its pods")
 	n.deleted = true
+	c.dieWith(n)
 	for n.firstPod >= 0 {
 		c.takeAway(n.firstPod)
 	}

@@ -19,7 +19,8 @@ type Report struct {
 	// other. Writes counts what they wrote.
 	Passes, Writes int
 
-	// Nodes and Pods count the objects at time 0, including pods without a node and the DaemonSetPods.
+	// Nodes and Pods count the objects at time 0, including pods without a node. Pods of DaemonSets are in no figure but
+	// DaemonSetPods, because they belong to their nodes.
 	Nodes         int `figure:""`
 	Pods          int `figure:""`
 	DaemonSetPods int `figure:""`
@@ -46,6 +47,12 @@ type Report struct {
 	RemovedWhileRunning  int `figure:""`
 	Drained              int `figure:""`
 	DrainedByForce       int `figure:""`
+	// DiedWithNodes counts the pods that were on a node when it was deleted or replaced. LostForGood counts the pods without a
+	// controller that were deleted, by whatever, before they had finished: nothing recreates them. LostPods names the
+	// first of these, MostLostForGood at most.
+	DiedWithNodes int              `figure:""`
+	LostForGood   int              `figure:""`
+	LostPods      []evictor.PodKey // in the order of their deletion
 	// Drains counts the nodes that were drained, by events, rolls and controllers. The next three count those that could
 	// not evict everything: they were forced or given up at their timeout, or went on at the end. RollsUnfinished counts
 	// the rolls that did not replace all of their nodes. StuckDrains and StuckRolls have the details.
@@ -150,10 +157,7 @@ func (r *Report) note(l timeline.Line, seen map[string]struct{}) {
 			r.Taints++
 			seen[l.Node] = struct{}{}
 		}
-	case timeline.KindPodNotReady:
-		r.PodsMarkedNotReady++
-	case timeline.KindEvict:
-		r.Evicted++
+	case timeline.KindPodNotReady, timeline.KindEvict:
 	default: // not a write of the controller
 		return
 	}

@@ -57,6 +57,7 @@ func (s *podSpec) returns() returns {
 // deletionBegins makes a pod wait to come back, if its controller does not wait until it is gone.
 func (c *cluster) deletionBegins(i int32) {
 	p := &c.pods[i]
+	c.endsForGood(p)
 	if c.load == nil || p.terminating {
 		return
 	}

@@ -230,7 +230,10 @@ func (w *writer) evict(ref evictor.PodRef, why string) {
 		return
 	}
 	w.tell(timeline.Line{Kind: timeline.KindEvict, Node: c.nodes[c.pods[i].node].name, Pod: joinPodName(ref.Namespace, ref.Name), More: why})
-	c.leaves(i)
+	if !c.pods[i].spec.ofDaemonSet() {
+		w.report.Evicted++
+		c.leaves(i)
+	}
 	c.deletePod(i)
 }
 
@@ -259,6 +262,9 @@ func (w *writer) MarkNotReady(_ context.Context, ref evictor.PodRef) error {
 		}
 		name := c.nodes[c.pods[i].node].name
 		w.tell(timeline.Line{Kind: timeline.KindPodNotReady, Node: name, Pod: joinPodName(ref.Namespace, ref.Name), More: w.why.ofNode(name)})
+		if !c.pods[i].spec.ofDaemonSet() {
+			w.report.PodsMarkedNotReady++
+		}
 		c.mark(i)
 	})
 	return nil

@@ -25,6 +25,7 @@ const (
 	mostLimits    = 4
 	mostUnplaced  = 3
 	mostJobs      = 3
+	mostLostPods  = 10
 )
 
 // screen prints an outcome on one screen.
@@ -33,7 +34,7 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 	r := o.Report
 	daemons := ""
 	if r.DaemonSetPods > 0 {
-		daemons = fmt.Sprintf(" (%s of DaemonSets)", count(r.DaemonSetPods))
+		daemons = fmt.Sprintf(" (and %s of DaemonSets)", count(r.DaemonSetPods))
 	}
 	fmt.Fprintf(w, "%s: %s and %s%s, %s of virtual time\n", o.Engine, some(r.Nodes, "node"), some(r.Pods, "pod"), daemons, short(r.Until))
 	fmt.Fprintf(w, "%s\n", verdict(o))
@@ -168,6 +169,10 @@ func tellPods(w io.Writer, r *simulation.Report) {
 	detail(r.NeedlessEvictions, "of them needlessly: the node was back within "+short(simulation.NeedlessWithin))
 	detail(r.LostEvictions, "overdue but never evicted")
 	detail(r.ReturnedPods, "came back")
+	detail(r.DiedWithNodes, "died with nodes that were deleted or replaced")
+	if r.LostForGood > 0 {
+		fmt.Fprintf(w, "  %s lost for good, because nothing recreates them: %s\n", count(r.LostForGood), lostPods(r, mostLostPods))
+	}
 	detail(r.Drained-r.DrainedByForce, "evicted by drains")
 	detail(r.DrainedByForce, "deleted by drains whose timeout was over")
 	detail(r.Removed, "removed from nodes that are out of service")

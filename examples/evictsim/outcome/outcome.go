@@ -41,6 +41,8 @@ type Outcome struct {
 	Unplaced []Unplaced `json:"unplaced"`
 	// FailedJobs are the Jobs that ended because too many of their pods failed, by name.
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
+	// LostPods are the first of the pods that nothing recreates; lostForGood counts all.
+	LostPods []string `json:"lostPods,omitempty"`
 	// StuckDrains are the drains that could not evict everything, and StuckRolls the rolls that did not replace all of their
 	// nodes.
 	StuckDrains []StuckDrain `json:"stuckDrains,omitempty"`
@@ -188,6 +190,9 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 	for i := range r.FailedJobs {
 		j := &r.FailedJobs[i]
 		o.FailedJobs = append(o.FailedJobs, FailedJob{j.String(), j.At.Seconds(), j.Failed, j.Deleted})
+	}
+	for _, key := range r.LostPods {
+		o.LostPods = append(o.LostPods, key.String())
 	}
 	o.Understated = r.Understated
 	for i := range r.StuckDrains {

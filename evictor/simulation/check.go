@@ -29,6 +29,10 @@ func (p *player) check() error {
 	repeats(f.in("leaseInterval"), s.LeaseInterval)
 	repeats(f.in("statusInterval"), s.StatusInterval)
 	notNegative(f.in("notReadyFor"), s.NotReadyFor)
+	notNegative(f.in("writeBurst"), s.WriteBurst)
+	if !(s.WriteQPS >= 0 && s.WriteQPS <= mostQPS) {
+		f.in("writeQPS").add("%v is outside 0…%v", s.WriteQPS, mostQPS)
+	}
 	if period := s.Config.Nodes.NodeMonitorPeriod; period > 0 { // 0 is no period, and Validate reports the rest
 		repeats(f.in("config").in("nodeMonitorPeriod"), period)
 	}

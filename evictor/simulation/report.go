@@ -18,6 +18,9 @@ type Report struct {
 	// Passes counts the steps of the controllers. A step runs every controller once, or more often if they react to each
 	// other. Writes counts what they wrote.
 	Passes, Writes int
+	// WritesWouldWait is how long a write would wait at most to be sent, if each client sent 20 a second in bursts of 30, as is
+	// usual. With Scenario.WriteQPS they wait as that says.
+	WritesWouldWait time.Duration
 
 	// Nodes and Pods count the objects at time 0, including pods without a node. Pods of DaemonSets are in no figure but
 	// DaemonSetPods, because they belong to their nodes.

@@ -49,6 +49,9 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 	tellIgnored(w, &o.Ignored)
 	tellWarnings(w, r.Warnings)
 	tellPods(w, r)
+	if settings.WriteQPS == 0 && r.WritesWouldWait >= time.Second {
+		fmt.Fprintf(w, "writes take no time here; at the usual 20 a second, the last would wait %s (config.kubeAPIQPS plays that)\n", short(r.WritesWouldWait))
+	}
 	tellZones(w, r)
 	tellWorkloads(w, r)
 	tellBudgets(w, r, settings.AskBudgets)
@@ -102,6 +105,9 @@ func tellSettings(w io.Writer, s *simulation.Scenario) {
 		number(c.Nodes.NodeEvictionRate), number(100*c.Nodes.UnhealthyZoneThreshold), number(c.Nodes.SecondaryNodeEvictionRate), some(c.Nodes.LargeClusterSizeThreshold, "node"))
 	if s.NotReadyFor > 0 {
 		fmt.Fprintf(w, "  a kubelet that starts reports Ready=False for %s\n", short(s.NotReadyFor))
+	}
+	if s.WriteQPS > 0 {
+		fmt.Fprintf(w, "  each client of the controllers sends %s writes a second\n", number(s.WriteQPS))
 	}
 	if s.AskBudgets {
 		fmt.Fprintf(w, "  evictions go through the eviction API, which enforces disruption budgets\n")

@@ -39,7 +39,7 @@ func TestLoadEverything(t *testing.T) {
 			NodeMonitorPeriod: 5 * time.Second, NodeMonitorGracePeriod: 40 * time.Second, NodeStartupGracePeriod: time.Minute,
 			NodeEvictionRate: 0.1, SecondaryNodeEvictionRate: 0.01, LargeClusterSizeThreshold: 50, UnhealthyZoneThreshold: 0.55,
 			PodEvictionTimeout: 5 * time.Minute, TaintBasedEviction: true,
-			UseEvictionAPI: true,
+			UseEvictionAPI: true, KubeAPIQPS: 20, KubeAPIBurst: 30,
 		},
 		Heartbeat: scenariofile.Heartbeat{Interval: 10 * time.Second, StatusInterval: 5 * time.Minute, NotReadyFor: 15 * time.Second, Spread: scenariofile.SpreadEven},
 		Cluster: scenariofile.Cluster{

@@ -54,6 +54,7 @@ func inFile(path []string) []string {
 		"zones": {"cluster", "zones"}, "defaultTolerationSeconds": {"cluster", "defaultTolerationSeconds"}, "traces": {"availability"},
 		"leaseInterval": {"heartbeat", "interval"}, "statusInterval": {"heartbeat", "statusInterval"},
 		"notReadyFor": {"heartbeat", "notReadyFor"}, "replaceAfter": {"reschedule", "after"},
+		"writeQPS": {"config", "kubeAPIQPS"}, "writeBurst": {"config", "kubeAPIBurst"},
 	}
 	if steps, ok := before[path[0]]; ok {
 		return append(slices.Clone(steps), path[1:]...)

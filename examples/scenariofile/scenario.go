@@ -24,7 +24,7 @@ type Scenario struct {
 	Expect       []Expectation      `yaml:"expect"`     // bounds for the result
 }
 
-// Config has kube-controller-manager's flags by their names, which the halves of evictor.Config have too, and two more.
+// Config has kube-controller-manager's flags by their names, which the halves of evictor.Config have too, and four more.
 type Config struct {
 	NodeMonitorPeriod         time.Duration `yaml:"nodeMonitorPeriod"` // 0 means exact, without passes
 	NodeMonitorGracePeriod    time.Duration `yaml:"nodeMonitorGracePeriod"`
@@ -41,6 +41,9 @@ type Config struct {
 	// LeaderElection says that the controllers have replicas, of which one leads, as by default in evictord and
 	// kube-controller-manager. It matters in an outage of the API.
 	LeaderElection bool `yaml:"leaderElection"`
+	// KubeAPIQPS and KubeAPIBurst limit the writes of each of the controllers' two clients. 0 means no limit, and a burst of 30.
+	KubeAPIQPS   float64 `yaml:"kubeAPIQPS"`
+	KubeAPIBurst int     `yaml:"kubeAPIBurst"`
 }
 
 // Heartbeat says how kubelets renew and report.
@@ -118,6 +121,7 @@ func (s *Scenario) simulation() simulation.Scenario {
 		Zones: s.Cluster.Zones, DefaultTolerationSeconds: s.Cluster.DefaultTolerationSeconds, Events: s.Events, Until: s.Until, Config: s.Config.Evictor(), AskBudgets: s.Config.UseEvictionAPI,
 		LeaseInterval: s.Heartbeat.Interval, StatusInterval: s.Heartbeat.StatusInterval, NotReadyFor: s.Heartbeat.NotReadyFor, LeasesTogether: s.Heartbeat.Spread == SpreadNone,
 		ReplaceAfter: -1, NoLeaderElection: !s.Config.LeaderElection, Together: s.Together,
+		WriteQPS: s.Config.KubeAPIQPS, WriteBurst: s.Config.KubeAPIBurst,
 	}
 	if s.Reschedule != nil {
 		played.ReplaceAfter = 10 * time.Second

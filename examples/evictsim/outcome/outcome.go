@@ -254,6 +254,9 @@ func settings(s *simulation.Scenario) []Field {
 	if s.NotReadyFor > 0 {
 		fields = append(fields, Field{"notReadyFor", s.NotReadyFor.String()})
 	}
+	if s.WriteQPS > 0 {
+		fields = append(fields, Field{"kubeAPIQPS", number(s.WriteQPS)}, Field{"kubeAPIBurst", strconv.Itoa(s.WriteBurst)})
+	}
 	if len(s.Together) > 0 {
 		fields = append(fields, Field{"together", strings.Join(s.Together, ", ")})
 	}

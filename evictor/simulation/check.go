@@ -29,6 +29,7 @@ func (p *player) check() error {
 	repeats(f.in("leaseInterval"), s.LeaseInterval)
 	repeats(f.in("statusInterval"), s.StatusInterval)
 	notNegative(f.in("notReadyFor"), s.NotReadyFor)
+	notNegative(f.in("readyAfter"), s.ReadyAfter)
 	notNegative(f.in("writeBurst"), s.WriteBurst)
 	if !(s.WriteQPS >= 0 && s.WriteQPS <= mostQPS) {
 		f.in("writeQPS").add("%v is outside 0…%v", s.WriteQPS, mostQPS)

@@ -41,6 +41,7 @@ func (c *cluster) podSpec(f *PodFields, owner Owner, seconds *TolerationSeconds)
 	object.Spec.NodeSelector = f.NodeSelector
 	s := podSpec{Tolerations: tolerations(f.Tolerations, seconds), labels: c.labelsOf(&object.ObjectMeta)}
 	s.OwnerKind, s.OwnerName = f.Owner.split(owner)
+	s.Grace = int32(f.TerminationGracePeriodSeconds) //nolint:gosec // at most mostGrace
 	if f.Requests != nil || f.NodeSelector != nil {
 		object.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: resourcesOf(f.Requests)}}}
 		s.needs = c.needsOf(object)

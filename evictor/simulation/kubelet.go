@@ -84,9 +84,9 @@ func (c *cluster) NextRenewal() time.Duration {
 	return min(c.renewals.next(), c.kubelets.renewals.next(), c.nextHeld())
 }
 
-// NextReport is NextRenewal for status reports, comparisons, and ends of starts.
+// NextReport is NextRenewal for status reports, comparisons, ends of starts, and what kubelets do with pods.
 func (c *cluster) NextReport() time.Duration {
-	return min(c.reports.next(), c.kubelets.reports.next(), c.kubelets.comparisons.next(), c.startEnds.next())
+	return min(c.nextPodTimer(), c.reports.next(), c.kubelets.reports.next(), c.kubelets.comparisons.next(), c.startEnds.next())
 }
 
 // Renew lets the kubelet renew whose turn it is, or the watch show a renewal late. A kubelet that failed or is gone has no turns.
@@ -98,10 +98,12 @@ func (c *cluster) Renew() {
 	c.turn(&c.renewals, &c.kubelets.renewals, c.renew)
 }
 
-// Report lets one kubelet report, compare, or end its start.
+// Report lets one kubelet be done with a pod, report, compare, or end its start.
 func (c *cluster) Report() {
 	reports, comparisons, starts := min(c.reports.next(), c.kubelets.reports.next()), c.kubelets.comparisons.next(), c.startEnds.next()
 	switch {
+	case c.nextPodTimer() <= min(reports, comparisons, starts):
+		c.podDone()
 	case reports <= min(comparisons, starts):
 		c.turn(&c.reports, &c.kubelets.reports, c.report)
 	case comparisons <= starts:
@@ -268,11 +270,12 @@ func (c *cluster) tellPods(n *node, all bool) {
 		pod := &c.pods[p]
 		next := pod.next
 		switch {
+		case pod.until > c.now(): // what takes time goes on
 		case pod.terminating:
 			c.removePod(p)
 		case pod.phase.finished():
 		case pod.unstarted:
-			c.starts(p)
+			c.begins(p)
 		case pod.marked || all && !pod.ready:
 			c.setReady(p, true)
 		}

@@ -110,6 +110,7 @@ func New(s Scenario) (*World, error) {
 func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	s = s.WithDefaults()
 	p := &player{scenario: &s, starts: starts, cluster: c, seen: make(map[string]struct{}), leader: newLeader()}
+	p.cluster.readyAfter = int64(s.ReadyAfter)
 	if err := s.fill(p.cluster); err != nil {
 		return nil, fmt.Errorf("simulation: %w", &InvalidError{[]*Fault{{err: err}}})
 	}

@@ -13,7 +13,7 @@ import (
 
 // spec returns the shared form of a pod's spec.
 func (c *cluster) spec(s podSpec) *podSpec {
-	key := specKey{keyOfTolerations(s.Tolerations), s.OwnerKind, s.OwnerName, s.Mirror, s.needs, s.labels}
+	key := specKey{keyOfTolerations(s.Tolerations), s.OwnerKind, s.OwnerName, s.Mirror, s.Grace, s.needs, s.labels}
 	if shared, ok := c.specs[key]; ok {
 		return shared
 	}
@@ -27,6 +27,7 @@ func (c *cluster) spec(s podSpec) *podSpec {
 type specKey struct {
 	tolerations, ownerKind, ownerName string
 	mirror                            bool
+	grace                             int32
 	needs                             *needs
 	labels                            *labelSet
 }
@@ -73,6 +74,9 @@ func (c *cluster) podOf(object *v1.Pod) pod {
 	s := podSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)}
 	if owner := metav1.GetControllerOf(object); owner != nil {
 		s.OwnerKind, s.OwnerName = owner.Kind, owner.Name
+	}
+	if seconds := object.Spec.TerminationGracePeriodSeconds; seconds != nil && c.readyAfter > 0 {
+		s.Grace = int32(min(max(*seconds, 0), mostGrace)) //nolint:gosec // it fits
 	}
 	p := pod{
 		spec: c.spec(s), phase: phaseOf(object.Status.Phase), terminating: object.DeletionTimestamp != nil, bound: c.now(),
@@ -254,12 +258,13 @@ func (c *cluster) takeAway(i int32) {
 	c.removePod(i)
 }
 
-// deletePod deletes a pod. On a live node it is gone at once, on a failed one it stays terminating.
+// deletePod deletes a pod. On a live node it is gone at once, or after its grace period; on a failed one it stays terminating.
 func (c *cluster) deletePod(i int32) {
 	p := &c.pods[i]
 	c.leavesNow(i)
 	c.deletionBegins(i)
-	if !c.nodes[p.node].failed && !c.kubelets.down {
+	lives := !c.nodes[p.node].failed && !c.kubelets.down
+	if lives && p.spec.Grace == 0 {
 		c.removePod(i)
 		return
 	}
@@ -268,7 +273,10 @@ func (c *cluster) deletePod(i int32) {
 		c.healthy(p, -1)
 		c.counted(p, -1)
 		c.stats.terminates(p, 1)
-		p.terminating, p.deleted = true, uint32(c.now()/int64(time.Second))
+		p.terminating, p.deleted, p.until = true, uint32(c.now()/int64(time.Second)), 0
+		if lives {
+			c.takesTime(i, p.spec.endsAfter())
+		}
 		c.podChanged(c.pods[i].id)
 	}
 }

@@ -91,7 +91,8 @@ type Report struct {
 	// not Running and Ready (podManagementPolicy OrderedReady), MostHeld at the worst time. They are not Pending.
 	HeldByOrder int `figure:""`
 	MostHeld    int `figure:""`
-	// TerminatingAtEnd and MostTerminating count the deleted pods whose objects stayed on silent nodes.
+	// TerminatingAtEnd and MostTerminating count the deleted pods whose objects stayed: on silent nodes, or for their grace
+	// period.
 	TerminatingAtEnd int `figure:""`
 	MostTerminating  int `figure:""`
 	// PodHoursLost is the time that pods had no live node, in hours, summed over all pods except completed ones and those of

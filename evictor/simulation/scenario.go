@@ -63,6 +63,10 @@ type Scenario struct {
 	// may be replaced until the scheduler first looks for a node. Outages of the API do not count. 0 means 10 seconds. If it is
 	// negative, no pod is replaced and pods without a node are left out.
 	ReplaceAfter time.Duration
+	// ReadyAfter is how long a pod takes to be Ready on its node once it is bound there by the scheduler. If it is not 0, deleted
+	// pods of Pods and Objects also take their terminationGracePeriodSeconds to end on a live node, if they say so. 0 means
+	// that pods end and start at once, except those whose PodFields have a grace period.
+	ReadyAfter time.Duration
 	// DefaultTolerationSeconds is what the API server adds to pods that do not say how long they tolerate that their node is
 	// not ready or unreachable; nil means 300. If it is not nil, it also replaces exactly 300 seconds in the objects' pods,
 	// because their cluster's API server has added these.
@@ -194,6 +198,9 @@ func (s *Scenario) settings() timeline.Fields {
 	}
 	if len(s.Together) > 0 {
 		fields["together"] = strings.Join(s.Together, ", ")
+	}
+	if s.ReadyAfter > 0 {
+		fields["rescheduleReady"] = s.ReadyAfter
 	}
 	if s.ReplaceAfter >= 0 {
 		fields["rescheduleAfter"] = s.ReplaceAfter

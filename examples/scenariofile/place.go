@@ -53,7 +53,7 @@ func inFile(path []string) []string {
 	before := map[string][]string{
 		"zones": {"cluster", "zones"}, "defaultTolerationSeconds": {"cluster", "defaultTolerationSeconds"}, "traces": {"availability"},
 		"leaseInterval": {"heartbeat", "interval"}, "statusInterval": {"heartbeat", "statusInterval"},
-		"notReadyFor": {"heartbeat", "notReadyFor"}, "replaceAfter": {"reschedule", "after"},
+		"notReadyFor": {"heartbeat", "notReadyFor"}, "replaceAfter": {"reschedule", "after"}, "readyAfter": {"reschedule", "ready"},
 		"writeQPS": {"config", "kubeAPIQPS"}, "writeBurst": {"config", "kubeAPIBurst"},
 	}
 	if steps, ok := before[path[0]]; ok {

@@ -82,6 +82,7 @@ type Availability struct {
 // Reschedule brings back pods that a controller owns.
 type Reschedule struct {
 	After *time.Duration `yaml:"after"` // from the moment its controller may replace a pod to the first try; nil means 10 seconds
+	Ready time.Duration  `yaml:"ready"` // from then to the moment when the pod is Ready
 }
 
 // New returns a scenario that has only the defaults.
@@ -124,7 +125,7 @@ func (s *Scenario) simulation() simulation.Scenario {
 		WriteQPS: s.Config.KubeAPIQPS, WriteBurst: s.Config.KubeAPIBurst,
 	}
 	if s.Reschedule != nil {
-		played.ReplaceAfter = 10 * time.Second
+		played.ReplaceAfter, played.ReadyAfter = 10*time.Second, s.Reschedule.Ready
 		if s.Reschedule.After != nil {
 			played.ReplaceAfter = max(*s.Reschedule.After, atOnce)
 		}

@@ -254,6 +254,9 @@ func settings(s *simulation.Scenario) []Field {
 	if s.NotReadyFor > 0 {
 		fields = append(fields, Field{"notReadyFor", s.NotReadyFor.String()})
 	}
+	if s.ReadyAfter > 0 {
+		fields = append(fields, Field{"rescheduleReady", s.ReadyAfter.String()})
+	}
 	if s.WriteQPS > 0 {
 		fields = append(fields, Field{"kubeAPIQPS", number(s.WriteQPS)}, Field{"kubeAPIBurst", strconv.Itoa(s.WriteBurst)})
 	}

@@ -30,9 +30,9 @@ func (p *player) check() error {
 	repeats(f.in("statusInterval"), s.StatusInterval)
 	notNegative(f.in("notReadyFor"), s.NotReadyFor)
 	notNegative(f.in("readyAfter"), s.ReadyAfter)
-	notNegative(f.in("writeBurst"), s.WriteBurst)
-	if !(s.WriteQPS >= 0 && s.WriteQPS <= mostQPS) {
-		f.in("writeQPS").add("%v is outside 0…%v", s.WriteQPS, mostQPS)
+	bounded(f.in("kubeAPIBurst"), s.KubeAPIBurst, mostQPS)
+	if !(s.KubeAPIQPS == 0 || s.KubeAPIQPS >= leastQPS && s.KubeAPIQPS <= mostQPS) {
+		f.in("kubeAPIQPS").add("%v is neither 0 nor in %v…%d", s.KubeAPIQPS, leastQPS, mostQPS)
 	}
 	if period := s.Config.Nodes.NodeMonitorPeriod; period > 0 { // 0 is no period, and Validate reports the rest
 		repeats(f.in("config").in("nodeMonitorPeriod"), period)

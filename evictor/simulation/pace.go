@@ -8,8 +8,11 @@ const (
 	usualBurst = 30
 )
 
-// mostQPS limits WriteQPS.
-const mostQPS = 1e6
+// Limits of KubeAPIQPS; the larger one is that of KubeAPIBurst, too.
+const (
+	leastQPS = 0.001
+	mostQPS  = 1_000_000
+)
 
 // Clients of the controllers. Each has its own limit.
 const (

@@ -13,7 +13,7 @@ import (
 // crowded is a node with a hundred pods, of two in a zone, that falls silent at 2 minutes.
 func crowded(qps float64, events ...simulation.Event) simulation.Scenario {
 	return simulation.Scenario{
-		Zones: []simulation.Zone{{Name: "a", Nodes: 1, PodsPerNode: 100}, {Name: "b", Nodes: 3}}, WriteQPS: qps, Until: 12 * time.Minute,
+		Zones: []simulation.Zone{{Name: "a", Nodes: 1, PodsPerNode: 100}, {Name: "b", Nodes: 3}}, KubeAPIQPS: qps, Until: 12 * time.Minute,
 		Events: append([]simulation.Event{{At: 2 * time.Minute, Fail: &simulation.Nodes{Zone: "a"}}}, events...), ReplaceAfter: -1,
 	}
 }
@@ -47,7 +47,7 @@ func TestWritesArePaced(t *testing.T) {
 	require.Equal(t, paced.FirstEviction+3500*time.Millisecond, paced.LastEviction, "a client of its own has thirty at once, too")
 
 	s := crowded(10)
-	s.WriteBurst = 1
+	s.KubeAPIBurst = 1
 	_, lines = play(t, s)
 	_, last = marks(lines)
 	require.InDelta(t, 165+10.1, last, 1e-9)

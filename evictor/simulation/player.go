@@ -117,7 +117,7 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
-	p.writer = &writer{player: p, clients: newPaced(s.WriteQPS, s.WriteBurst)}
+	p.writer = &writer{player: p, clients: newPaced(s.KubeAPIQPS, s.KubeAPIBurst)}
 	p.world = &World{player: p}
 	return p, nil
 }

@@ -16,7 +16,7 @@ type podTimer struct {
 // takesTime has the kubelet take that long for what it does with a pod now.
 func (c *cluster) takesTime(i int32, took int64) {
 	p := &c.pods[i]
-	p.until = c.now() + took
+	p.until = int64(shift(c.Clock.Elapsed(), time.Duration(took)))
 	t := podTimer{p.until, i, p.serial}
 	at, _ := slices.BinarySearchFunc(c.podTimers, t, func(a, b podTimer) int { return cmp.Or(cmp.Compare(a.at, b.at), -1) })
 	c.podTimers = slices.Insert(c.podTimers, at, t)

@@ -19,7 +19,7 @@ type Report struct {
 	// other. Writes counts what they wrote.
 	Passes, Writes int
 	// WritesWouldWait is how long a write would wait at most to be sent, if each client sent 20 a second in bursts of 30, as is
-	// usual. With Scenario.WriteQPS they wait as that says.
+	// usual. With Scenario.KubeAPIQPS they wait as that says.
 	WritesWouldWait time.Duration
 
 	// Nodes and Pods count the objects at time 0, including pods without a node. Pods of DaemonSets are in no figure but

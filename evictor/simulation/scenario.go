@@ -75,12 +75,12 @@ type Scenario struct {
 	// PodDisruptionBudget. Otherwise evictions are deletions, as in kube-controller-manager, and budgets matter only for
 	// the Report.
 	AskBudgets bool
-	// WriteQPS limits how many writes a second the controllers send, WriteBurst how many at once; 0 means 30. There are two
+	// KubeAPIQPS limits how many writes a second the controllers send, KubeAPIBurst how many at once; 0 means 30. There are two
 	// clients with this limit each: for evictions, and for everything else. Writes that wait are sent in order, those of nodes
-	// before those of pods. If WriteQPS is 0 there is no limit, and Report.WritesWouldWait says what the usual one, of 20 and
+	// before those of pods. If KubeAPIQPS is 0 there is no limit, and Report.WritesWouldWait says what the usual one, of 20 and
 	// 30, would do.
-	WriteQPS   float64
-	WriteBurst int
+	KubeAPIQPS   float64
+	KubeAPIBurst int
 	// Together are labels. Pods of a namespace that have the same value of one of them leave together: World.NewEvictor and
 	// World.ClientsFor put a together.Writer around the PodWriter. Of several labels that a pod has the first counts.
 	// Report.Warnings names those that no pod ever had.
@@ -193,8 +193,8 @@ func (s *Scenario) settings() timeline.Fields {
 	if s.NotReadyFor > 0 {
 		fields["notReadyFor"] = s.NotReadyFor
 	}
-	if s.WriteQPS > 0 {
-		fields["kubeAPIQPS"], fields["kubeAPIBurst"] = s.WriteQPS, newPace(s.WriteQPS, s.WriteBurst).burst
+	if s.KubeAPIQPS > 0 {
+		fields["kubeAPIQPS"], fields["kubeAPIBurst"] = s.KubeAPIQPS, newPace(s.KubeAPIQPS, s.KubeAPIBurst).burst
 	}
 	if len(s.Together) > 0 {
 		fields["together"] = strings.Join(s.Together, ", ")

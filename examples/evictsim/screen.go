@@ -52,7 +52,7 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 	if settings.ReadyAfter == 0 && r.Drained > 0 {
 		fmt.Fprintln(w, "drains take no time here: pods end, and their replacements are Ready, at once (reschedule.ready plays how long that takes)")
 	}
-	if settings.WriteQPS == 0 && r.WritesWouldWait >= time.Second {
+	if settings.KubeAPIQPS == 0 && r.WritesWouldWait >= time.Second {
 		fmt.Fprintf(w, "writes take no time here; at the usual 20 a second, the last would wait %s (config.kubeAPIQPS plays that)\n", short(r.WritesWouldWait))
 	}
 	tellZones(w, r)
@@ -109,8 +109,8 @@ func tellSettings(w io.Writer, s *simulation.Scenario) {
 	if s.NotReadyFor > 0 {
 		fmt.Fprintf(w, "  a kubelet that starts reports Ready=False for %s\n", short(s.NotReadyFor))
 	}
-	if s.WriteQPS > 0 {
-		fmt.Fprintf(w, "  each client of the controllers sends %s writes a second\n", number(s.WriteQPS))
+	if s.KubeAPIQPS > 0 {
+		fmt.Fprintf(w, "  each client of the controllers sends %s writes a second\n", number(s.KubeAPIQPS))
 	}
 	if s.ReadyAfter > 0 {
 		fmt.Fprintf(w, "  a pod is Ready %s after it is scheduled, and takes its grace period to end\n", short(s.ReadyAfter))

@@ -122,7 +122,7 @@ func (s *Scenario) simulation() simulation.Scenario {
 		Zones: s.Cluster.Zones, DefaultTolerationSeconds: s.Cluster.DefaultTolerationSeconds, Events: s.Events, Until: s.Until, Config: s.Config.Evictor(), AskBudgets: s.Config.UseEvictionAPI,
 		LeaseInterval: s.Heartbeat.Interval, StatusInterval: s.Heartbeat.StatusInterval, NotReadyFor: s.Heartbeat.NotReadyFor, LeasesTogether: s.Heartbeat.Spread == SpreadNone,
 		ReplaceAfter: -1, NoLeaderElection: !s.Config.LeaderElection, Together: s.Together,
-		WriteQPS: s.Config.KubeAPIQPS, WriteBurst: s.Config.KubeAPIBurst,
+		KubeAPIQPS: s.Config.KubeAPIQPS, KubeAPIBurst: s.Config.KubeAPIBurst,
 	}
 	if s.Reschedule != nil {
 		played.ReplaceAfter, played.ReadyAfter = 10*time.Second, s.Reschedule.Ready

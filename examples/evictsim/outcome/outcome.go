@@ -257,8 +257,8 @@ func settings(s *simulation.Scenario) []Field {
 	if s.ReadyAfter > 0 {
 		fields = append(fields, Field{"rescheduleReady", s.ReadyAfter.String()})
 	}
-	if s.WriteQPS > 0 {
-		fields = append(fields, Field{"kubeAPIQPS", number(s.WriteQPS)}, Field{"kubeAPIBurst", strconv.Itoa(s.WriteBurst)})
+	if s.KubeAPIQPS > 0 {
+		fields = append(fields, Field{"kubeAPIQPS", number(s.KubeAPIQPS)}, Field{"kubeAPIBurst", strconv.Itoa(s.KubeAPIBurst)})
 	}
 	if len(s.Together) > 0 {
 		fields = append(fields, Field{"together", strings.Join(s.Together, ", ")})

@@ -93,7 +93,7 @@ func (c *clock) Since(t time.Time) time.Duration { return time.Since(t) }
 func (c *clock) SetTime(t time.Time) {
 	c.mu.Unlock()
 	defer c.mu.Lock()
-	reached := time.NewTimer(time.Until(t)) //nolint:forbidigo // the bubble's time
+	reached := time.NewTimer(time.Until(t)) // in the bubble's time
 	defer reached.Stop()
 	select {
 	case <-reached.C:

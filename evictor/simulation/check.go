@@ -29,6 +29,11 @@ func (p *player) check() error {
 	repeats(f.in("leaseInterval"), s.LeaseInterval)
 	repeats(f.in("statusInterval"), s.StatusInterval)
 	notNegative(f.in("notReadyFor"), s.NotReadyFor)
+	notNegative(f.in("readyAfter"), s.ReadyAfter)
+	bounded(f.in("kubeAPIBurst"), s.KubeAPIBurst, mostQPS)
+	if !(s.KubeAPIQPS == 0 || s.KubeAPIQPS >= leastQPS && s.KubeAPIQPS <= mostQPS) {
+		f.in("kubeAPIQPS").add("%v is neither 0 nor in %v…%d", s.KubeAPIQPS, leastQPS, mostQPS)
+	}
 	if period := s.Config.Nodes.NodeMonitorPeriod; period > 0 { // 0 is no period, and Validate reports the rest
 		repeats(f.in("config").in("nodeMonitorPeriod"), period)
 	}

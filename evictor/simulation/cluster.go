@@ -17,8 +17,9 @@ import (
 // cluster is an in-memory cluster with simulated kubelets. It keeps compact records, so that millions of pods fit, and
 // builds API objects when they are asked for. It is not safe for concurrent use.
 type cluster struct {
-	Clock worldClock
-	world *World // is told of everything that changes
+	Clock  worldClock
+	world  *World    // is told of everything that changes
+	newest time.Time // in the objects of time 0
 
 	nodes    []node
 	nodeByID map[string]int32
@@ -42,6 +43,8 @@ type cluster struct {
 	serial    uint64
 
 	notReadyFor int64 // how long a kubelet that starts says so
+	readyAfter  int64 // how long a pod takes to be Ready; 0 if pods take no time
+	podTimers   []podTimer
 
 	resources map[v1.ResourceName]int // numbers of extended resources
 	needs     map[string]*needs
@@ -137,13 +140,14 @@ type pod struct {
 	bound            int64
 	member           int32 // see Cluster.member
 	ready            bool
-	unstarted        bool // bound while its kubelet could not learn of it
+	unstarted        bool // its kubelet has not started it: it could not learn of it, or that takes time
 	terminating      bool
 	marked           bool // not Ready, because the controller said so
 	wasMarked        bool // so at some time
 	wasMarkedRunning bool // while it ran
 	owed             bool // of a StatefulSet: counts as without a live node until it is replaced
 	phase            phase
+	until            int64     // when its kubelet is done with what takes time, see podTimer
 	object           *podTimes // only for pods read from files
 }
 
@@ -186,6 +190,7 @@ type podSpec struct {
 	OwnerKind   string // of the controller; empty if none
 	OwnerName   string
 	Mirror      bool
+	Grace       int32 // seconds that it takes to end once it is deleted
 
 	needs          *needs
 	labels         *labelSet // only of pods of files
@@ -295,6 +300,7 @@ var healthy = []v1.NodeCondition{
 // AddNodeObject adds a node from a file, with its own conditions, taints and labels. A node without conditions has
 // reported Ready; a node whose Ready condition is Unknown is silent.
 func (c *cluster) AddNodeObject(object *v1.Node) error {
+	c.nodeDated(object)
 	n := node{
 		name: object.Name, uid: object.UID, labels: object.Labels, created: object.CreationTimestamp,
 		taints: object.Spec.Taints, unschedulable: object.Spec.Unschedulable, conditions: object.Status.Conditions, reported: -1,

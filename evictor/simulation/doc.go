@@ -70,8 +70,8 @@
 // one. A pod that fits nowhere is pending until something changes. Report.NotSimulated counts the pods that have
 // scheduling rules that are not simulated.
 //
-// Pods of DaemonSets belong to their nodes and are not replaced elsewhere. PodHoursLost, Workloads and Budgets leave
-// them out.
+// Pods of DaemonSets belong to their nodes and are not replaced elsewhere. Report.DaemonSetPods is the only figure that
+// counts them.
 //
 // # What objects must say
 //

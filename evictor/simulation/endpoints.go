@@ -27,8 +27,12 @@ type Endpoints struct {
 func (c *cluster) mark(i int32) {
 	c.setReady(i, false)
 	p, n, e := &c.pods[i], &c.nodes[c.pods[i].node], &c.endpoints
-	e.since[i], p.marked = c.now(), true
+	p.marked = true
 	n.marked++
+	if p.spec.ofDaemonSet() {
+		return
+	}
+	e.since[i] = c.now()
 	e.now++
 	e.most = max(e.most, e.now)
 	runs := !n.failed || c.runsOn(p)
@@ -50,9 +54,12 @@ func (c *cluster) unmark(i int32) {
 	if !p.marked {
 		return
 	}
-	took := c.now() - e.since[i]
 	p.marked = false
 	c.nodes[p.node].marked--
+	if p.spec.ofDaemonSet() {
+		return
+	}
+	took := c.now() - e.since[i]
 	e.now--
 	e.times = append(e.times, time.Duration(took))
 	delete(e.since, i)

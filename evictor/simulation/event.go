@@ -142,7 +142,9 @@ type Roll struct {
 	Then    string        `yaml:"then,omitempty"`    // as in Drain
 }
 
-// AddNode adds a node that is Ready at once, but see Scenario.NotReadyFor. Its pods are <name>-p0, … and <name>-ds0, …, as in a Zone.
+// AddNode adds a node that is Ready at once, but see Scenario.NotReadyFor. Like any node that registers after time 0 it has the taint
+// not-ready:NoSchedule, so that it takes pods when an evictor has removed that. Its pods are <name>-p0, … and <name>-ds0, …, as
+// in a Zone.
 type AddNode struct {
 	// Node, if not nil, replaces the other fields. Its name, labels, taints, spec.unschedulable and allocatable resources
 	// (the capacity if there are none) count.

@@ -19,7 +19,8 @@ type template struct {
 	fields      *NodeFields
 	pods        *podSpec
 	daemons     *podSpec
-	pod, daemon int // per node
+	pod, daemon int  // per node
+	registers   bool // the nodes are new, and did not exist before time 0
 }
 
 // everything is the tolerations of a generated DaemonSet's pods.
@@ -40,6 +41,7 @@ func (c *cluster) podSpec(f *PodFields, owner Owner, seconds *TolerationSeconds)
 	object.Spec.NodeSelector = f.NodeSelector
 	s := podSpec{Tolerations: tolerations(f.Tolerations, seconds), labels: c.labelsOf(&object.ObjectMeta)}
 	s.OwnerKind, s.OwnerName = f.Owner.split(owner)
+	s.Grace = int32(f.TerminationGracePeriodSeconds) //nolint:gosec // at most mostGrace
 	if f.Requests != nil || f.NodeSelector != nil {
 		object.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: resourcesOf(f.Requests)}}}
 		s.needs = c.needsOf(object)
@@ -86,6 +88,9 @@ func (p *player) addTemplated(name string, t *template) error {
 	}
 	for _, taint := range t.fields.Taints {
 		n.taints = append(n.taints, newTaint(taint.Key, taint.Value, taint.Effect, stamp(c.now())))
+	}
+	if t.registers {
+		n.taints = admittedWith(n.taints)
 	}
 	if err := c.addNode(n); err != nil {
 		return err
@@ -209,7 +214,7 @@ func (p *player) addNode(a *AddNode) error {
 		return fmt.Errorf("podsPerNode: this makes %d pods; at most %d are allowed", pods, maxPods)
 	}
 	t := p.template(zone.Key{Region: a.Region, Zone: a.Zone}, &a.NodeFields, &a.Pod, a.TolerationSeconds)
-	t.pod, t.daemon = a.PodsPerNode, a.DaemonSetPodsPerNode
+	t.pod, t.daemon, t.registers = a.PodsPerNode, a.DaemonSetPodsPerNode, true
 	for i := range t.pod + t.daemon {
 		if err := c.untaken(t.podName(a.Name, i)); err != nil {
 			return err

@@ -25,7 +25,7 @@ func (k *naiveMarks) follow(m *naive, l *timeline.Line) {
 	if k.at != m.at || k.ended == nil {
 		k.at, k.ended = m.at, make(map[string]int)
 	}
-	if l.Kind == timeline.KindPodNotReady {
+	if l.Kind == timeline.KindPodNotReady && !ofDaemonSet(l.Pod) {
 		p := m.pods[l.Pod]
 		if count(&k.lives, p == nil || !m.nodes[l.Node].silent); p == nil { // evicted at the same instant, from a live node
 			return

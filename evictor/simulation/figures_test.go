@@ -188,6 +188,8 @@ func (m *naive) event(e *Event) {
 			if p.owned && !p.daemon && !p.terminating && m.s.ReplaceAfter >= 0 {
 				m.waiting[name] = true
 			}
+			count(&m.r.DiedWithNodes, !p.daemon && !p.terminating)
+			count(&m.r.LostForGood, !p.owned && !p.terminating)
 			delete(m.pods, name)
 		}
 		delete(m.nodes, e.DeleteNode.Names[0])
@@ -253,30 +255,21 @@ func (m *naive) line(t *testing.T, l *timeline.Line) {
 			n.was = n.was || n.own()
 		}
 	case timeline.KindPodNotReady:
-		m.r.PodsMarkedNotReady++
+		count(&m.r.PodsMarkedNotReady, !ofDaemonSet(l.Pod))
 	case timeline.KindEvict:
 		p, n := m.pods[l.Pod], m.nodes[l.Node]
 		require.NotNil(t, p, l.Pod)
 		require.Equal(t, l.Node, p.node)
 		require.False(t, p.terminating, l.Pod)
-		if z := m.zones[n.zone]; z.Evicted == 0 {
-			z.FirstEviction = l.T
+		if !p.daemon {
+			m.evicted(l, n)
 		}
-		m.zones[n.zone].Evicted++
-		m.zones[n.zone].LastEviction = l.T
-		if m.r.Evicted == 0 {
-			m.r.FirstEviction = l.T
-		}
-		m.r.Evicted++
-		m.r.LastEviction = l.T
 		if n.silent {
-			m.emptied[l.Node] = append(m.emptied[l.Node], l.T)
-			m.delays = append(m.delays, l.T-n.since)
 			p.terminating = true
 		} else {
-			m.r.EvictedFromLiveNodes++
 			delete(m.pods, l.Pod)
 		}
+		count(&m.r.LostForGood, !p.owned)
 		if p.owned && !p.daemon && m.s.ReplaceAfter >= 0 {
 			m.waiting[l.Pod] = true
 		}
@@ -298,6 +291,28 @@ func (m *naive) line(t *testing.T, l *timeline.Line) {
 	default:
 		m.r.Writes++
 	}
+}
+
+func ofDaemonSet(pod string) bool { return strings.Contains(pod, "-ds") }
+
+// evicted counts an eviction.
+func (m *naive) evicted(l *timeline.Line, n *plainNode) {
+	if z := m.zones[n.zone]; z.Evicted == 0 {
+		z.FirstEviction = l.T
+	}
+	m.zones[n.zone].Evicted++
+	m.zones[n.zone].LastEviction = l.T
+	if m.r.Evicted == 0 {
+		m.r.FirstEviction = l.T
+	}
+	m.r.Evicted++
+	m.r.LastEviction = l.T
+	if !n.silent {
+		m.r.EvictedFromLiveNodes++
+		return
+	}
+	m.emptied[l.Node] = append(m.emptied[l.Node], l.T)
+	m.delays = append(m.delays, l.T-n.since)
 }
 
 // The figures of the story are those of the timeline.
@@ -344,9 +359,9 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 			left, terminating, silent := 0, 0, 0
 			for _, p := range m.pods {
 				on := m.nodes[p.node]
-				count(&left, on.silent)
-				count(&terminating, p.terminating)
-				count(&silent, on.silent && p.terminating)
+				count(&left, on.silent && !p.daemon)
+				count(&terminating, p.terminating && !p.daemon)
+				count(&silent, on.silent && p.terminating && !p.daemon)
 			}
 			cancelled := 0
 			for _, n := range r.Cancelled {
@@ -385,6 +400,8 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 				}
 			}
 			want.LostEvictions = got.LostEvictions // it has its own test
+			require.Len(t, got.LostPods, min(got.LostForGood, MostLostForGood))
+			want.LostPods, want.WritesWouldWait = got.LostPods, got.WritesWouldWait
 			m.levels(t, &want, &got)
 			count(&followed, m.marks.tell(m, &want, &got))
 			require.Equal(t, want, got)

@@ -35,7 +35,13 @@ type PodFields struct {
 	Tolerations  []Toleration        `yaml:"tolerations,omitempty"` // they come before those for not-ready and unreachable
 	NodeSelector map[string]string   `yaml:"nodeSelector,omitempty"`
 	Owner        Owner               `yaml:"owner,omitempty"`
+	// TerminationGracePeriodSeconds is how long a pod takes to end on a live node once it is deleted; 0 means that it is gone
+	// at once.
+	TerminationGracePeriodSeconds int `yaml:"terminationGracePeriodSeconds,omitempty"`
 }
+
+// mostGrace limits the seconds that a pod takes to end.
+const mostGrace = 1_000_000
 
 // Toleration is one toleration of a pod.
 type Toleration struct {
@@ -164,6 +170,7 @@ func (p *PodFields) check(f faults) {
 	checkLabels(f.in("labels"), p.Labels)
 	checkLabels(f.in("nodeSelector"), p.NodeSelector)
 	checkAmounts(f.in("requests"), p.Requests)
+	bounded(f.in("terminationGracePeriodSeconds"), p.TerminationGracePeriodSeconds, mostGrace)
 	if wrong := p.Owner.fault(); wrong != "" {
 		f.in("owner").add("%q %s", p.Owner, wrong)
 	}

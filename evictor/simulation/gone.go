@@ -131,6 +131,7 @@ func (p *player) register(h *successorOf) error {
 			*t = newTaint(t.Key, t.Value, t.Effect, stamp(c.now()))
 		}
 	}
+	h.node.taints = admittedWith(h.node.taints)
 	if err := c.addNode(h.node); err != nil {
 		return err
 	}

@@ -67,11 +67,7 @@ func (p *player) toNodes(e *Planned) error {
 		if err := p.mayReport(e.Condition); err != nil {
 			return err
 		}
-		writable := isLive
-		if findCondition(healthy, e.Condition.Type) < 0 { // others write it on a silent node, too
-			writable = nil
-		}
-		return p.choose(e, writable, func(n *node) { c.SetCondition(n, e.Condition.Type, e.Condition.Status) })
+		return p.choose(e, func(n *node) bool { return n.news(e.Condition) }, func(n *node) { c.SetCondition(n, e.Condition.Type, e.Condition.Status) })
 	case e.Taint != nil:
 		taint := v1.Taint{Key: e.Taint.Key, Value: e.Taint.Value, Effect: e.Taint.Effect}
 		lacks := func(n *node) bool {
@@ -94,7 +90,8 @@ func (p *player) toNodes(e *Planned) error {
 	case e.Drain != nil:
 		return p.choose(e, p.canDrain, func(n *node) { p.drain(n, e) })
 	case e.LoseLeases != nil:
-		return p.choose(e, func(n *node) bool { return !n.unseen }, func(n *node) { n.unseen, n.later, c.loses = true, int64(e.LoseLeases.ShowAfter), true })
+		later := int64(e.LoseLeases.ShowAfter)
+		return p.choose(e, func(n *node) bool { return !n.unseen || n.later != later }, func(n *node) { n.unseen, n.later, c.loses = true, later, true })
 	case e.ShowLeases != nil:
 		return p.choose(e, func(n *node) bool { return n.unseen }, func(n *node) { n.unseen, n.later = false, 0 })
 	case e.ReplaceNode != nil:

@@ -52,6 +52,38 @@ func TestNodesChoose(t *testing.T) {
 	}
 }
 
+// What chooses by count goes on to nodes on which it has something to do.
+func TestACountGoesOnToNodesOnWhichThereIsSomethingToDo(t *testing.T) {
+	one := simulation.Nodes{Zone: "a", Count: 1}
+	condition := func(of v1.NodeConditionType, status v1.ConditionStatus) simulation.Event {
+		return simulation.Event{Condition: &simulation.Condition{Nodes: one, Type: of, Status: status}}
+	}
+	lost := func(showAfter time.Duration) simulation.Event {
+		return simulation.Event{LoseLeases: &simulation.LoseLeases{Nodes: one, ShowAfter: showAfter}}
+	}
+	first, second := []string{"a-000"}, []string{"a-001"}
+	for name, c := range map[string]struct {
+		events []simulation.Event
+		want   [][]string
+	}{
+		"a kubelet's condition":     {[]simulation.Event{condition(v1.NodeReady, v1.ConditionFalse), condition(v1.NodeReady, v1.ConditionFalse)}, [][]string{first, second}},
+		"another status":            {[]simulation.Event{condition(v1.NodeReady, v1.ConditionFalse), condition(v1.NodeReady, v1.ConditionTrue)}, [][]string{first, first}},
+		"what healthy kubelets say": {[]simulation.Event{condition(v1.NodeReady, v1.ConditionTrue)}, [][]string{nil}},
+		"a condition of others":     {[]simulation.Event{condition("MaintenancePlanned", v1.ConditionTrue), condition("MaintenancePlanned", v1.ConditionTrue)}, [][]string{first, second}},
+		"of a silent node, too":     {[]simulation.Event{{Fail: &one}, condition("MaintenancePlanned", v1.ConditionTrue), condition(v1.NodeReady, v1.ConditionFalse)}, [][]string{first, first, second}},
+		"leases":                    {[]simulation.Event{lost(0), lost(0)}, [][]string{first, second}},
+		"leases, shown later":       {[]simulation.Event{lost(0), lost(time.Minute)}, [][]string{first, first}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range c.events {
+				c.events[i].At = time.Duration(i+1) * time.Minute
+			}
+			_, lines := play(t, zones(c.events...))
+			require.Equal(t, c.want, touched(lines))
+		})
+	}
+}
+
 // Each event has its effect on the world.
 func TestEventsHappen(t *testing.T) {
 	a0 := simulation.Nodes{Names: []string{"a-000"}}
@@ -95,7 +127,7 @@ func TestEventsHappen(t *testing.T) {
 				{At: 2 * time.Minute, Cordon: &simulation.Nodes{Zone: "r:a", Labels: "pool=x"}},
 				{At: 3 * time.Minute, Untaint: &simulation.Untaint{Nodes: simulation.Nodes{Zone: "r:a"}, Key: "gpu", Effect: v1.TaintEffectNoSchedule}},
 			},
-			"taint", []string{"2m0s new "}, nil,
+			"taint", []string{"1m0s new ", "2m0s new "}, nil, // the first is the end of admission's taint
 		},
 		"DeletePod": {
 			[]simulation.Event{{At: time.Minute, Fail: &a0}, {At: 2 * time.Minute, DeletePod: &simulation.Pod{Name: "a-000-p1"}}}, "evict",

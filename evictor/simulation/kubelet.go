@@ -8,8 +8,7 @@ import (
 )
 
 // fifo is the next heartbeat of each kubelet in the order of time. All kubelets share one period, so one that has just
-// had its turn comes last, and no heap is needed. Only in the first round, which is longer, can a kubelet that starts
-// overtake others.
+// had its turn comes last, and no heap is needed.
 type fifo struct {
 	period int64
 	turns  []turn // from head on; those before have been taken
@@ -49,7 +48,7 @@ func (f *fifo) next() time.Duration {
 }
 
 // StartKubelets begins the rounds of all live kubelets: renewals every interval, spread evenly over it in the order in
-// which the nodes were added or all at once, and reports every statusInterval.
+// which the nodes were added or all at once, and reports every statusInterval. All have renewed and reported just now.
 func (c *cluster) StartKubelets(interval, statusInterval time.Duration, even bool) {
 	c.renewals.period, c.reports.period = int64(interval), int64(statusInterval)
 	now, n := c.now(), int64(len(c.nodes))
@@ -57,13 +56,13 @@ func (c *cluster) StartKubelets(interval, statusInterval time.Duration, even boo
 		if c.nodes[i].failed || c.nodes[i].deleted {
 			continue
 		}
-		phase := int64(0)
-		if even {
+		first := int64(interval)
+		if even && i > 0 {
 			high, low := bits.Mul64(uint64(i), uint64(interval))
 			whole, _ := bits.Div64(high, low, uint64(n))
-			phase = int64(whole)
+			first = int64(whole)
 		}
-		c.renewals.push(turn{now + phase + int64(interval), int32(i), c.nodes[i].epoch})
+		c.renewals.push(turn{now + first, int32(i), c.nodes[i].epoch})
 		c.reports.push(turn{now + int64(statusInterval), int32(i), c.nodes[i].epoch})
 	}
 }
@@ -85,9 +84,9 @@ func (c *cluster) NextRenewal() time.Duration {
 	return min(c.renewals.next(), c.kubelets.renewals.next(), c.nextHeld())
 }
 
-// NextReport is NextRenewal for status reports, comparisons, and ends of starts.
+// NextReport is NextRenewal for status reports, comparisons, ends of starts, and what kubelets do with pods.
 func (c *cluster) NextReport() time.Duration {
-	return min(c.reports.next(), c.kubelets.reports.next(), c.kubelets.comparisons.next(), c.startEnds.next())
+	return min(c.nextPodTimer(), c.reports.next(), c.kubelets.reports.next(), c.kubelets.comparisons.next(), c.startEnds.next())
 }
 
 // Renew lets the kubelet renew whose turn it is, or the watch show a renewal late. A kubelet that failed or is gone has no turns.
@@ -99,10 +98,12 @@ func (c *cluster) Renew() {
 	c.turn(&c.renewals, &c.kubelets.renewals, c.renew)
 }
 
-// Report lets one kubelet report, compare, or end its start.
+// Report lets one kubelet be done with a pod, report, compare, or end its start.
 func (c *cluster) Report() {
 	reports, comparisons, starts := min(c.reports.next(), c.kubelets.reports.next()), c.kubelets.comparisons.next(), c.startEnds.next()
 	switch {
+	case c.nextPodTimer() <= min(reports, comparisons, starts):
+		c.podDone()
 	case reports <= min(comparisons, starts):
 		c.turn(&c.reports, &c.kubelets.reports, c.report)
 	case comparisons <= starts:
@@ -269,11 +270,12 @@ func (c *cluster) tellPods(n *node, all bool) {
 		pod := &c.pods[p]
 		next := pod.next
 		switch {
+		case pod.until > c.now(): // what takes time goes on
 		case pod.terminating:
 			c.removePod(p)
 		case pod.phase.finished():
 		case pod.unstarted:
-			c.starts(p)
+			c.begins(p)
 		case pod.marked || all && !pod.ready:
 			c.setReady(p, true)
 		}

@@ -31,6 +31,13 @@ func (c *cluster) registered() []v1.NodeCondition {
 	return conditions
 }
 
+// admittedWith returns the taints of a node that registers: the API server's admission adds that it is not ready, and whoever
+// taints nodes by their conditions removes that once the node is Ready.
+func admittedWith(taints []v1.Taint) []v1.Taint {
+	notReady := v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule}
+	return append(without(taints, notReady.Key, notReady.Effect), notReady)
+}
+
 // endStart makes the kubelet that has started first report what it sees from now on.
 func (c *cluster) endStart() {
 	t := c.startEnds.pop()

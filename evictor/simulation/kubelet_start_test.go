@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
@@ -42,6 +43,39 @@ func readyStatus(n *v1.Node) v1.ConditionStatus {
 	}
 	return "missing"
 }
+
+// No kubelet is silent for longer than the time between two renewals, not even at first.
+func TestAHealthyKubeletIsNeverSilentForLonger(t *testing.T) {
+	last, longest := make(map[string]time.Time), time.Duration(0)
+	s := simulation.Scenario{Zones: []simulation.Zone{{Name: "a", Nodes: 10, PodsPerNode: 1}}, Until: 10 * time.Minute}
+	s.Config = evictor.DefaultConfig()
+	s.Config.Nodes.NodeMonitorPeriod, s.Config.Nodes.NodeMonitorGracePeriod = 2*time.Second, 16*time.Second
+	r, err := simulation.Play(context.Background(), s, func(w *simulation.World) (simulation.Controller, error) {
+		require.NoError(t, w.Clients().Source.Feed(beats{func(name string, at time.Time) {
+			if before, known := last[name]; known {
+				longest = max(longest, at.Sub(before))
+			} else {
+				longest = max(longest, at.Sub(simulation.Epoch))
+			}
+			last[name] = at
+		}}))
+		return w.NewEvictor(evictor.Options{})
+	})
+	require.NoError(t, err)
+	require.Len(t, last, 10)
+	require.Equal(t, 10*time.Second, longest)
+	require.Zero(t, r.Writes, "no node is declared not Ready without any event")
+}
+
+// beats is a target that is told of renewals.
+type beats struct {
+	renewed func(node string, at time.Time)
+}
+
+func (beats) NodeChanged(string)                                  {}
+func (beats) PodChanged(evictor.PodKey)                           {}
+func (b beats) LeaseObserved(node string, at time.Time, _ string) { b.renewed(node, at) }
+func (beats) SetObserverHealth(error)                             {}
 
 // A kubelet that starts is not Ready at first, whatever starts it. One that was only cut off is Ready at once, and so is each at
 // time 0.
@@ -150,4 +184,37 @@ func TestForHowLongAKubeletIsNotReady(t *testing.T) {
 	s.NotReadyFor = 0
 	_, lines = recorded(t, s)
 	require.NotContains(t, lines[0].More, "notReadyFor")
+}
+
+// A new node takes no pods before the node lifecycle controller has removed the taint of the API server's admission: the kubelet
+// must be Ready, and somebody must lead.
+func TestANewNodeIsClosedUntilItsTaintIsLifted(t *testing.T) {
+	a1 := simulation.Nodes{Names: []string{"a-001"}}
+	deletes := simulation.Event{At: 3 * time.Minute, DeleteNode: &a1}
+	adds := simulation.Event{At: 4 * time.Minute, AddNode: &simulation.AddNode{Name: "new", Zone: "a", NodeFields: simulation.NodeFields{Capacity: map[string]simulation.Quantity{"cpu": "8"}}}}
+	replaces := simulation.Event{At: 3 * time.Minute, ReplaceNode: &simulation.ReplaceNode{Nodes: a1, After: time.Minute}}
+	api := func(at time.Duration, state string, latency time.Duration) simulation.Event {
+		return simulation.Event{At: at, API: &simulation.API{State: state, Latency: latency, For: simulation.ForEvictor}}
+	}
+	nobodyLeads, again := api(2*time.Minute, simulation.APISlow, 6*time.Second), api(12*time.Minute, simulation.APIUp, 0)
+	for name, c := range map[string]struct {
+		events []simulation.Event
+		starts time.Duration
+		want   []string
+	}{
+		"at once":                     {[]simulation.Event{deletes, adds}, 0, []string{"4m0s new a-001-p0-r1"}},
+		"when its kubelet is Ready":   {[]simulation.Event{deletes, adds}, 15 * time.Second, []string{"4m15s new a-001-p0-r1"}},
+		"a replacement":               {[]simulation.Event{replaces}, 15 * time.Second, []string{"4m15s a-001 a-001-p0-r1"}},
+		"when there is a leader":      {[]simulation.Event{nobodyLeads, deletes, adds, again}, 0, []string{"12m0s new a-001-p0-r1"}},
+		"the same of a replacement":   {[]simulation.Event{nobodyLeads, replaces, again}, 0, []string{"12m0s a-001 a-001-p0-r1"}},
+		"nobody leads before the end": {[]simulation.Event{nobodyLeads, deletes, adds}, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := simulation.Scenario{Events: c.events, NotReadyFor: c.starts, Until: 20 * time.Minute}
+			s.Zones = []simulation.Zone{{Name: "a", Nodes: 3, PodsPerNode: 1, NodeFields: simulation.NodeFields{Capacity: map[string]simulation.Quantity{"cpu": "1"}}}}
+			s.Zones[0].Pod.Requests = map[string]simulation.Quantity{"cpu": "1"}
+			_, lines := play(t, s)
+			require.Equal(t, c.want, of(lines, "schedule"))
+		})
+	}
 }

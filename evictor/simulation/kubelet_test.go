@@ -7,11 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Turns come in the order of time, even if kubelets start in the first round, which lasts up to two periods.
+// Turns come in the order of time, even if kubelets start in the first round. The first node has its turn last: it has just
+// renewed.
 func TestTurnsComeInOrder(t *testing.T) {
 	f := fifo{period: 100}
-	for i := range 20 {
-		f.push(turn{at: int64(100 + 5*i), node: int32(i)})
+	f.push(turn{at: 100, node: 0})
+	for i := 1; i < 20; i++ {
+		f.push(turn{at: int64(5 * i), node: int32(i)})
 	}
 	for i, at := range []int64{3, 50, 51, 99} { // before the first turn
 		f.push(turn{at: at + f.period, node: int32(20 + i)})

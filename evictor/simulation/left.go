@@ -11,7 +11,7 @@ import (
 
 // Reasons why pods are still on silent nodes at the end of a simulation.
 const (
-	LeftForever     = "tolerate the taint forever (mostly DaemonSet pods)"
+	LeftForever     = "tolerate the taint forever"
 	LeftPending     = "still within their tolerationSeconds"
 	LeftTimeout     = "still within podEvictionTimeout"
 	LeftBudget      = "due, but their disruption budget refuses their eviction"
@@ -23,7 +23,7 @@ const (
 	LeftCompleted   = "completed or mirror pods, never evicted"
 )
 
-// left counts the pods on silent nodes, by reason.
+// left counts the pods on silent nodes, by reason, but those of DaemonSets.
 func (p *player) left() map[string]int {
 	left, c := make(map[string]int), p.cluster
 	for i := range c.nodes {
@@ -32,7 +32,9 @@ func (p *player) left() map[string]int {
 			continue
 		}
 		for k := n.firstPod; k >= 0; k = c.pods[k].next {
-			left[p.stays(n, k)]++
+			if !c.pods[k].spec.ofDaemonSet() {
+				left[p.stays(n, k)]++
+			}
 		}
 	}
 	return left
@@ -69,11 +71,9 @@ func (p *player) stays(n *node, i int32) string {
 	return c.awaitsTurn(n)
 }
 
-// staysUntainted is stays without taints: pods of DaemonSets stay forever, and others until the turn of their node.
+// staysUntainted is stays without taints: pods stay until the turn of their node.
 func (p *player) staysUntainted(n *node, pod *pod) string {
 	switch {
-	case pod.spec.OwnerKind == "DaemonSet":
-		return LeftForever
 	case p.cluster.wasRefused(pod):
 		return LeftBudget
 	case n.isReady():

@@ -18,11 +18,9 @@ const maxLaps = 1000
 
 // run goes from instant to instant. Renewals in between only tell the evictor of a sign of life, so they need no step.
 func (p *player) run(ctx context.Context) error {
-	c, until := p.cluster, p.scenario.Until
-	at := time.Duration(0)
-	told := time.Duration(-1)
-	for {
-		c.Clock.Set(at)
+	until, told := p.scenario.Until, time.Duration(-1)
+	for next := time.Duration(0); ; {
+		at := p.advance(next)
 		if err := p.instant(ctx, at); err != nil {
 			return err
 		}
@@ -33,23 +31,36 @@ func (p *player) run(ctx context.Context) error {
 		if err := cmp.Or(p.lineErr, ctx.Err()); err != nil {
 			return err
 		}
-		next := p.nextInstant()
-		if p.sampler != nil {
-			p.sampler.holds(p, min(next, until))
+		next = max(at, p.nextInstant()) // it is now if the evictor has more to do
+		if next <= until {
+			continue
 		}
-		if next > until {
-			if err := p.renewals(until, true); err != nil {
-				return err
-			}
-			c.Clock.Set(until)
+		if next = p.advance(until); next == until && p.nextInstant() > until {
+			p.renewals(until)
 			return ctx.Err()
 		}
-		if next <= at {
-			next = at // the evictor has more to do at this instant
-		} else if err := p.renewals(next, false); err != nil {
-			return err
+	}
+}
+
+// advance lets time pass until the next instant, and kubelets renew before it. If a Clock of the scenario stops, because a
+// controller with timers of its own has written, another instant may be next.
+func (p *player) advance(next time.Duration) time.Duration {
+	c := p.cluster
+	for {
+		at := min(next, c.NextRenewal())
+		c.Clock.Set(at)
+		now := min(c.Clock.Elapsed(), at)
+		if p.sampler != nil {
+			p.sampler.holds(p, now)
 		}
-		at = next
+		switch {
+		case now < at:
+			next = max(now, min(next, p.nextInstant()))
+		case at == next:
+			return next
+		default:
+			c.Renew()
+		}
 	}
 }
 
@@ -72,16 +83,10 @@ func (p *player) nextInstant() time.Duration {
 	return next
 }
 
-// renewals makes kubelets renew up to that instant, with or without the instant itself.
-func (p *player) renewals(until time.Duration, inclusive bool) error {
-	c := p.cluster
-	for {
-		at := c.NextRenewal()
-		if at > until || at == until && !inclusive {
-			return nil
-		}
-		c.Clock.Set(at)
-		c.Renew()
+// renewals makes kubelets renew whose turn is now.
+func (p *player) renewals(now time.Duration) {
+	for p.cluster.NextRenewal() <= now {
+		p.cluster.Renew()
 	}
 }
 
@@ -94,9 +99,7 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 	for i := range p.traces {
 		p.traces[i].drive(p, at)
 	}
-	if err := p.renewals(at, true); err != nil {
-		return err
-	}
+	p.renewals(at)
 	for p.cluster.NextReport() <= at {
 		p.cluster.Report()
 	}

@@ -51,7 +51,7 @@ func (c *cluster) overdue(n *node) {
 	limit := c.Clock.Now().Add(-LostAfter)
 	for i := n.firstPod; i >= 0; i = c.pods[i].next {
 		p := &c.pods[i]
-		if p.terminating || p.phase.finished() || p.spec.Mirror || c.lost[p.serial] {
+		if p.terminating || p.phase.finished() || p.spec.Mirror || p.spec.ofDaemonSet() || c.lost[p.serial] {
 			continue
 		}
 		deadline := taints.DeadlineOf(begun, Epoch.Add(time.Duration(p.bound)), p.spec.Tolerations, nil, false)

@@ -177,6 +177,7 @@ func (f *filler) finish() error {
 			f.cluster.ignore(OnMissingNodes)
 		}
 	}
+	f.cluster.keepAges()
 	f.early, f.making = nil, true
 	for i := range f.workloads {
 		if err := f.complete(&f.workloads[i]); err != nil {

@@ -230,7 +230,8 @@ func TestTracesDriveZones(t *testing.T) {
 	require.Equal(t, 3, r.KubeletFailures)
 	require.Equal(t, 1, r.Zones[1].LowestNodes)
 	require.Equal(t, "r:a", r.Zones[1].Name)
-	require.Equal(t, 8, r.Pods)
+	require.Equal(t, 4, r.Pods)
+	require.Equal(t, 4, r.DaemonSetPods)
 }
 
 // The same scenario gives the same timeline, also when several play at once over the same objects.

@@ -111,13 +111,14 @@ func New(s Scenario) (*World, error) {
 func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	s = s.WithDefaults()
 	p := &player{scenario: &s, starts: starts, cluster: c, seen: make(map[string]struct{}), leader: newLeader()}
+	p.cluster.readyAfter = int64(s.ReadyAfter)
 	if err := s.fill(p.cluster); err != nil {
 		return nil, fmt.Errorf("simulation: %w", &InvalidError{[]*Fault{{err: err}}})
 	}
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
-	p.writer = &writer{player: p}
+	p.writer = &writer{player: p, clients: newPaced(s.KubeAPIQPS, s.KubeAPIBurst)}
 	p.world = &World{player: p}
 	return p, nil
 }
@@ -139,7 +140,6 @@ func (p *player) begin() error {
 	c.bindClaims()
 	c.knowJobs()
 	p.report.NotSimulated, p.report.Until, p.report.Cancelled = c.notSimulated, s.Until, make(map[string]int)
-	p.report.Nodes, p.report.Pods = len(c.nodes), len(c.podByID)+len(c.unbound)
 	p.report.FirstEviction = never
 	if s.Happened != nil {
 		c.happened = func(h Happening) {
@@ -149,7 +149,8 @@ func (p *player) begin() error {
 	}
 	c.comparing = p.playsOutages()
 	p.sampler = newSampler(s.Until, s.Points)
-	p.report.DaemonSetPods = c.countPods()
+	p.report.Nodes, p.report.DaemonSetPods = len(c.nodes), c.countPods()
+	p.report.Pods = len(c.podByID) + len(c.unbound) - p.report.DaemonSetPods
 	if !p.driven {
 		p.tellSettings()
 	}
@@ -258,6 +259,8 @@ func (p *player) finish() (*Report, error) {
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.Left = p.left()
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
+	r.WritesWouldWait = max(p.writer.clients[nodesClient].longest, p.writer.clients[evictionsClient].longest)
+	r.DiedWithNodes, r.LostForGood, r.LostPods = c.stats.died, c.stats.lostForGood, c.stats.lostPods
 	r.NeedlessEvictions, r.LostEvictions = c.stats.needless, c.overdueAtEnd()
 	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
 	r.FailedJobs, r.PendingThatCouldPreempt = c.reportJobs(), c.couldPreempt()

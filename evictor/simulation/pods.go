@@ -13,7 +13,7 @@ import (
 
 // spec returns the shared form of a pod's spec.
 func (c *cluster) spec(s podSpec) *podSpec {
-	key := specKey{keyOfTolerations(s.Tolerations), s.OwnerKind, s.OwnerName, s.Mirror, s.needs, s.labels}
+	key := specKey{keyOfTolerations(s.Tolerations), s.OwnerKind, s.OwnerName, s.Mirror, s.Grace, s.needs, s.labels}
 	if shared, ok := c.specs[key]; ok {
 		return shared
 	}
@@ -27,6 +27,7 @@ func (c *cluster) spec(s podSpec) *podSpec {
 type specKey struct {
 	tolerations, ownerKind, ownerName string
 	mirror                            bool
+	grace                             int32
 	needs                             *needs
 	labels                            *labelSet
 }
@@ -66,12 +67,16 @@ func (c *cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
 
 // podOf is the record of a pod as a file holds it.
 func (c *cluster) podOf(object *v1.Pod) pod {
+	c.podDated(object)
 	c.noteIgnored(&object.Spec)
 	c.awaitClaims(object)
 	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
 	s := podSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)}
 	if owner := metav1.GetControllerOf(object); owner != nil {
 		s.OwnerKind, s.OwnerName = owner.Kind, owner.Name
+	}
+	if seconds := object.Spec.TerminationGracePeriodSeconds; seconds != nil && c.readyAfter > 0 {
+		s.Grace = int32(min(max(*seconds, 0), mostGrace)) //nolint:gosec // it fits
 	}
 	p := pod{
 		spec: c.spec(s), phase: phaseOf(object.Status.Phase), terminating: object.DeletionTimestamp != nil, bound: c.now(),
@@ -140,7 +145,7 @@ func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 	n.firstPod = i
 	c.pods[i] = p
 	if p.terminating {
-		c.stats.terminates(1)
+		c.stats.terminates(&c.pods[i], 1)
 	}
 	c.healthy(&c.pods[i], 1)
 	c.counted(&c.pods[i], 1)
@@ -233,7 +238,7 @@ func (c *cluster) removePod(i int32) {
 		c.pods[p.next].previous = p.previous
 	}
 	if p.terminating {
-		c.stats.terminates(-1)
+		c.stats.terminates(p, -1)
 		c.tellGone(p)
 	}
 	id := p.id
@@ -245,7 +250,7 @@ func (c *cluster) removePod(i int32) {
 
 // takeAway removes the object of a pod at once, whatever its kubelet knows.
 func (c *cluster) takeAway(i int32) {
-	if p := &c.pods[i]; c.runsOn(p) && !p.phase.finished() {
+	if p := &c.pods[i]; c.runsOn(p) && !p.phase.finished() && !p.spec.ofDaemonSet() {
 		c.stats.forgotten++
 	}
 	c.leavesNow(i)
@@ -253,12 +258,13 @@ func (c *cluster) takeAway(i int32) {
 	c.removePod(i)
 }
 
-// deletePod deletes a pod. On a live node it is gone at once, on a failed one it stays terminating.
+// deletePod deletes a pod. On a live node it is gone at once, or after its grace period; on a failed one it stays terminating.
 func (c *cluster) deletePod(i int32) {
 	p := &c.pods[i]
 	c.leavesNow(i)
 	c.deletionBegins(i)
-	if !c.nodes[p.node].failed && !c.kubelets.down {
+	lives := !c.nodes[p.node].failed && !c.kubelets.down
+	if lives && p.spec.Grace == 0 {
 		c.removePod(i)
 		return
 	}
@@ -266,8 +272,11 @@ func (c *cluster) deletePod(i int32) {
 		c.unmark(i)
 		c.healthy(p, -1)
 		c.counted(p, -1)
-		c.stats.terminates(1)
-		p.terminating, p.deleted = true, uint32(c.now()/int64(time.Second))
+		c.stats.terminates(p, 1)
+		p.terminating, p.deleted, p.until = true, uint32(c.now()/int64(time.Second)), 0
+		if lives {
+			c.takesTime(i, p.spec.endsAfter())
+		}
 		c.podChanged(c.pods[i].id)
 	}
 }
@@ -277,6 +286,7 @@ func (c *cluster) DeleteNode(n *node) {
 	name, i := n.name, c.nodeByID[n.name]
 	c.tellHappening(name, "the node is deleted with its pods")
 	n.deleted = true
+	c.dieWith(n)
 	for n.firstPod >= 0 {
 		c.takeAway(n.firstPod)
 	}

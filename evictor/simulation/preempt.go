@@ -25,8 +25,9 @@ func (s *podSpec) priority() int32 {
 	return s.needs.priority
 }
 
-// couldPreempt returns how many Pending pods at most would find a node if pods of lower priority left it. Pods that
-// ask for the same share a node's room, others do not. Topology spread, pod affinity and host ports are taken to be as needed.
+// couldPreempt returns how many Pending pods at most would find a node if pods of lower priority left it: one that has too
+// little room for them now. Pods that ask for the same share a node's room, others do not. Topology spread, pod affinity and
+// host ports are taken to be as needed.
 func (c *cluster) couldPreempt() (pods int) {
 	if c.load == nil || c.waiting.count == 0 {
 		return 0
@@ -95,7 +96,7 @@ func (l *loadIndex) places(c *cluster, s *podSpec, stay []stays, most int) (plac
 			continue
 		}
 		for _, i := range g.heap {
-			if n := &c.nodes[i]; stay[i].leaves && c.reaches(n, s) {
+			if n := &c.nodes[i]; stay[i].leaves && n.room != nil && !n.room.fits(s.needs) && c.reaches(n, s) {
 				places += n.room.times(s.needs, stay[i].used, most)
 			}
 			if places >= most {

@@ -18,8 +18,12 @@ type Report struct {
 	// Passes counts the steps of the controllers. A step runs every controller once, or more often if they react to each
 	// other. Writes counts what they wrote.
 	Passes, Writes int
+	// WritesWouldWait is how long a write would wait at most to be sent, if each client sent 20 a second in bursts of 30, as is
+	// usual. With Scenario.KubeAPIQPS they wait as that says.
+	WritesWouldWait time.Duration
 
-	// Nodes and Pods count the objects at time 0, including pods without a node and the DaemonSetPods.
+	// Nodes and Pods count the objects at time 0, including pods without a node. Pods of DaemonSets are in no figure but
+	// DaemonSetPods, because they belong to their nodes.
 	Nodes         int `figure:""`
 	Pods          int `figure:""`
 	DaemonSetPods int `figure:""`
@@ -46,6 +50,12 @@ type Report struct {
 	RemovedWhileRunning  int `figure:""`
 	Drained              int `figure:""`
 	DrainedByForce       int `figure:""`
+	// DiedWithNodes counts the pods that were on a node when it was deleted or replaced. LostForGood counts the pods without a
+	// controller that were deleted, by whatever, before they had finished: nothing recreates them. LostPods names the
+	// first of these, MostLostForGood at most.
+	DiedWithNodes int              `figure:""`
+	LostForGood   int              `figure:""`
+	LostPods      []evictor.PodKey // in the order of their deletion
 	// Drains counts the nodes that were drained, by events, rolls and controllers. The next three count those that could
 	// not evict everything: they were forced or given up at their timeout, or went on at the end. RollsUnfinished counts
 	// the rolls that did not replace all of their nodes. StuckDrains and StuckRolls have the details.
@@ -81,7 +91,8 @@ type Report struct {
 	// not Running and Ready (podManagementPolicy OrderedReady), MostHeld at the worst time. They are not Pending.
 	HeldByOrder int `figure:""`
 	MostHeld    int `figure:""`
-	// TerminatingAtEnd and MostTerminating count the deleted pods whose objects stayed on silent nodes.
+	// TerminatingAtEnd and MostTerminating count the deleted pods whose objects stayed: on silent nodes, or for their grace
+	// period.
 	TerminatingAtEnd int `figure:""`
 	MostTerminating  int `figure:""`
 	// PodHoursLost is the time that pods had no live node, in hours, summed over all pods except completed ones and those of
@@ -150,10 +161,7 @@ func (r *Report) note(l timeline.Line, seen map[string]struct{}) {
 			r.Taints++
 			seen[l.Node] = struct{}{}
 		}
-	case timeline.KindPodNotReady:
-		r.PodsMarkedNotReady++
-	case timeline.KindEvict:
-		r.Evicted++
+	case timeline.KindPodNotReady, timeline.KindEvict:
 	default: // not a write of the controller
 		return
 	}

@@ -12,18 +12,19 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// With taints only tolerations spare a pod, without them only a DaemonSet does.
+// With taints only tolerations spare a pod, without them nothing does. Pods of DaemonSets do not count.
 func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 	tolerating := []v1.Toleration{{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}}
 	for _, test := range []struct {
 		taints bool
 		spec   podSpec
-		want   string
+		want   map[string]int
 	}{
-		{true, podSpec{OwnerKind: "DaemonSet"}, LeftStopped},
-		{true, podSpec{Tolerations: tolerating}, LeftForever},
-		{false, podSpec{OwnerKind: "DaemonSet", Tolerations: tolerating}, LeftForever},
-		{false, podSpec{Tolerations: tolerating}, LeftStopped},
+		{true, podSpec{OwnerKind: "DaemonSet"}, map[string]int{}},
+		{true, podSpec{}, map[string]int{LeftStopped: 1}},
+		{true, podSpec{Tolerations: tolerating}, map[string]int{LeftForever: 1}},
+		{false, podSpec{OwnerKind: "DaemonSet", Tolerations: tolerating}, map[string]int{}},
+		{false, podSpec{Tolerations: tolerating}, map[string]int{LeftStopped: 1}},
 	} {
 		c := newCluster(clockOf(nil))
 		for _, name := range []string{"a", "b"} {
@@ -36,7 +37,7 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 			Until:        30 * time.Minute,
 			ReplaceAfter: -1,
 		})
-		require.Equal(t, map[string]int{test.want: 1}, r.Left, test)
+		require.Equal(t, test.want, r.Left, test)
 	}
 }
 

@@ -57,6 +57,7 @@ func (s *podSpec) returns() returns {
 // deletionBegins makes a pod wait to come back, if its controller does not wait until it is gone.
 func (c *cluster) deletionBegins(i int32) {
 	p := &c.pods[i]
+	c.endsForGood(p)
 	if c.load == nil || p.terminating {
 		return
 	}
@@ -242,8 +243,16 @@ func (p *player) place(b comeback, target int32) {
 	if b.spec.OwnerKind != "DaemonSet" { // only a fresh pod can belong to a DaemonSet
 		c.stats.stranded(c.now(), -1)
 	}
-	if err := c.addPod(c.id(key), c.newPod(b.spec, b.member, n), n.name); err != nil {
+	fresh := c.newPod(b.spec, b.member, n)
+	begins := c.readyAfter > 0 && !fresh.unstarted
+	if begins {
+		fresh.ready, fresh.unstarted = false, true
+	}
+	if err := c.addPod(c.id(key), fresh, n.name); err != nil {
 		return // another pod has its name
+	}
+	if begins {
+		c.begins(c.podByID[c.id(key)])
 	}
 	l := timeline.Line{T: c.Clock.Elapsed(), Kind: timeline.KindSchedule, Node: n.name, Pod: joinPodName(key.Namespace, key.Name)}
 	if b.fresh {

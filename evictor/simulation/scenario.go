@@ -22,6 +22,9 @@ type Scenario struct {
 	//
 	// A pod without conditions is Ready. A pod without a namespace is in default. A pod without a node is scheduled at time
 	// 0. Pods on nodes that are neither in Nodes nor in Zones are left out; Report.NotSimulated counts them.
+	//
+	// Objects may be of any date. If the newest time in nodes and pods is later than Epoch, all are moved back until it is
+	// Epoch: each taint, condition, node and pod has the age at time 0 that it had at that time.
 	Nodes []*v1.Node
 	Pods  []*v1.Pod
 	// Objects are the rest: PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims, and workloads, which are the
@@ -60,6 +63,10 @@ type Scenario struct {
 	// may be replaced until the scheduler first looks for a node. Outages of the API do not count. 0 means 10 seconds. If it is
 	// negative, no pod is replaced and pods without a node are left out.
 	ReplaceAfter time.Duration
+	// ReadyAfter is how long a pod takes to be Ready on its node once it is bound there by the scheduler. If it is not 0, deleted
+	// pods of Pods and Objects also take their terminationGracePeriodSeconds to end on a live node, if they say so. 0 means
+	// that pods end and start at once, except those whose PodFields have a grace period.
+	ReadyAfter time.Duration
 	// DefaultTolerationSeconds is what the API server adds to pods that do not say how long they tolerate that their node is
 	// not ready or unreachable; nil means 300. If it is not nil, it also replaces exactly 300 seconds in the objects' pods,
 	// because their cluster's API server has added these.
@@ -68,6 +75,12 @@ type Scenario struct {
 	// PodDisruptionBudget. Otherwise evictions are deletions, as in kube-controller-manager, and budgets matter only for
 	// the Report.
 	AskBudgets bool
+	// KubeAPIQPS limits how many writes a second the controllers send, KubeAPIBurst how many at once; 0 means 30. There are two
+	// clients with this limit each: for evictions, and for everything else. Writes that wait are sent in order, those of nodes
+	// before those of pods. If KubeAPIQPS is 0 there is no limit, and Report.WritesWouldWait says what the usual one, of 20 and
+	// 30, would do.
+	KubeAPIQPS   float64
+	KubeAPIBurst int
 	// Together are labels. Pods of a namespace that have the same value of one of them leave together: World.NewEvictor and
 	// World.ClientsFor put a together.Writer around the PodWriter. Of several labels that a pod has the first counts.
 	// Report.Warnings names those that no pod ever had.
@@ -97,7 +110,8 @@ type Scenario struct {
 	Clock Clock
 }
 
-// Clock is a clock that the simulation moves.
+// Clock is a clock that the simulation moves. SetTime may stop before the given time, when a controller that has timers of
+// its own has written something: then what that causes happens at its time.
 type Clock interface {
 	clock.PassiveClock
 	SetTime(time.Time)
@@ -179,8 +193,14 @@ func (s *Scenario) settings() timeline.Fields {
 	if s.NotReadyFor > 0 {
 		fields["notReadyFor"] = s.NotReadyFor
 	}
+	if s.KubeAPIQPS > 0 {
+		fields["kubeAPIQPS"], fields["kubeAPIBurst"] = s.KubeAPIQPS, newPace(s.KubeAPIQPS, s.KubeAPIBurst).burst
+	}
 	if len(s.Together) > 0 {
 		fields["together"] = strings.Join(s.Together, ", ")
+	}
+	if s.ReadyAfter > 0 {
+		fields["rescheduleReady"] = s.ReadyAfter
 	}
 	if s.ReplaceAfter >= 0 {
 		fields["rescheduleAfter"] = s.ReplaceAfter

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -23,10 +24,16 @@ type stats struct {
 
 	running, forgotten           int // evicted, and objects removed, while the pods ran on cut off from the API
 	needless, mostPending        int
-	terminating, mostTerminating int // deleted pods that still exist
+	died                         int // with nodes that were deleted
+	lostForGood                  int
+	lostPods                     []evictor.PodKey // the first of them
+	terminating, mostTerminating int              // deleted pods that still exist
 }
 
-func (s *stats) terminates(by int) {
+func (s *stats) terminates(p *pod, by int) {
+	if p.spec.ofDaemonSet() {
+		return
+	}
 	s.terminating += by
 	s.mostTerminating = max(s.mostTerminating, s.terminating)
 }

@@ -22,6 +22,18 @@ func (c *cluster) SetCondition(n *node, kind v1.NodeConditionType, status v1.Con
 	c.call(&c.kubelets.reports, c.nodeByID[n.name], c.report)
 }
 
+// news says whether a condition says something new about the node. Of a silent one only others than its kubelet say something.
+func (n *node) news(e *Condition) bool {
+	if findCondition(healthy, e.Type) >= 0 {
+		return !n.failed && (n.starting && e.Type == v1.NodeReady || n.kubeletStatus(e.Type) != e.Status)
+	}
+	if status, said := n.kubelet[e.Type]; said {
+		return status != e.Status
+	}
+	at := findCondition(n.conditions, e.Type)
+	return at < 0 || n.conditions[at].Status != e.Status
+}
+
 // SetTaint adds a taint, or replaces the one with the same key and effect.
 func (c *cluster) SetTaint(n *node, taint v1.Taint) {
 	if taint.Effect == v1.TaintEffectNoExecute && taint.TimeAdded == nil {

@@ -256,7 +256,7 @@ func TestTargetsAreTold(t *testing.T) {
 		})(w)
 	})
 	require.Equal(t, []string{"default/web-0", "default/web-0-r1"}, mine.pods[3:])
-	require.Equal(t, []string{"a", "b", "c", "a", "b", "c", "a"}, mine.leases)
+	require.Equal(t, []string{"b", "c", "a", "b", "c", "a", "b", "c", "a"}, mine.leases)
 	require.Equal(t, *mine, *late)
 }
 

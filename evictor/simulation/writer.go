@@ -27,6 +27,7 @@ type writer struct {
 	*player
 	latency time.Duration // after which a write takes effect
 	late    late
+	clients [clients]paced
 	why     *teller // nil if reasons are not needed
 }
 
@@ -64,7 +65,7 @@ func (w *writer) UpdateConditions(_ context.Context, object *v1.Node, conditions
 	if n.version != versionOf(object) {
 		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
 	}
-	return w.soon(nodeWrite, func() {
+	return w.soon(write{kind: nodeWrite, to: "conditions of " + n.name, do: func() {
 		n, err := w.found(object)
 		if err != nil {
 			return
@@ -73,7 +74,7 @@ func (w *writer) UpdateConditions(_ context.Context, object *v1.Node, conditions
 			object = w.cluster.buildNode(n)
 		}
 		w.updateConditions(n, object.Status.Conditions, conditions)
-	})
+	}})
 }
 
 func (w *writer) updateConditions(n *node, before, conditions []v1.NodeCondition) {
@@ -104,11 +105,11 @@ func (w *writer) UpdateTaints(_ context.Context, object *v1.Node, change taints.
 		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
 	}
 	began := w.cluster.Clock.Now()
-	return w.soon(nodeWrite, func() {
+	return w.soon(write{kind: nodeWrite, to: "taints of " + n.name, after: true, do: func() {
 		if n, err := w.found(object); err == nil {
 			w.setTaints(n, change.Apply(n.taints, began))
 		}
-	})
+	}})
 }
 
 func (w *writer) setTaints(n *node, after []v1.Taint) {
@@ -122,11 +123,11 @@ func (w *writer) ReplaceTaints(_ context.Context, object *v1.Node, list []v1.Tai
 	if _, err := w.node(object); err != nil {
 		return err
 	}
-	return w.soon(nodeWrite, func() {
+	return w.soon(write{kind: nodeWrite, to: "taints of " + object.Name, do: func() {
 		if n, err := w.found(object); err == nil {
 			w.setTaints(n, list)
 		}
-	})
+	}})
 }
 
 func versionOf(object *v1.Node) uint64 {
@@ -161,7 +162,7 @@ func (w *writer) UpdateLabels(_ context.Context, object *v1.Node, labels map[str
 	if _, err := w.node(object); err != nil {
 		return err
 	}
-	return w.soon(nodeWrite, func() {
+	return w.soon(write{kind: nodeWrite, to: "labels of " + object.Name, after: true, do: func() {
 		n, err := w.found(object)
 		if err != nil {
 			return
@@ -172,7 +173,7 @@ func (w *writer) UpdateLabels(_ context.Context, object *v1.Node, labels map[str
 		n.labels = merged
 		w.cluster.relabelled()
 		w.cluster.nodeChanged(n)
-	})
+	}})
 }
 
 // pod and foundPod are node and found for a pod.
@@ -215,7 +216,7 @@ func (w *writer) Evict(_ context.Context, ref evictor.PodRef, why taints.Deadlin
 			return err
 		}
 	}
-	return w.soon(podWrite, func() { w.evict(ref, w.why.ofEviction(why)) })
+	return w.soon(write{kind: podWrite, client: evictionsClient, to: "eviction of " + ref.String(), do: func() { w.evict(ref, w.why.ofEviction(why)) }})
 }
 
 func (w *writer) evict(ref evictor.PodRef, why string) {
@@ -225,7 +226,10 @@ func (w *writer) evict(ref evictor.PodRef, why string) {
 		return
 	}
 	w.tell(timeline.Line{Kind: timeline.KindEvict, Node: c.nodes[c.pods[i].node].name, Pod: joinPodName(ref.Namespace, ref.Name), More: why})
-	c.leaves(i)
+	if !c.pods[i].spec.ofDaemonSet() {
+		w.report.Evicted++
+		c.leaves(i)
+	}
 	c.deletePod(i)
 }
 
@@ -246,14 +250,22 @@ func (w *writer) MarkNotReady(_ context.Context, ref evictor.PodRef) error {
 	if _, err := w.pod(ref); err != nil {
 		return err
 	}
-	return w.soon(podWrite, func() {
+	began := w.cluster.Clock.Elapsed()
+	return w.soon(write{kind: podWrite, to: "mark of " + ref.String(), do: func() {
 		c := w.cluster
 		i, err := w.foundPod(ref)
 		if err != nil || !c.pods[i].ready {
 			return
 		}
-		name := c.nodes[c.pods[i].node].name
+		n := &c.nodes[c.pods[i].node]
+		if began < c.Clock.Elapsed() && w.latency == 0 && n.isReady() {
+			return // it has waited to be sent, and is not wanted any more
+		}
+		name := n.name
 		w.tell(timeline.Line{Kind: timeline.KindPodNotReady, Node: name, Pod: joinPodName(ref.Namespace, ref.Name), More: w.why.ofNode(name)})
+		if !c.pods[i].spec.ofDaemonSet() {
+			w.report.PodsMarkedNotReady++
+		}
 		c.mark(i)
-	})
+	}})
 }

@@ -162,7 +162,12 @@ func (c *cluster) moves(n *node, by int) {
 // countPods counts the pods of each zone, and returns how many pods are of DaemonSets.
 func (c *cluster) countPods() (daemons int) {
 	for i := range c.pods {
-		if p := &c.pods[i]; p.node >= 0 && p.spec.OwnerKind == "DaemonSet" {
+		if p := &c.pods[i]; p.node >= 0 && p.spec.ofDaemonSet() {
+			daemons++
+		}
+	}
+	for i := range c.unbound {
+		if c.unbound[i].spec.ofDaemonSet() {
 			daemons++
 		}
 	}

@@ -33,7 +33,7 @@ func TestEmbeddedScenarioTellsItsStory(t *testing.T) {
 	story, _, err := simulate(t)
 	require.NoError(t, err)
 	for _, text := range []string{
-		"evictkit: 180 nodes and 1,620 pods (180 of DaemonSets), 50m of virtual time\n",
+		"evictkit: 180 nodes and 1,440 pods (and 180 of DaemonSets), 50m of virtual time\n",
 		"  grace 50s, pass every 5s, heartbeat every 10s; generated pods tolerate an outage for 5m\n",
 		"\n100 kubelets fell silent, 65 nodes tainted NoExecute\n",
 		"\n268 pods evicted from 10m45s to 39m15s; delay after the silence began: median 8m5s",

@@ -25,6 +25,7 @@ const (
 	mostLimits    = 4
 	mostUnplaced  = 3
 	mostJobs      = 3
+	mostLostPods  = 10
 )
 
 // screen prints an outcome on one screen.
@@ -33,7 +34,7 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 	r := o.Report
 	daemons := ""
 	if r.DaemonSetPods > 0 {
-		daemons = fmt.Sprintf(" (%s of DaemonSets)", count(r.DaemonSetPods))
+		daemons = fmt.Sprintf(" (and %s of DaemonSets)", count(r.DaemonSetPods))
 	}
 	fmt.Fprintf(w, "%s: %s and %s%s, %s of virtual time\n", o.Engine, some(r.Nodes, "node"), some(r.Pods, "pod"), daemons, short(r.Until))
 	fmt.Fprintf(w, "%s\n", verdict(o))
@@ -48,6 +49,12 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 	tellIgnored(w, &o.Ignored)
 	tellWarnings(w, r.Warnings)
 	tellPods(w, r)
+	if settings.ReadyAfter == 0 && r.Drained > 0 {
+		fmt.Fprintln(w, "drains take no time here: pods end, and their replacements are Ready, at once (reschedule.ready plays how long that takes)")
+	}
+	if settings.KubeAPIQPS == 0 && r.WritesWouldWait >= time.Second {
+		fmt.Fprintf(w, "writes take no time here; at the usual 20 a second, the last would wait %s (config.kubeAPIQPS plays that)\n", short(r.WritesWouldWait))
+	}
 	tellZones(w, r)
 	tellWorkloads(w, r)
 	tellBudgets(w, r, settings.AskBudgets)
@@ -101,6 +108,12 @@ func tellSettings(w io.Writer, s *simulation.Scenario) {
 		number(c.Nodes.NodeEvictionRate), number(100*c.Nodes.UnhealthyZoneThreshold), number(c.Nodes.SecondaryNodeEvictionRate), some(c.Nodes.LargeClusterSizeThreshold, "node"))
 	if s.NotReadyFor > 0 {
 		fmt.Fprintf(w, "  a kubelet that starts reports Ready=False for %s\n", short(s.NotReadyFor))
+	}
+	if s.KubeAPIQPS > 0 {
+		fmt.Fprintf(w, "  each client of the controllers sends %s writes a second\n", number(s.KubeAPIQPS))
+	}
+	if s.ReadyAfter > 0 {
+		fmt.Fprintf(w, "  a pod is Ready %s after it is scheduled, and takes its grace period to end\n", short(s.ReadyAfter))
 	}
 	if s.AskBudgets {
 		fmt.Fprintf(w, "  evictions go through the eviction API, which enforces disruption budgets\n")
@@ -168,6 +181,10 @@ func tellPods(w io.Writer, r *simulation.Report) {
 	detail(r.NeedlessEvictions, "of them needlessly: the node was back within "+short(simulation.NeedlessWithin))
 	detail(r.LostEvictions, "overdue but never evicted")
 	detail(r.ReturnedPods, "came back")
+	detail(r.DiedWithNodes, "died with nodes that were deleted or replaced")
+	if r.LostForGood > 0 {
+		fmt.Fprintf(w, "  %s lost for good, because nothing recreates them: %s\n", count(r.LostForGood), lostPods(r, mostLostPods))
+	}
 	detail(r.Drained-r.DrainedByForce, "evicted by drains")
 	detail(r.DrainedByForce, "deleted by drains whose timeout was over")
 	detail(r.Removed, "removed from nodes that are out of service")

@@ -13,8 +13,11 @@ import (
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 )
 
-// verdictZones is how many zones a verdict names.
-const verdictZones = 3
+// verdictZones and verdictPods are how many zones and pods a verdict names.
+const (
+	verdictZones = 3
+	verdictPods  = 3
+)
 
 // played says what was played: how large a cluster, for how long, from which file, with which changes, by which engine.
 func played(o *outcome.Outcome) string {
@@ -46,7 +49,7 @@ func verdict(o *outcome.Outcome) string {
 		return strings.Join(append(sentences, "All nodes were live all the time, and no pod was evicted."), " ")
 	}
 	sentences = append(sentences, cmp.Or(notLive(r), "No node was lost")+": "+evictedPods(r)+".")
-	sentences = append(append(sentences, withoutEndpoints(r), stuckPods(r)), drains(r)...)
+	sentences = append(append(sentences, lostForGood(r), withoutEndpoints(r), stuckPods(r)), drains(r)...)
 	sentences = append(sentences, refused(r), failed(r), belowHalf(o))
 	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }
@@ -110,6 +113,9 @@ func evictedPods(r *simulation.Report) string {
 			share = english.PluralWord(r.Evicted, "", "all of them ")
 		}
 		text += fmt.Sprintf(", %sneedlessly, because %s back within %s", share, english.PluralWord(r.NeedlessEvictions, "its node was", "their nodes were"), short(simulation.NeedlessWithin))
+	}
+	if r.DiedWithNodes > 0 {
+		text += fmt.Sprintf(", and %s died with nodes that were deleted", some(r.DiedWithNodes, "pod"))
 	}
 	if r.LostEvictions > 0 {
 		text += fmt.Sprintf("; %s %s overdue and never happened", some(r.LostEvictions, "eviction"), english.PluralWord(r.LostEvictions, "was", "were"))

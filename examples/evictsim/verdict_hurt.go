@@ -64,7 +64,10 @@ func stuckPods(r *simulation.Report) string {
 	for _, p := range []struct {
 		pods int
 		how  string
-	}{{r.PendingAtEnd, "Pending"}, {r.HeldByOrder, "held until a lower ordinal is Ready"}, {r.TerminatingAtEnd, "stuck terminating"}} {
+	}{
+		{r.PendingAtEnd, "Pending"}, {r.HeldByOrder, "held until a lower ordinal is Ready"}, {r.TerminatingAtEnd, "stuck terminating"},
+		{r.Left[simulation.LeftTurn], simulation.LeftTurn}, {r.Left[simulation.LeftStopped], simulation.LeftStopped},
+	} {
 		if p.pods > 0 {
 			parts = append(parts, some(p.pods, "pod")+english.PluralWord(p.pods, " is ", " are ")+p.how)
 		}
@@ -73,6 +76,27 @@ func stuckPods(r *simulation.Report) string {
 		return ""
 	}
 	return "At the end, " + english.WordSeries(parts, "and") + "."
+}
+
+// lostForGood says which pods nobody recreates.
+func lostForGood(r *simulation.Report) string {
+	if r.LostForGood == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s lost for good, because nothing recreates %s: %s.", some(r.LostForGood, "pod"), english.PluralWord(r.LostForGood, "is", "are"),
+		english.PluralWord(r.LostForGood, "it", "them"), lostPods(r, verdictPods))
+}
+
+// lostPods names so many of these pods.
+func lostPods(r *simulation.Report, most int) string {
+	var names []string
+	for _, key := range r.LostPods[:min(len(r.LostPods), most)] {
+		names = append(names, key.String())
+	}
+	if more := r.LostForGood - len(names); more > 0 {
+		names = append(names, count(more)+" more")
+	}
+	return english.WordSeries(names, "and")
 }
 
 // drains says how many pods drains moved, and which drains and rolls did not come to their end.
@@ -137,6 +161,6 @@ func refused(r *simulation.Report) string {
 
 // quiet says that nothing at all happened to nodes and pods.
 func quiet(r *simulation.Report) bool {
-	return notLive(r) == "" && r.Evicted+r.Drains+r.Drained+r.Removed+r.PodsWithoutEndpoints+r.MostPending+r.MostHeld+r.MostTerminating+r.EvictionsRefused+r.LostEvictions+len(r.FailedJobs) == 0 &&
+	return notLive(r) == "" && r.Evicted+r.DiedWithNodes+r.LostForGood+r.Drains+r.Drained+r.Removed+r.PodsWithoutEndpoints+r.MostPending+r.MostHeld+r.MostTerminating+r.EvictionsRefused+r.LostEvictions+len(r.FailedJobs) == 0 &&
 		r.PodHoursLost == 0 && r.PodHoursMissing == 0
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 )
@@ -60,6 +61,20 @@ func TestVerdict(t *testing.T) {
 		"pods that are stuck": {
 			simulation.Report{Pods: 9, Evicted: 3, PendingAtEnd: 1, HeldByOrder: 2, TerminatingAtEnd: 3},
 			"No node was lost: 3 of 9 pods were evicted. At the end, 1 pod is Pending, 2 pods are held until a lower ordinal is Ready and 3 pods are stuck terminating.",
+		},
+		"pods that nothing recreates": {
+			simulation.Report{
+				Pods: 9, Evicted: 5, LostForGood: 5, LostPods: []evictor.PodKey{{Namespace: "a", Name: "p"}, {Namespace: "a", Name: "q"}, {Namespace: "b", Name: "p"}, {Namespace: "b", Name: "q"}},
+			},
+			"No node was lost: 5 of 9 pods were evicted. 5 pods are lost for good, because nothing recreates them: a/p, a/q, b/p and 2 more.",
+		},
+		"pods that die with their nodes": {
+			simulation.Report{Pods: 9, DiedWithNodes: 7, LostForGood: 1, LostPods: []evictor.PodKey{{Namespace: "a", Name: "p"}}},
+			"No node was lost: no pod was evicted, and 7 pods died with nodes that were deleted. 1 pod is lost for good, because nothing recreates it: a/p.",
+		},
+		"turns that have not come": {
+			simulation.Report{Pods: 9, Evicted: 2, Left: map[string]int{simulation.LeftTurn: 1870, simulation.LeftStopped: 1, simulation.LeftPending: 4}},
+			"No node was lost: 2 of 9 pods were evicted. At the end, 1,870 pods are on nodes whose turn has not come and 1 pod is on nodes in zones in which evictions are stopped.",
 		},
 		"a node's own report": {
 			simulation.Report{Taints: 1, Endpoints: simulation.Endpoints{PodsWithoutEndpoints: 2, RunningWithoutEndpoints: 1, MedianWithoutEndpoints: time.Minute, LongestWithoutEndpoints: time.Minute}},

@@ -81,15 +81,25 @@ func Main(controllers Controllers) {
 	}}}, nil, nil)
 }
 
-// clock is the bubble's clock. SetTime lets virtual time pass, and the controllers run meanwhile.
-type clock struct{ mu sync.Mutex }
+// clock is the bubble's clock. SetTime lets virtual time pass, and the controllers run meanwhile. It stops when they have
+// written something, once they have nothing more to do at that instant.
+type clock struct {
+	mu      sync.Mutex
+	written chan struct{}
+}
 
 func (c *clock) Now() time.Time                  { return time.Now() }
 func (c *clock) Since(t time.Time) time.Duration { return time.Since(t) }
 func (c *clock) SetTime(t time.Time) {
 	c.mu.Unlock()
-	time.Sleep(time.Until(t)) //nolint:forbidigo // the bubble's time
-	c.mu.Lock()
+	defer c.mu.Lock()
+	reached := time.NewTimer(time.Until(t)) // in the bubble's time
+	defer reached.Stop()
+	select {
+	case <-reached.C:
+	case <-c.written:
+		synctest.Wait()
+	}
 }
 
 // played is the result of a scenario.
@@ -123,7 +133,7 @@ func play(path string, controllers Controllers, points int, together, alone bool
 	if s.Config.Nodes.NodeMonitorPeriod <= 0 {
 		return nil, fmt.Errorf("%s: upstream has passes only: nodeMonitorPeriod must be positive", path)
 	}
-	c := &clock{}
+	c := &clock{written: make(chan struct{}, 1)}
 	c.mu.Lock()
 	s.Clock, s.Points, s.AskBudgets = c, points, false // upstream's controllers delete pods
 	s.ControllersOnly = alone
@@ -131,11 +141,8 @@ func play(path string, controllers Controllers, points int, together, alone bool
 		p.timeline = append(l.AppendJSON(p.timeline), '\n')
 		return nil
 	}
-	server := newServer(&c.mu)
+	server := newServer(c)
 	server.together = together
-	if s.ReplaceAfter >= 0 {
-		server.look = min(max(s.ReplaceAfter, time.Millisecond), time.Second)
-	}
 	server.stop = func() {}
 	p.report, err = simulation.Play(context.Background(), s, func(w *simulation.World) (simulation.Controller, error) {
 		server.stop()

@@ -20,7 +20,8 @@ import (
 
 // Server shows a world to the clients of one simulation. It is the world's controller, and the world tells it of changes.
 type Server struct {
-	mu      *sync.Mutex // the simulation's: held to use the world
+	mu      *sync.Mutex   // the simulation's: held to use the world
+	written chan struct{} // the clock's
 	world   *simulation.World
 	clients evictor.Clients // the world's
 	version uint64
@@ -29,9 +30,8 @@ type Server struct {
 	past     map[string][]*v1.Node                // a node's last versions
 	missed   map[string][]*coordinationv1.Lease   // renewals that watches did not see
 	session  *session
-	stop     func()        // stops the process
-	together bool          // see Process.Together
-	look     time.Duration // time between looks at what the controllers did; 0 if no looks are needed
+	stop     func() // stops the process
+	together bool   // see Process.Together
 
 	Rewrites []Rewrite
 }
@@ -50,9 +50,9 @@ const (
 	daemonSets = "daemonsets"
 )
 
-func newServer(mu *sync.Mutex) *Server {
+func newServer(c *clock) *Server {
 	return &Server{
-		mu:      mu,
+		mu: &c.mu, written: c.written,
 		objects: map[string]map[string]runtime.Object{nodes: {}, pods: {}, leases: {}, daemonSets: {}},
 		past:    map[string][]*v1.Node{}, missed: map[string][]*coordinationv1.Lease{},
 	}
@@ -73,13 +73,16 @@ func (s *Server) firstLeases(w *simulation.World) {
 
 var _ evictor.Target = (*Server)(nil)
 
-// Step does nothing: the controllers run by their own timers. If pods come back, the simulation must look from time to
-// time at what the controllers did, before any pod can be back.
-func (s *Server) Step(context.Context) (next time.Time, err error) {
-	if s.look == 0 {
-		return time.Time{}, nil
+// Step does nothing: the controllers run by their own timers. What they write stops the clock, so that what it causes
+// happens at its time.
+func (s *Server) Step(context.Context) (next time.Time, err error) { return time.Time{}, nil }
+
+// wrote tells the clock that something was written.
+func (s *Server) wrote() {
+	select {
+	case s.written <- struct{}{}:
+	default: // it knows
 	}
-	return s.now().Add(s.look), nil
 }
 
 // End ends the process: its leader has lost the lease.

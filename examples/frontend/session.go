@@ -143,12 +143,15 @@ func (s *session) react(action clienttesting.Action) (handled bool, object runti
 		list, err := s.server.list(resource.Resource)
 		return true, list, err
 	case "update":
+		defer s.server.wrote()
 		object, err := s.server.update(As[clienttesting.UpdateAction](action))
 		return true, object, err
 	case "patch":
+		defer s.server.wrote()
 		object, err := s.server.patch(resource.Resource, As[clienttesting.PatchAction](action))
 		return true, object, err
 	case "delete":
+		defer s.server.wrote()
 		a := As[clienttesting.DeleteAction](action)
 		return true, nil, s.server.evict(a.GetNamespace(), a.GetName())
 	case "get":

@@ -53,7 +53,8 @@ func inFile(path []string) []string {
 	before := map[string][]string{
 		"zones": {"cluster", "zones"}, "defaultTolerationSeconds": {"cluster", "defaultTolerationSeconds"}, "traces": {"availability"},
 		"leaseInterval": {"heartbeat", "interval"}, "statusInterval": {"heartbeat", "statusInterval"},
-		"notReadyFor": {"heartbeat", "notReadyFor"}, "replaceAfter": {"reschedule", "after"},
+		"notReadyFor": {"heartbeat", "notReadyFor"}, "replaceAfter": {"reschedule", "after"}, "readyAfter": {"reschedule", "ready"},
+		"kubeAPIQPS": {"config", "kubeAPIQPS"}, "kubeAPIBurst": {"config", "kubeAPIBurst"},
 	}
 	if steps, ok := before[path[0]]; ok {
 		return append(slices.Clone(steps), path[1:]...)

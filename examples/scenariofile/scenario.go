@@ -24,7 +24,7 @@ type Scenario struct {
 	Expect       []Expectation      `yaml:"expect"`     // bounds for the result
 }
 
-// Config has kube-controller-manager's flags by their names, which the halves of evictor.Config have too, and two more.
+// Config has kube-controller-manager's flags by their names, which the halves of evictor.Config have too, and four more.
 type Config struct {
 	NodeMonitorPeriod         time.Duration `yaml:"nodeMonitorPeriod"` // 0 means exact, without passes
 	NodeMonitorGracePeriod    time.Duration `yaml:"nodeMonitorGracePeriod"`
@@ -41,6 +41,9 @@ type Config struct {
 	// LeaderElection says that the controllers have replicas, of which one leads, as by default in evictord and
 	// kube-controller-manager. It matters in an outage of the API.
 	LeaderElection bool `yaml:"leaderElection"`
+	// KubeAPIQPS and KubeAPIBurst limit the writes of each of the controllers' two clients. 0 means no limit, and a burst of 30.
+	KubeAPIQPS   float64 `yaml:"kubeAPIQPS"`
+	KubeAPIBurst int     `yaml:"kubeAPIBurst"`
 }
 
 // Heartbeat says how kubelets renew and report.
@@ -48,7 +51,7 @@ type Heartbeat struct {
 	Interval       time.Duration `yaml:"interval"`       // between lease renewals
 	StatusInterval time.Duration `yaml:"statusInterval"` // between status reports
 	NotReadyFor    time.Duration `yaml:"notReadyFor"`    // from a kubelet's start to its report that it is Ready
-	// Spread is even: node i of n renews at i*interval/n + k*interval, k = 1, 2, …; or none: all at k*interval.
+	// Spread is even: node i of n renews at i*interval/n + k*interval, k = 0, 1, …; or none: all at k*interval.
 	Spread string `yaml:"spread"`
 }
 
@@ -79,6 +82,7 @@ type Availability struct {
 // Reschedule brings back pods that a controller owns.
 type Reschedule struct {
 	After *time.Duration `yaml:"after"` // from the moment its controller may replace a pod to the first try; nil means 10 seconds
+	Ready time.Duration  `yaml:"ready"` // from then to the moment when the pod is Ready
 }
 
 // New returns a scenario that has only the defaults.
@@ -118,9 +122,10 @@ func (s *Scenario) simulation() simulation.Scenario {
 		Zones: s.Cluster.Zones, DefaultTolerationSeconds: s.Cluster.DefaultTolerationSeconds, Events: s.Events, Until: s.Until, Config: s.Config.Evictor(), AskBudgets: s.Config.UseEvictionAPI,
 		LeaseInterval: s.Heartbeat.Interval, StatusInterval: s.Heartbeat.StatusInterval, NotReadyFor: s.Heartbeat.NotReadyFor, LeasesTogether: s.Heartbeat.Spread == SpreadNone,
 		ReplaceAfter: -1, NoLeaderElection: !s.Config.LeaderElection, Together: s.Together,
+		KubeAPIQPS: s.Config.KubeAPIQPS, KubeAPIBurst: s.Config.KubeAPIBurst,
 	}
 	if s.Reschedule != nil {
-		played.ReplaceAfter = 10 * time.Second
+		played.ReplaceAfter, played.ReadyAfter = 10*time.Second, s.Reschedule.Ready
 		if s.Reschedule.After != nil {
 			played.ReplaceAfter = max(*s.Reschedule.After, atOnce)
 		}

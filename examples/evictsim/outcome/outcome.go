@@ -41,6 +41,8 @@ type Outcome struct {
 	Unplaced []Unplaced `json:"unplaced"`
 	// FailedJobs are the Jobs that ended because too many of their pods failed, by name.
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
+	// LostPods are the first of the pods that nothing recreates; lostForGood counts all.
+	LostPods []string `json:"lostPods,omitempty"`
 	// StuckDrains are the drains that could not evict everything, and StuckRolls the rolls that did not replace all of their
 	// nodes.
 	StuckDrains []StuckDrain `json:"stuckDrains,omitempty"`
@@ -189,6 +191,9 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 		j := &r.FailedJobs[i]
 		o.FailedJobs = append(o.FailedJobs, FailedJob{j.String(), j.At.Seconds(), j.Failed, j.Deleted})
 	}
+	for _, key := range r.LostPods {
+		o.LostPods = append(o.LostPods, key.String())
+	}
 	o.Understated = r.Understated
 	for i := range r.StuckDrains {
 		s := &r.StuckDrains[i]
@@ -248,6 +253,12 @@ func settings(s *simulation.Scenario) []Field {
 	}
 	if s.NotReadyFor > 0 {
 		fields = append(fields, Field{"notReadyFor", s.NotReadyFor.String()})
+	}
+	if s.ReadyAfter > 0 {
+		fields = append(fields, Field{"rescheduleReady", s.ReadyAfter.String()})
+	}
+	if s.KubeAPIQPS > 0 {
+		fields = append(fields, Field{"kubeAPIQPS", number(s.KubeAPIQPS)}, Field{"kubeAPIBurst", strconv.Itoa(s.KubeAPIBurst)})
 	}
 	if len(s.Together) > 0 {
 		fields = append(fields, Field{"together", strings.Join(s.Together, ", ")})

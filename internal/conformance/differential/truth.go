@@ -129,9 +129,9 @@ func (t *truth) unheard(name string, s span) {
 // renewal returns when a kubelet that lives renews its lease next.
 func (t *truth) renewal(name string, at time.Duration) time.Duration {
 	interval := t.settings.Interval
-	first := interval
+	first := time.Duration(0)
 	if i := slices.Index(t.order, name); i >= 0 && t.settings.Spread != scenariofile.SpreadNone {
-		first += interval * time.Duration(i) / time.Duration(len(t.order))
+		first = interval * time.Duration(i) / time.Duration(len(t.order))
 	}
 	silent := false
 	for _, m := range t.added {

@@ -1,0 +1,32 @@
+package simulation
+
+import "github.com/evictkit/evictkit/evictor"
+
+// Pods of DaemonSets belong to their nodes, and count in no figure but Report.DaemonSetPods.
+
+func (s *podSpec) ofDaemonSet() bool { return s.OwnerKind == "DaemonSet" }
+
+// MostLostForGood is the largest number of names in Report.LostPods.
+const MostLostForGood = 20
+
+// recreated says whether something would make the pod anew if it were deleted: a controller, or its node's kubelet.
+func (s *podSpec) recreated() bool { return s.Mirror || s.OwnerKind != "" }
+
+// endsForGood records a pod that is about to be deleted before it has finished, if nothing recreates it.
+func (c *cluster) endsForGood(p *pod) {
+	if p.terminating || p.phase.finished() || p.spec.recreated() {
+		return
+	}
+	if c.stats.lostForGood++; len(c.stats.lostPods) < MostLostForGood {
+		c.stats.lostPods = append(c.stats.lostPods, evictor.PodKey{Namespace: c.spaces[p.id.space], Name: p.id.name})
+	}
+}
+
+// dieWith records the pods that end because their node is deleted: those that nobody has moved before.
+func (c *cluster) dieWith(n *node) {
+	for i := n.firstPod; i >= 0; i = c.pods[i].next {
+		if p := &c.pods[i]; !p.terminating && !p.phase.finished() && !p.spec.ofDaemonSet() && !p.spec.Mirror {
+			c.stats.died++
+		}
+	}
+}

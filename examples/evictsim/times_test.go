@@ -1,0 +1,35 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The summary says what takes no time because the scenario does not say how long it takes.
+func TestTheSummarySaysWhatTakesNoTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		events, more    string
+		drains, written bool
+	}{
+		"a lost zone":             {"fail: {zone: a}", "", false, true},
+		"a lost zone, paced":      {"fail: {zone: a}", "config: {kubeAPIQPS: 20}", false, false},
+		"a drain":                 {"drain: {zone: a}", "reschedule: {after: 10s}", true, false},
+		"a drain that takes time": {"drain: {zone: a}", "reschedule: {after: 10s, ready: 45s}", false, false},
+	} {
+		file := filepath.Join(t.TempDir(), "scenario.yaml")
+		text := "cluster: {zones: [{name: a, nodes: 10, podsPerNode: 10}, {name: b, nodes: 10}]}\nevents: [{at: 1m, " + c.events + "}]\nuntil: 5m\n" + c.more
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		story, _, err := simulate(t, "--scenario", file)
+		require.NoError(t, err, name)
+		for part, said := range map[string]bool{"drains take no time here": c.drains, "writes take no time here; at the usual 20 a second, the last would wait": c.written} {
+			if said {
+				require.Contains(t, story, part, name)
+			} else {
+				require.NotContains(t, story, part, name)
+			}
+		}
+	}
+}

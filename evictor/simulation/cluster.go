@@ -50,7 +50,8 @@ type cluster struct {
 	tallied   bool       // whether the tallies and what is spread are up to date
 	spreading *spreading // nil if no pod has to be spread
 
-	load      *loadIndex // only with rescheduling
+	load      *loadIndex // nil until somebody asks where pods may go
+	replaces  bool       // pods come back
 	waiting   waiting
 	unbound   []comeback // before time 0
 	sequences sequences

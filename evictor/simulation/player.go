@@ -153,7 +153,7 @@ func (p *player) begin() error {
 		return err
 	}
 	if s.ReplaceAfter >= 0 {
-		c.indexLoad()
+		c.replacePods()
 		c.oweDeleted()
 		c.awaitUnbound(s.ReplaceAfter)
 	}

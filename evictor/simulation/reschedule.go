@@ -10,9 +10,18 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
-// indexLoad builds the indexes that rescheduling needs.
+// replacePods makes pods come back from now on.
+func (c *cluster) replacePods() {
+	c.replaces, c.waiting = true, waiting{refused: make(map[alike]*queue)}
+	c.indexLoad()
+}
+
+// indexLoad builds the index of where pods may go, if it does not exist.
 func (c *cluster) indexLoad() {
-	c.load, c.waiting = newLoadIndex(), waiting{refused: make(map[alike]*queue)}
+	if c.load != nil {
+		return
+	}
+	c.load = newLoadIndex()
 	for i := range c.nodes {
 		c.load.add(c, int32(i))
 	}
@@ -57,7 +66,7 @@ func (s *podSpec) returns() returns {
 // deletionBegins makes a pod wait to come back, if its controller does not wait until it is gone.
 func (c *cluster) deletionBegins(i int32) {
 	p := &c.pods[i]
-	if c.load == nil || p.terminating {
+	if !c.replaces || p.terminating {
 		return
 	}
 	if c.unwanted(p.spec, p.id) && c.counts(p) {
@@ -81,7 +90,7 @@ func (c *cluster) deletionBegins(i int32) {
 func (c *cluster) isGone(i int32) {
 	p := &c.pods[i]
 	when := c.returnsOf(p)
-	if c.load == nil || !p.owed && when != whenGone {
+	if !c.replaces || !p.owed && when != whenGone {
 		return
 	}
 	if !p.owed {
@@ -107,7 +116,7 @@ func (c *cluster) replace(i int32) {
 func (p *player) nextComeback() time.Duration {
 	c := p.cluster
 	switch {
-	case c.load == nil || p.stalled():
+	case !c.replaces || p.stalled():
 		return never
 	case len(c.ending) > 0 || len(c.sequences.look) > 0 || p.tryAgain():
 		return c.Clock.Elapsed()
@@ -149,7 +158,7 @@ func (p *player) tryAgain() bool {
 // the order in which they could be replaced. If a pod finds no node, pods that are alike are not tried in this round.
 func (p *player) comeBack(at time.Duration) {
 	c := p.cluster
-	if c.load == nil || p.stalled() {
+	if !c.replaces || p.stalled() {
 		return
 	}
 	c.endJobs()

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/zone"
 )
 
 // SetCondition makes a live kubelet report a condition, now and from now on. A condition that is none of the kubelet's,
@@ -82,10 +84,18 @@ func (c *cluster) SetPhase(i int32, p v1.PodPhase) {
 	c.podChanged(c.pods[i].id)
 }
 
-// relabel changes the labels of a node.
-func (c *cluster) relabel(n *node, change func(*node)) {
+// relabel gives a node labels, and with them perhaps another zone.
+func (p *player) relabel(n *node, labels map[string]string) {
+	was := n.zone
+	p.cluster.relabel(n, labels)
+	if n.zone != was {
+		p.remember()
+	}
+}
+
+func (c *cluster) relabel(n *node, labels map[string]string) {
 	c.moves(n, -1)
-	change(n)
+	n.labels, n.zone = labels, zone.KeyOf(labels)
 	c.moves(n, 1)
 	c.relabelled()
 	c.nodeChanged(n)

@@ -142,6 +142,7 @@ func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 	if p.terminating {
 		c.stats.terminates(1)
 	}
+	c.exists(&c.pods[i], 1)
 	c.healthy(&c.pods[i], 1)
 	c.counted(&c.pods[i], 1)
 	c.occupies(i, 1)
@@ -220,6 +221,7 @@ func (c *cluster) removePod(i int32) {
 	p := &c.pods[i]
 	c.isGone(i)
 	c.unmark(i)
+	c.exists(p, -1)
 	c.healthy(p, -1)
 	c.counted(p, -1)
 	c.occupies(i, -1)

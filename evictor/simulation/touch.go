@@ -122,6 +122,7 @@ func (c *cluster) wanted(i int32, by int) {
 	if c.counts(p) {
 		c.leveled(p.member, by, 0)
 	}
+	c.exists(p, by)
 	c.healthy(p, by)
 	c.counted(p, int32(by)) //nolint:gosec // 1 or -1
 	c.occupies(i, int64(by))

@@ -72,6 +72,7 @@ type cluster struct {
 
 	jobs       map[podID]*job
 	ending     []podID // Jobs that have failed just now
+	backingOff []*job  // that have pods to create, and may not yet
 	failedJobs []FailedJob
 
 	notSimulated map[string]int // pods of files, by which feature of them plays no part

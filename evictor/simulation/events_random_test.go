@@ -207,7 +207,8 @@ func recount(t *testing.T, c *cluster) {
 			}
 		}
 	}
-	lacking += whole * c.waiting.len()
+	held, _ := c.heldBack()
+	lacking += whole * (c.waiting.len() + held)
 	require.Equal(t, lacking, c.stats.count, "pods without a live node")
 	require.Equal(t, terminating, c.stats.terminating)
 	for i := range c.levels.budgets {

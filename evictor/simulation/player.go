@@ -133,7 +133,7 @@ func (p *player) reach() error {
 func (p *player) begin() error {
 	c, s := p.cluster, p.scenario
 	c.bindClaims()
-	c.knowJobs()
+	c.noteJobs()
 	p.report.NotSimulated, p.report.Until, p.report.Cancelled = c.notSimulated, s.Until, make(map[string]int)
 	p.report.Nodes, p.report.Pods = len(c.nodes), len(c.podByID)+len(c.unbound)
 	p.report.FirstEviction = never
@@ -249,7 +249,8 @@ func (p *player) finish() (*Report, error) {
 	c.stats.stranded(int64(p.scenario.Until), 0)
 	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
 	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
-	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.sequences.count
+	held, _ := c.heldBack()
+	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.sequences.count+held
 	r.HeldByOrder, r.MostHeld = c.sequences.count, c.sequences.most
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.Left = p.left()

@@ -73,7 +73,7 @@ func (c *cluster) deletionBegins(i int32) {
 		c.leveled(p.member, -1, 0) // nobody misses it
 	}
 	when := c.returnsOf(p)
-	if when == whenDeleted && (p.phase.finished() || c.fails(p)) { // a finished pod is replaced already, or done
+	if when == whenDeleted && (p.phase.finished() || c.fails(i)) { // a finished pod is replaced already, or done
 		return
 	}
 	switch {
@@ -96,7 +96,7 @@ func (c *cluster) isGone(i int32) {
 	if !p.owed {
 		c.stats.stranded(c.now(), 1)
 	}
-	if when == notAtAll || when == whenGone && c.fails(p) {
+	if when == notAtAll || when == whenGone && c.fails(i) {
 		c.stats.stranded(c.now(), -1) // its Job has ended
 		return
 	}
@@ -106,9 +106,14 @@ func (c *cluster) isGone(i int32) {
 func (c *cluster) replace(i int32) {
 	p := &c.pods[i]
 	id := p.id
-	c.awaits(comeback{
+	b := comeback{
 		at: c.now(), wait: int64(c.detached(p)), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member,
-	})
+	}
+	if j := c.jobOf(p.spec, id.space); j != nil && !j.PerIndex {
+		c.holdBack(j, b)
+		return
+	}
+	c.awaits(b)
 }
 
 // nextComeback returns the time of the next attempt to schedule a waiting pod; never if none waits. Pods that found no node are tried
@@ -120,10 +125,13 @@ func (p *player) nextComeback() time.Duration {
 		return never
 	case len(c.ending) > 0 || len(c.sequences.look) > 0 || p.tryAgain():
 		return c.Clock.Elapsed()
-	case len(c.waiting.coming) == 0:
-		return never
 	}
-	return p.due(&c.waiting.coming[0])
+	_, next := c.heldBack()
+	next = max(next, c.Clock.Elapsed())
+	if len(c.waiting.coming) > 0 {
+		next = min(next, p.due(&c.waiting.coming[0]))
+	}
+	return next
 }
 
 // due returns the earliest time at which a pod can come back.
@@ -162,6 +170,7 @@ func (p *player) comeBack(at time.Duration) {
 		return
 	}
 	c.endJobs()
+	c.createHeld()
 	p.create()
 	retry := p.tryAgain()
 	if !retry && (len(c.waiting.coming) == 0 || p.due(&c.waiting.coming[0]) > at) {

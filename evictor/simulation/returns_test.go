@@ -76,7 +76,7 @@ func TestAStatefulSetsPodComesBackWhenItsObjectIsGone(t *testing.T) {
 
 func TestPodsOfADeletedNodeAndDeletedPodsComeBack(t *testing.T) {
 	back, _ := schedules(t, fleet(t, kinds...), Event{At: time.Minute, DeleteNode: named("a")})
-	require.Equal(t, map[string]time.Duration{"ReplicaSet-r1": 70 * time.Second, "Job-r1": 70 * time.Second, "StatefulSet": 70 * time.Second}, back)
+	require.Equal(t, map[string]time.Duration{"ReplicaSet-r1": 70 * time.Second, "Job-r1": 80 * time.Second, "StatefulSet": 70 * time.Second}, back)
 	var events []Event
 	for _, kind := range kinds {
 		events = append(events, Event{At: time.Minute, DeletePod: &Pod{Name: kind}})

@@ -80,6 +80,9 @@ func (c *cluster) SetPhase(i int32, p v1.PodPhase) {
 	c.healthy(&c.pods[i], 1)
 	c.counted(&c.pods[i], 1)
 	c.occupies(i, 1)
+	if j := c.jobOf(c.pods[i].spec, c.pods[i].id.space); j != nil && p == v1.PodSucceeded {
+		j.failures = 0
+	}
 	c.goesOn(&c.pods[i])
 	c.podChanged(c.pods[i].id)
 }

@@ -123,6 +123,7 @@ type node struct {
 	seen          int64 // when the last one was made that it has shown
 	unschedulable bool
 	version       uint64
+	gone          uint32     // how many pods have gone from it
 	fresh         []v1.Taint // that a replacement of the node has too
 	room          *room      // nil if not known, so that everything fits
 }
@@ -188,6 +189,7 @@ type podSpec struct {
 	OwnerKind   string // of the controller; empty if none
 	OwnerName   string
 	Mirror      bool
+	emptyDir    bool
 
 	needs          *needs
 	labels         *labelSet // only of pods of files
@@ -277,6 +279,10 @@ func (c *cluster) space(namespace string) uint32 {
 		c.spaceOf[namespace] = i
 	}
 	return i
+}
+
+func (c *cluster) keyOf(p *pod) evictor.PodKey {
+	return evictor.PodKey{Namespace: c.spaces[p.id.space], Name: p.id.name}
 }
 
 func (c *cluster) id(key evictor.PodKey) podID { return podID{c.space(key.Namespace), key.Name} }

@@ -40,8 +40,8 @@ type Event struct {
 	// which cordons the node that it drains again.
 	Cordon   *Nodes `yaml:"cordon,omitempty"`
 	Uncordon *Nodes `yaml:"uncordon,omitempty"`
-	// Drain cordons nodes and evicts their pods as kubectl drain does: through the eviction API, with a retry every 5
-	// seconds for pods that a disruption budget protects, until its timeout. Pods of DaemonSets stay.
+	// Drain cordons nodes and evicts their pods as kubectl drain --ignore-daemonsets does, of which each node has one of its own:
+	// through the eviction API, with a retry every 5 seconds for pods that a disruption budget protects, until its timeout.
 	Drain *Drain `yaml:"drain,omitempty"`
 
 	// DeleteNode deletes nodes and their pods. ReplaceNode does, too, and new nodes register under the same names. Roll
@@ -129,10 +129,17 @@ type Drain struct {
 	Timeout time.Duration `yaml:"timeout,omitempty"`
 	// Then is what happens afterwards: ThenGiveUp, as does an empty text, or ThenForce. It needs a Timeout.
 	Then string `yaml:"then,omitempty"`
+	// Bare and EmptyDir are RefusePods, as is an empty text, or EvictPods. They are about pods that have not finished.
+	Bare     string `yaml:"bare,omitempty"`
+	EmptyDir string `yaml:"emptyDir,omitempty"`
+	// Wait is whether the drain goes on until the pods that it has evicted are gone; nil means true. On a silent node they go
+	// when its kubelet is back or somebody removes their objects. Then of ThenForce waits no longer.
+	Wait *bool `yaml:"wait,omitempty"`
 }
 
 // Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode. With ThenGiveUp it
-// stops at a node whose drain is given up.
+// stops at a node whose drain is given up. Its drains evict every pod but those of DaemonSets and mirror pods, whatever the API
+// answers they try again, and they do not wait for the kubelet of a silent node, as Cluster API, Karpenter and node groups do.
 type Roll struct {
 	Nodes `yaml:",inline"`
 

@@ -137,7 +137,7 @@ type workload struct {
 	level
 	pods        int     // that exist, bound to a node
 	budgets     []int32 // that select pods of it
-	broken      int // of these, how many are not kept now
+	broken      int     // of these, how many are not kept now
 	brokenSince int64
 	belowBudget int64 // how long broken was positive before brokenSince
 

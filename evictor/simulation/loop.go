@@ -107,6 +107,7 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 		}
 	}
 	p.writer.arrive(at)
+	p.comeBack(at)
 	p.goOnDraining(at)
 	if err := p.goOnRolling(at); err != nil {
 		return err

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 // spec returns the shared form of a pod's spec.
 func (c *cluster) spec(s podSpec) *podSpec {
-	key := specKey{keyOfTolerations(s.Tolerations), s.OwnerKind, s.OwnerName, s.Mirror, s.needs, s.labels}
+	key := specKey{keyOfTolerations(s.Tolerations), s.OwnerKind, s.OwnerName, s.Mirror, s.emptyDir, s.needs, s.labels}
 	if shared, ok := c.specs[key]; ok {
 		return shared
 	}
@@ -26,7 +27,7 @@ func (c *cluster) spec(s podSpec) *podSpec {
 // specKey identifies equal specs.
 type specKey struct {
 	tolerations, ownerKind, ownerName string
-	mirror                            bool
+	mirror, emptyDir                  bool
 	needs                             *needs
 	labels                            *labelSet
 }
@@ -70,6 +71,7 @@ func (c *cluster) podOf(object *v1.Pod) pod {
 	c.awaitClaims(object)
 	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
 	s := podSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)}
+	s.emptyDir = slices.ContainsFunc(object.Spec.Volumes, func(v v1.Volume) bool { return v.EmptyDir != nil })
 	if owner := metav1.GetControllerOf(object); owner != nil {
 		s.OwnerKind, s.OwnerName = owner.Kind, owner.Name
 	}
@@ -226,6 +228,7 @@ func (c *cluster) removePod(i int32) {
 	c.counted(p, -1)
 	c.occupies(i, -1)
 	c.works(i, -1)
+	c.nodes[p.node].gone++
 	if p.previous >= 0 {
 		c.pods[p.previous].next = p.next
 	} else {

@@ -46,13 +46,15 @@ type Report struct {
 	RemovedWhileRunning  int `figure:""`
 	Drained              int `figure:""`
 	DrainedByForce       int `figure:""`
-	// Drains counts the nodes that were drained, by events, rolls and controllers. The next three count those that could
-	// not evict everything: they were forced or given up at their timeout, or went on at the end. RollsUnfinished counts
+	// Drains counts the nodes that were drained, by events, rolls and controllers. The next four count those that could
+	// not evict everything: they were forced or given up at their timeout, went on at the end, or failed, because of a pod that
+	// kubectl refuses to evict or that has two budgets. RollsUnfinished counts
 	// the rolls that did not replace all of their nodes. StuckDrains and StuckRolls have the details.
 	Drains           int `figure:""`
 	DrainsForced     int `figure:""`
 	DrainsGivenUp    int `figure:""`
 	DrainsUnfinished int `figure:""`
+	DrainsFailed     int `figure:""`
 	RollsUnfinished  int `figure:""`
 	// EvictionsRefused counts the pods whose eviction a PodDisruptionBudget refused, once or more often, to an evictor or
 	// a drain. RefusedAtEnd counts those of them that still waited at the end. LongestRefused is the longest time from the

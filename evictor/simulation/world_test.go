@@ -168,6 +168,9 @@ func TestDoIsAnEvent(t *testing.T) {
 			byEvent, _ := play(t, s)
 			byController.Passes, byEvent.Passes = 0, 0
 			byEvent.After = nil // it counts only events of the scenario
+			for i := range byController.StuckDrains {
+				byController.StuckDrains[i].Event = 2 // a controller's events have numbers of their own
+			}
 			require.Equal(t, byEvent, byController)
 		})
 	}

@@ -82,7 +82,8 @@ type cluster struct {
 	emptied      map[int32][]int64      // when pods were evicted from silent nodes
 	happened     func(Happening)        // nil if not needed
 	outOfService map[int32]bool         // nodes with the taint
-	lost         map[uint64]bool        // pods, by serial, whose due eviction did not happen
+	garbage
+	lost map[uint64]bool // pods, by serial, whose due eviction did not happen
 }
 
 type podID struct {
@@ -225,6 +226,7 @@ func newCluster(clock worldClock) *cluster {
 		zones:        make(map[string]*zoneRecord),
 		emptied:      make(map[int32][]int64),
 		outOfService: make(map[int32]bool),
+		garbage:      garbage{orphans: make(map[string]int32), quarantine: make(map[string]time.Duration)},
 		lost:         make(map[uint64]bool),
 	}
 }
@@ -357,5 +359,6 @@ func (c *cluster) addNode(n node) error {
 		c.load.add(c, i)
 	}
 	c.nodeChanged(&c.nodes[i])
+	c.adopt(i)
 	return nil
 }

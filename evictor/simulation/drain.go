@@ -274,7 +274,7 @@ func textOf(refusal error) string {
 	return refusal.Error()
 }
 
-// drained and removed record pods that leave without the controller.
+// drained records a pod that leaves without the controller.
 func (p *player) drained(node string, key evictor.PodKey, force bool) {
 	l := timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindDrain, Node: node, Pod: joinPodName(key.Namespace, key.Name)}
 	if p.report.Drained++; force {
@@ -282,9 +282,4 @@ func (p *player) drained(node string, key evictor.PodKey, force bool) {
 		l.More = because("the drain's timeout is over")
 	}
 	p.line(l)
-}
-
-func (p *player) removed(node string, key evictor.PodKey) {
-	p.report.Removed++
-	p.line(timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindRemove, Node: node, Pod: joinPodName(key.Namespace, key.Name), More: because("the node is out of service")})
 }

@@ -44,8 +44,9 @@ type Event struct {
 	// through the eviction API, with a retry every 5 seconds for pods that a disruption budget protects, until its timeout.
 	Drain *Drain `yaml:"drain,omitempty"`
 
-	// DeleteNode deletes nodes and their pods. ReplaceNode does, too, and new nodes register under the same names. Roll
-	// drains and replaces nodes, one after the other.
+	// DeleteNode deletes nodes, whose machines are gone. Their pods stay bound to their names until the pod garbage collector takes
+	// them, 40 to 60 seconds later. ReplaceNode does the same, and new nodes register under the same names. Roll drains and replaces
+	// nodes, one after the other.
 	DeleteNode  *Nodes       `yaml:"deleteNode,omitempty"`
 	ReplaceNode *ReplaceNode `yaml:"replaceNode,omitempty"`
 	Roll        *Roll        `yaml:"roll,omitempty"`
@@ -113,7 +114,7 @@ type Untaint struct {
 }
 
 // ReplaceNode selects the nodes that are replaced. The new ones have the same names, labels, resources and DaemonSet
-// pods, and the taints that the old nodes had at first.
+// pods, and the taints that the old nodes had at first. They run the pods that are still bound to their names.
 type ReplaceNode struct {
 	Nodes `yaml:",inline"`
 

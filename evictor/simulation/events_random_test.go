@@ -173,7 +173,8 @@ func recount(t *testing.T, c *cluster) {
 			continue
 		}
 		n := &c.nodes[p.node]
-		require.False(t, n.deleted)
+		at, gone := c.orphans[n.name]
+		require.Equal(t, n.deleted, gone && at == p.node, "pods are on nodes, or bound to the name of one that is gone")
 		switch {
 		case p.terminating:
 			terminating++
@@ -222,6 +223,7 @@ func recount(t *testing.T, c *cluster) {
 		n := &c.nodes[i]
 		has := !n.deleted && slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService })
 		require.Equal(t, has, c.outOfService[int32(i)], n.name)
+		require.True(t, !n.deleted || n.firstPod < 0 || n.failed)
 		require.False(t, n.parted && !n.failed)
 	}
 }

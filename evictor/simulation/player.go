@@ -91,7 +91,7 @@ func (s Scenario) playOn(ctx context.Context, c *cluster, controllers ...Start) 
 
 // New returns the world of a scenario at time 0, for a program that moves time itself, with the scenario's Clock, World.Next
 // and World.Turn, and steps its own controllers. There are no Events and Traces: World.Do makes things happen. Pods are not
-// replaced, and drains do not go on.
+// replaced, drains do not go on, and the pods of a deleted node go with it, because nobody collects garbage.
 func New(s Scenario) (*World, error) {
 	s.Events, s.Traces, s.ReplaceAfter = nil, nil, -1
 	s.Until = max(s.Until, 1)
@@ -157,7 +157,7 @@ func (p *player) begin() error {
 		c.oweDeleted()
 		c.awaitUnbound(s.ReplaceAfter)
 	}
-	if !p.driven {
+	if c.collects = !p.driven; c.collects {
 		c.endDeleted()
 	}
 	c.StartKubelets(s.LeaseInterval, s.StatusInterval, !s.LeasesTogether)

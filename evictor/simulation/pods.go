@@ -156,10 +156,10 @@ func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 }
 
 // occupies counts a pod's requests on its node while it has not finished, even while it terminates, when it is added
-// (+1) or removed (-1).
+// (+1) or removed (-1). The scheduler does not see pods of deleted nodes.
 func (c *cluster) occupies(i int32, by int64) {
 	p := &c.pods[i]
-	if p.phase.finished() {
+	if p.phase.finished() || c.nodes[p.node].deleted {
 		return
 	}
 	c.uses(p, int(by))
@@ -277,15 +277,21 @@ func (c *cluster) deletePod(i int32) {
 	}
 }
 
-// DeleteNode removes a node and its pods.
+// DeleteNode removes a node, and its machine with it. Its pods are gone at once only if nobody collects garbage.
 func (c *cluster) DeleteNode(n *node) {
 	name, i := n.name, c.nodeByID[n.name]
-	c.tellHappening(name, "the node is deleted with its pods")
+	c.tellHappening(name, "the node is deleted")
+	c.moves(n, -1)
+	for p := n.firstPod; p >= 0; p = c.pods[p].next {
+		c.occupies(p, -1)
+	}
+	if c.collects {
+		c.orphan(n)
+	}
 	n.deleted = true
-	for n.firstPod >= 0 {
+	for n.firstPod >= 0 && !c.collects {
 		c.takeAway(n.firstPod)
 	}
-	c.moves(n, -1)
 	delete(c.emptied, i)
 	delete(c.outOfService, i)
 	n.epoch++

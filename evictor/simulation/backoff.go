@@ -2,8 +2,8 @@ package simulation
 
 import "time"
 
-// A Job's controller creates no pod before this much time has passed since the last failure: shortest after the first failure since
-// a pod of the Job succeeded, and after each further one twice as much, up to longest.
+// A Job's controller creates no pod before this much time has passed since the last failure: shortest after the first
+// failure since a pod of the Job succeeded, and after each further one twice as much, up to longest.
 const (
 	shortestBackoff = 10 * time.Second
 	longestBackoff  = 10 * time.Minute

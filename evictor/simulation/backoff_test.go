@@ -13,7 +13,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
-// createdAt says when the Job's pods were created: the time at which they were bound, less the ten seconds of replaceAfter.
+// createdAt says when the Job's pods were created: the time at which they were bound, less the ten seconds of
+// replaceAfter.
 func createdAt(t *testing.T, c *cluster, events ...Event) (at []time.Duration) {
 	lines, _, r := told(t, c, Scenario{Until: 4 * time.Hour, Events: events})
 	for _, l := range of(lines, timeline.KindSchedule) {
@@ -63,8 +64,8 @@ func TestAJobCreatesAllThatItLacksAtOnce(t *testing.T) {
 	require.Equal(t, []time.Duration{last + 40*time.Second, last + 40*time.Second, last + 40*time.Second}, at)
 }
 
-// The wait runs from the end of the last pod. For the Job's controller a pod on a silent node ended when it was marked not Ready:
-// five minutes before it is evicted.
+// The wait runs from the end of the last pod. For the Job's controller a pod on a silent node ended when it was marked
+// not Ready: five minutes before it is evicted.
 func TestAJobsWaitRunsFromTheEndOfItsPod(t *testing.T) {
 	patient := owned("Job", "batch", "p0", "a1")
 	patient.Spec.Tolerations = admitted(nil, 300)

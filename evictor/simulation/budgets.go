@@ -45,27 +45,31 @@ func (c *cluster) AddBudget(namespace, name string, spec budgetSpec) error {
 		return nil
 	}
 	for i := range c.pods { // pods that were added before their budget
-		p := &c.pods[i]
-		if p.node < 0 || !matched[p.member] {
-			continue
-		}
-		b := &c.levels.budgets[added]
-		b.unscaled(&c.levels.members[p.member-1], 1)
-		if p.ready && !p.terminating {
-			b.healthy++
-		}
-		if c.counts(p) {
-			have, wanted := 1, 1
-			if p.unstarted || !c.nodes[p.node].serves() {
-				have = 0
-			}
-			if b.byScale {
-				wanted = 0 // under has counted its controller's scale
-			}
-			c.levels.changeBudget(c.now(), added, wanted, have)
+		if p := &c.pods[i]; p.node >= 0 && matched[p.member] {
+			c.joins(p, added)
 		}
 	}
 	return nil
+}
+
+// joins counts a pod for a budget that was added after it.
+func (c *cluster) joins(p *pod, added int32) {
+	b := &c.levels.budgets[added]
+	b.unscaled(&c.levels.members[p.member-1], 1)
+	if p.ready && !p.terminating {
+		b.healthy++
+	}
+	if !c.counts(p) {
+		return
+	}
+	have, wanted := 1, 1
+	if p.unstarted || !c.nodes[p.node].serves() {
+		have = 0
+	}
+	if b.byScale {
+		wanted = 0 // under has counted its controller's scale
+	}
+	c.levels.changeBudget(c.now(), added, wanted, have)
 }
 
 // absolute says whether minAvailable is a number: then the budget asks for no scale.
@@ -73,7 +77,8 @@ func absolute(minAvailable *intstr.IntOrString) bool {
 	return minAvailable != nil && minAvailable.Type == intstr.Int
 }
 
-// hasScale says whether a controller of that kind says how many pods it wants, in the way that the disruption controller asks.
+// hasScale says whether a controller of that kind says how many pods it wants, in the way that the disruption
+// controller asks.
 func hasScale(kind string) bool {
 	return kind != "" && kind != "Job" && kind != "DaemonSet" && kind != "Node"
 }
@@ -92,16 +97,16 @@ func (c *cluster) exists(p *pod, by int) {
 	}
 }
 
-// unscaled counts a pod whose controller has no scale: while there is one, a budget by scale cannot be computed. Pods without a
-// controller play no part in that.
+// unscaled counts a pod whose controller has no scale: while there is one, a budget by scale cannot be computed. Pods
+// without a controller play no part in that.
 func (b *budget) unscaled(g *membership, by int) {
 	if b.byScale && g.kind != "" && !hasScale(g.kind) {
 		b.withoutScale += by
 	}
 }
 
-// expected returns how many pods the controllers of a budget's pods want. A controller counts while it has a pod, and one that
-// replaces its pods always has one.
+// expected returns how many pods the controllers of a budget's pods want. A controller counts while it has a pod, and
+// one that replaces its pods always has one.
 func (c *cluster) expected(b *budget) (all int) {
 	for _, i := range b.workloads {
 		if w := &c.levels.workloads[i]; hasScale(w.kind) && (c.replaces || w.pods > 0) {
@@ -153,7 +158,8 @@ func (c *cluster) refusal(i int32) error {
 	return err
 }
 
-// keeps returns why a budget does not let a pod go now; nothing if it does. The figures are those of the disruption controller.
+// keeps returns why a budget does not let a pod go now; nothing if it does. The figures are those of the disruption
+// controller.
 func (c *cluster) keeps(b *budget, ready bool) (why string) {
 	if !ready && b.alwaysUnhealthy {
 		return ""

@@ -131,8 +131,9 @@ func mayGo(c *cluster) (answers []bool) {
 	return answers
 }
 
-// A Job and a DaemonSet have no scale: the disruption controller cannot tell how many of their pods there should be, and lets none
-// go that is Ready, unless the budget needs a number of pods. It does so even for the pods of others under the same budget.
+// A Job and a DaemonSet have no scale: the disruption controller cannot tell how many of their pods there should be,
+// and lets none go that is Ready, unless the budget needs a number of pods. It does so even for the pods of others
+// under the same budget.
 func TestABudgetByScaleOfAJobLetsNothingGo(t *testing.T) {
 	for _, rule := range [][2]string{{"", "1"}, {"", "100%"}, {"0%", ""}, {"50%", ""}} {
 		require.Equal(t, []bool{false, false}, mayGo(underOne(t, rule[0], rule[1], "Job", "Job")), rule)
@@ -151,7 +152,8 @@ func TestABudgetByScaleOfAJobLetsNothingGo(t *testing.T) {
 	require.NoError(t, c.refusal(0))
 }
 
-// Pods without a controller are Ready, but nobody says how many there should be: a budget by scale may lose as many more.
+// Pods without a controller are Ready, but nobody says how many there should be: a budget by scale may lose as many
+// more.
 func TestPodsWithoutAControllerAddToTheHealthyOnly(t *testing.T) {
 	require.Equal(t, []bool{true, true, true, false}, mayGo(underOne(t, "", "1", "", "", "ReplicaSet", "ReplicaSet")), "2 replicas: 1 must be Ready")
 	require.Equal(t, []bool{true, true, false}, mayGo(underOne(t, "100%", "", "", "", "ReplicaSet")), "of 1")

@@ -55,8 +55,8 @@ const (
 	drainGivenUp
 )
 
-// drain cordons a node and begins to evict its pods, unless it refuses to because of one of them. A node that is drained already
-// gets the timeout of the new event.
+// drain cordons a node and begins to evict its pods, unless it refuses to because of one of them. A node that is
+// drained already gets the timeout of the new event.
 func (p *player) drain(n *node, e *Planned) {
 	c, now := p.cluster, p.cluster.Clock.Elapsed()
 	if !n.unschedulable {
@@ -101,8 +101,8 @@ func (p *player) canDrain(n *node) bool {
 	})
 }
 
-// drainable says whether a drain evicts a pod, or waits for it if it is deleted already: that is so for all but mirror pods and those
-// of DaemonSets that run.
+// drainable says whether a drain evicts a pod, or waits for it if it is deleted already: that is so for all but mirror
+// pods and those of DaemonSets that run.
 func (c *cluster) drainable(i int32) bool {
 	s := c.pods[i].spec
 	return !s.Mirror && (s.OwnerKind != "DaemonSet" || c.pods[i].phase.finished())
@@ -186,8 +186,9 @@ func (c *cluster) find(l *leaving) (pod int32, exists bool) {
 	return i, ok && c.pods[i].serial == l.serial
 }
 
-// empty evicts the pods of a node, or deletes them by force, and notes which it could not. Each of these is told of once. kubectl
-// lists the pods once, and tries again what a budget refuses; who rolls nodes looks anew each time, and tries all again.
+// empty evicts the pods of a node, or deletes them by force, and notes which it could not. Each of these is told of
+// once. kubectl lists the pods once, and tries again what a budget refuses; who rolls nodes looks anew each time, and
+// tries all again.
 func (p *player) empty(d *drain, at time.Duration) {
 	c, name := p.cluster, p.cluster.nodes[d.node].name
 	if d.rolls {
@@ -223,7 +224,8 @@ func (p *player) empty(d *drain, at time.Duration) {
 	}
 }
 
-// count notes what is left of the pods of a drain: those that it could not evict, and, if it waits, those that are not gone.
+// count notes what is left of the pods of a drain: those that it could not evict, and, if it waits, those that are not
+// gone.
 func (c *cluster) count(d *drain) {
 	d.left, d.gone = leftBy{}, c.nodes[d.node].gone
 	for k := range d.pods {

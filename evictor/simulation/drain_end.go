@@ -20,8 +20,8 @@ const (
 	ThenForce = "force"
 )
 
-// Values of Drain.Bare and Drain.EmptyDir: what becomes of pods without a controller, which nobody replaces, and of pods with an
-// emptyDir volume, whose data is lost.
+// Values of Drain.Bare and Drain.EmptyDir: what becomes of pods without a controller, which nobody replaces, and of
+// pods with an emptyDir volume, whose data is lost.
 const (
 	// RefusePods evicts nothing from a node that has such a pod. So does kubectl drain without --force, or without
 	// --delete-emptydir-data.

@@ -38,7 +38,8 @@ func mirrored(p *v1.Pod) *v1.Pod {
 	return p
 }
 
-// kubectl evicts nothing from a node that has a pod without a controller, or one with an emptyDir, unless it is told to.
+// kubectl evicts nothing from a node that has a pod without a controller, or one with an emptyDir, unless it is told
+// to.
 func TestADrainRefusesWhatKubectlRefuses(t *testing.T) {
 	const cordoned = "node a1 is cordoned, and nothing is evicted because of "
 	web := func() *v1.Pod { return owned("ReplicaSet", "web", "web", "a1") }
@@ -79,8 +80,8 @@ func TestADrainRefusesWhatKubectlRefuses(t *testing.T) {
 	require.Zero(t, r.RollsUnfinished)
 }
 
-// kubectl waits until the pods are gone: on a silent node that is when its kubelet is back, or somebody removes their objects. A
-// pod that was deleted before keeps it, too.
+// kubectl waits until the pods are gone: on a silent node that is when its kubelet is back, or somebody removes their
+// objects. A pod that was deleted before keeps it, too.
 func TestADrainWaitsForASilentNode(t *testing.T) {
 	wait, hurry := true, false
 	const waits = "the drain of node a1 has not ended after 28m, with 1 pod left: pod shop/web: it is deleted, and its kubelet has not ended it"
@@ -165,7 +166,8 @@ func TestTwoBudgetsEndADrain(t *testing.T) {
 	require.Equal(t, []int{0, 1}, []int{r.DrainsFailed, r.DrainsUnfinished})
 }
 
-// A pod that is Ready at the instant of a retry counts at that retry: with ten seconds until it is, a step takes ten seconds.
+// A pod that is Ready at the instant of a retry counts at that retry: with ten seconds until it is, a step takes ten
+// seconds.
 func TestARetryComesAfterTheReplacement(t *testing.T) {
 	lines, _, _ := told(t, budgeted(t, 1), Scenario{
 		Zones: appX(3), Until: 10 * time.Minute, ReplaceAfter: 10 * time.Second, Events: []Event{{At: time.Minute, Drain: &Drain{Nodes: *named("a-000")}}},

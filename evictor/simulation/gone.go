@@ -36,7 +36,8 @@ func (p *player) nextCollection() time.Duration {
 	return now - now%collectorPeriod + collectorPeriod
 }
 
-// collect removes the objects of deleted pods from nodes that are out of service and not Ready, and those of pods whose node is gone.
+// collect removes the objects of deleted pods from nodes that are out of service and not Ready, and those of pods whose
+// node is gone.
 func (p *player) collect(at time.Duration) {
 	c := p.cluster
 	if at%collectorPeriod != 0 || p.stalled() {

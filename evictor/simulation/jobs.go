@@ -23,8 +23,8 @@ type jobSpec struct {
 	OnlyFailed bool
 	// Ended is whether the Job is complete, has failed or is suspended, so that its pods do not come back.
 	Ended bool
-	// Other is whether it has rules for failures that are not simulated. With PerIndex they are about each index by itself,
-	// and so is the back-off.
+	// Other is whether it has rules for failures that are not simulated. With PerIndex they are about each index by
+	// itself, and so is the back-off.
 	Other, PerIndex bool
 }
 

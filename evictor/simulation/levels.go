@@ -195,7 +195,8 @@ func (l *levels) anyBelowHalf(now int64) time.Duration {
 	return time.Duration(took)
 }
 
-// member returns the number of a pod's membership, from 1. Mirror pods and those without a controller belong to no workload.
+// member returns the number of a pod's membership, from 1. Mirror pods and those without a controller belong to no
+// workload.
 func (c *cluster) member(namespace, kind, name string, set *labelSet) int32 {
 	key := memberKey{workloadKey{namespace, kind, name}, set}
 	none := kind == "" || kind == "Node"

@@ -200,8 +200,8 @@ func (p *player) drivers(f faults, complete bool) {
 	}
 }
 
-// remember looks up the nodes of the traces' zones again, after one was added, deleted or moved. The traces decide about them
-// at once.
+// remember looks up the nodes of the traces' zones again, after one was added, deleted or moved. The traces decide
+// about them at once.
 func (p *player) remember() {
 	for i := range p.traces {
 		d := &p.traces[i]

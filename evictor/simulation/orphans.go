@@ -18,7 +18,8 @@ type garbage struct {
 	quarantine map[string]time.Duration // nodes that the collector misses, and when that is long enough
 }
 
-// orphan leaves the pods of a node that is about to be deleted bound to its name. They do not run, but look as they did.
+// orphan leaves the pods of a node that is about to be deleted bound to its name. They do not run, but look as they
+// did.
 func (c *cluster) orphan(n *node) {
 	if n.firstPod < 0 {
 		return
@@ -32,8 +33,8 @@ func (c *cluster) orphan(n *node) {
 	c.alive(n, -1)
 }
 
-// adopt makes a new node run the pods that are bound to its name since another one had it: a kubelet runs what the API server lists
-// for it, and ends what is deleted.
+// adopt makes a new node run the pods that are bound to its name since another one had it: a kubelet runs what the API
+// server lists for it, and ends what is deleted.
 func (c *cluster) adopt(to int32) {
 	n := &c.nodes[to]
 	from, ok := c.orphans[n.name]
@@ -62,7 +63,8 @@ func (c *cluster) adopt(to int32) {
 	}
 }
 
-// collectOrphans takes the pods of deleted nodes away that it has missed for long enough, and notes which it misses now.
+// collectOrphans takes the pods of deleted nodes away that it has missed for long enough, and notes which it misses
+// now.
 func (p *player) collectOrphans(at time.Duration) {
 	c := p.cluster
 	var due []string

@@ -57,7 +57,8 @@ func TestPodsOfADeletedNodeLookAsTheyDid(t *testing.T) {
 	recount(t, c)
 }
 
-// A new node that has the name before that runs what is bound to it, and ends what was deleted. A later one begins empty.
+// A new node that has the name before that runs what is bound to it, and ends what was deleted. A later one begins
+// empty.
 func TestANewNodeRunsThePodsOfItsName(t *testing.T) {
 	replace := func(after time.Duration) Event {
 		return Event{At: 61 * time.Second, ReplaceNode: &ReplaceNode{Nodes: *named("a-000"), After: after}}
@@ -100,7 +101,8 @@ func TestAnAddedNodeRunsThePodsOfItsName(t *testing.T) {
 	recount(t, c)
 }
 
-// The collector misses a name, not a machine: another node of that name, between two of its passes, does not make it begin anew.
+// The collector misses a name, not a machine: another node of that name, between two of its passes, does not make it
+// begin anew.
 func TestTheCollectorMissesNames(t *testing.T) {
 	lines, _, _ := told(t, newCluster(clockOf(nil)), deleting(
 		Event{At: 65 * time.Second, ReplaceNode: &ReplaceNode{Nodes: *named("a-000"), After: 20 * time.Second}}, Event{At: 110 * time.Second, DeleteNode: named("a-000")}))

@@ -47,9 +47,9 @@ type Report struct {
 	Drained              int `figure:""`
 	DrainedByForce       int `figure:""`
 	// Drains counts the nodes that were drained, by events, rolls and controllers. The next four count those that could
-	// not evict everything: they were forced or given up at their timeout, went on at the end, or failed, because of a pod that
-	// kubectl refuses to evict or that has two budgets. RollsUnfinished counts
-	// the rolls that did not replace all of their nodes. StuckDrains and StuckRolls have the details.
+	// not evict everything: they were forced or given up at their timeout, went on at the end, or failed, because of a
+	// pod that kubectl refuses to evict or that has two budgets. RollsUnfinished counts the rolls that did not replace
+	// all of their nodes. StuckDrains and StuckRolls have the details.
 	Drains           int `figure:""`
 	DrainsForced     int `figure:""`
 	DrainsGivenUp    int `figure:""`
@@ -122,10 +122,10 @@ type Report struct {
 	Cancelled map[string]int
 	// Left counts the pods on silent nodes at the end, by reason.
 	Left map[string]int
-	// Removed counts pods that the garbage collector removed, from nodes that are out of service or deleted, without those of
-	// DaemonSets and mirror pods. Waiting counts the pods to be replaced that have
-	// no node at the end, whether or not their replacement is due. CameBackNodes and CameBackPods count nodes that
-	// recovered before they were tainted, and their pods.
+	// Removed counts pods that the garbage collector removed, from nodes that are out of service or deleted, without
+	// those of DaemonSets and mirror pods. Waiting counts the pods to be replaced that have no node at the end, whether
+	// or not their replacement is due. CameBackNodes and CameBackPods count nodes that recovered before they were
+	// tainted, and their pods.
 	Removed, Waiting, CameBackNodes, CameBackPods int
 
 	// NotSimulated counts pods by the feature that is not simulated, such as "resource claims", and the pods that were left

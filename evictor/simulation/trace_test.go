@@ -72,7 +72,8 @@ func TestSamplesAfterTheEndOfTime(t *testing.T) {
 	require.Negative(t, d.at)
 }
 
-// A node that somebody moves into a zone that a trace drives belongs to that zone from then on, and one that is moved out does not.
+// A node that somebody moves into a zone that a trace drives belongs to that zone from then on, and one that is moved
+// out does not.
 func TestATraceDrivesTheNodesOfItsZone(t *testing.T) {
 	for _, moves := range []struct {
 		node, to      string

@@ -22,11 +22,9 @@ func (c *cluster) endsForGood(p *pod) {
 	}
 }
 
-// dieWith records the pods that end because their node is deleted: those that nobody has moved before.
-func (c *cluster) dieWith(n *node) {
-	for i := n.firstPod; i >= 0; i = c.pods[i].next {
-		if p := &c.pods[i]; !p.terminating && !p.phase.finished() && !p.spec.ofDaemonSet() && !p.spec.Mirror {
-			c.stats.died++
-		}
+// diesWithNode records a pod that goes because its node was deleted: one that nobody has moved before.
+func (c *cluster) diesWithNode(p *pod) {
+	if !p.terminating && !p.phase.finished() && !p.spec.ofDaemonSet() && !p.spec.Mirror {
+		c.stats.died++
 	}
 }

@@ -22,7 +22,7 @@ func TestPodsThatNobodyRecreatesAreLostForGood(t *testing.T) {
 		want  []evictor.PodKey
 	}{
 		"evicted":                    {simulation.Event{Fail: &a}, simulation.NoOwner, false, []evictor.PodKey{one}},
-		"drained":                    {simulation.Event{Drain: &simulation.Drain{Nodes: a}}, simulation.NoOwner, false, []evictor.PodKey{one}},
+		"drained":                    {simulation.Event{Drain: &simulation.Drain{Nodes: a, Bare: simulation.EvictPods}}, simulation.NoOwner, false, []evictor.PodKey{one}},
 		"on a deleted node":          {simulation.Event{DeleteNode: &a}, simulation.NoOwner, false, []evictor.PodKey{one}},
 		"without replacements":       {simulation.Event{Fail: &a}, simulation.NoOwner, true, []evictor.PodKey{one}},
 		"a controller recreates it":  {simulation.Event{Fail: &a}, "", false, nil},
@@ -44,7 +44,7 @@ func TestPodsThatNobodyRecreatesAreLostForGood(t *testing.T) {
 func TestOnlyTheFirstPodsThatAreLostAreNamed(t *testing.T) {
 	s := simulation.Scenario{
 		Zones:  []simulation.Zone{{Name: "a", Nodes: 3, PodsPerNode: 15, Pod: simulation.PodFields{Owner: simulation.NoOwner}}},
-		Events: []simulation.Event{{At: time.Minute, Drain: &simulation.Drain{Nodes: simulation.Nodes{Count: 2}}}}, Until: 5 * time.Minute,
+		Events: []simulation.Event{{At: time.Minute, Drain: &simulation.Drain{Nodes: simulation.Nodes{Count: 2}, Bare: simulation.EvictPods}}}, Until: 5 * time.Minute,
 	}
 	r, _ := play(t, s)
 	require.Equal(t, 30, r.LostForGood)
@@ -58,7 +58,7 @@ func TestPodsDieWithTheirNodes(t *testing.T) {
 		want  int
 	}{
 		"deleted":       {simulation.Event{DeleteNode: &simulation.Nodes{Count: 2}}, 4},
-		"replaced":      {simulation.Event{ReplaceNode: &simulation.ReplaceNode{Nodes: simulation.Nodes{Count: 2}}}, 4},
+		"replaced":      {simulation.Event{ReplaceNode: &simulation.ReplaceNode{Nodes: simulation.Nodes{Count: 2}, After: 2 * time.Minute}}, 4},
 		"drained first": {simulation.Event{Roll: &simulation.Roll{Nodes: simulation.Nodes{Count: 2}}}, 0},
 	} {
 		c.event.At = time.Minute

@@ -200,6 +200,9 @@ func (c *cluster) tally(key string, t *tally) *tally {
 // tell counts a pod that was added (+1) or removed (-1).
 func (c *cluster) tell(p *pod, namespace string, by int) {
 	n := &c.nodes[p.node]
+	if n.deleted {
+		return
+	}
 	for _, t := range c.tallies {
 		value, ok := n.labels[t.topology]
 		if !ok {

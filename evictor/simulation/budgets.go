@@ -29,7 +29,7 @@ func (c *cluster) AddBudget(namespace, name string, spec budgetSpec) error {
 	if err != nil {
 		return err
 	}
-	b := budget{namespace: namespace, name: name, selector: chosen, alwaysUnhealthy: policy == alwaysAllow}
+	b := budget{namespace: namespace, name: name, selector: chosen, alwaysUnhealthy: policy == alwaysAllow, byScale: !absolute(spec.MinAvailable)}
 	if b.need, err = needed(spec.MinAvailable, spec.MaxUnavailable); err != nil {
 		return err
 	}
@@ -45,23 +45,80 @@ func (c *cluster) AddBudget(namespace, name string, spec budgetSpec) error {
 		return nil
 	}
 	for i := range c.pods { // pods that were added before their budget
-		if p := &c.pods[i]; p.node >= 0 && matched[p.member] && c.counts(p) {
-			have := 1
-			if p.unstarted || !c.nodes[p.node].serves() {
-				have = 0
-			}
-			c.levels.changeBudget(c.now(), added, 1, have)
-			if p.ready {
-				c.levels.budgets[added].healthy++
-			}
+		if p := &c.pods[i]; p.node >= 0 && matched[p.member] {
+			c.joins(p, added)
 		}
 	}
 	return nil
 }
 
+// joins counts a pod for a budget that was added after it.
+func (c *cluster) joins(p *pod, added int32) {
+	b := &c.levels.budgets[added]
+	b.unscaled(&c.levels.members[p.member-1], 1)
+	if p.ready && !p.terminating {
+		b.healthy++
+	}
+	if !c.counts(p) {
+		return
+	}
+	have, wanted := 1, 1
+	if p.unstarted || !c.nodes[p.node].serves() {
+		have = 0
+	}
+	if b.byScale {
+		wanted = 0 // under has counted its controller's scale
+	}
+	c.levels.changeBudget(c.now(), added, wanted, have)
+}
+
+// absolute says whether minAvailable is a number: then the budget asks for no scale.
+func absolute(minAvailable *intstr.IntOrString) bool {
+	return minAvailable != nil && minAvailable.Type == intstr.Int
+}
+
+// hasScale says whether a controller of that kind says how many pods it wants, in the way that the disruption
+// controller asks.
+func hasScale(kind string) bool {
+	return kind != "" && kind != "Job" && kind != "DaemonSet" && kind != "Node"
+}
+
+// exists counts the object of a pod for its controller and its budgets when it appears (+1) or goes (-1).
+func (c *cluster) exists(p *pod, by int) {
+	if p.member == 0 {
+		return
+	}
+	g := &c.levels.members[p.member-1]
+	if g.workload >= 0 {
+		c.levels.workloads[g.workload].pods += by
+	}
+	for _, b := range g.budgets {
+		c.levels.budgets[b].unscaled(g, by)
+	}
+}
+
+// unscaled counts a pod whose controller has no scale: while there is one, a budget by scale cannot be computed. Pods
+// without a controller play no part in that.
+func (b *budget) unscaled(g *membership, by int) {
+	if b.byScale && g.kind != "" && !hasScale(g.kind) {
+		b.withoutScale += by
+	}
+}
+
+// expected returns how many pods the controllers of a budget's pods want. A controller counts while it has a pod, and
+// one that replaces its pods always has one.
+func (c *cluster) expected(b *budget) (all int) {
+	for _, i := range b.workloads {
+		if w := &c.levels.workloads[i]; hasScale(w.kind) && (c.replaces || w.pods > 0) {
+			all += w.desired
+		}
+	}
+	return all
+}
+
 // healthy counts a pod that is Ready in the API for its budgets when it appears (+1) or goes (-1).
 func (c *cluster) healthy(p *pod, by int) {
-	if p.member == 0 || !p.ready || !c.counts(p) {
+	if p.member == 0 || !p.ready || p.terminating {
 		return
 	}
 	for _, b := range c.levels.members[p.member-1].budgets {
@@ -92,19 +149,36 @@ func (c *cluster) refusal(i int32) error {
 		}}
 	}
 	b := &c.levels.budgets[budgets[0]]
-	needed := b.need(b.desired)
-	switch {
-	case b.desired > 0 && b.healthy > needed:
-		return nil
-	case !p.ready && (b.alwaysUnhealthy || b.healthy >= needed && needed > 0):
+	why := c.keeps(b, p.ready)
+	if why == "" {
 		return nil
 	}
 	err := apierrors.NewTooManyRequests("the eviction would violate the pod's disruption budget", 0)
-	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
-		Type:    disruptionBudgetCause,
-		Message: fmt.Sprintf("budget %s needs %d healthy pods and has %d", b.name, needed, b.healthy),
-	}}
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: disruptionBudgetCause, Message: why}}
 	return err
+}
+
+// keeps returns why a budget does not let a pod go now; nothing if it does. The figures are those of the disruption
+// controller.
+func (c *cluster) keeps(b *budget, ready bool) (why string) {
+	if !ready && b.alwaysUnhealthy {
+		return ""
+	}
+	if b.withoutScale > 0 {
+		return fmt.Sprintf("budget %s counts by scale, and a controller of its pods has none, so it allows nothing", b.name)
+	}
+	expected := b.desired
+	if b.byScale {
+		expected = c.expected(b)
+	}
+	needed := b.need(expected)
+	switch {
+	case b.healthy > needed && (expected > 0 || !b.byScale):
+		return ""
+	case !ready && b.healthy >= needed && needed > 0:
+		return ""
+	}
+	return fmt.Sprintf("budget %s needs %d healthy pods and has %d", b.name, needed, b.healthy)
 }
 
 // budget is a PodDisruptionBudget's pods.
@@ -112,6 +186,8 @@ type budget struct {
 	namespace, name string
 	selector        labels.Selector
 	healthy         int  // pods that are Ready in the API
+	byScale         bool // what it needs depends on the scales of its pods' controllers
+	withoutScale    int  // pods whose controller has none
 	alwaysUnhealthy bool // pods that are not Ready may always be evicted
 	workloads       []int32
 	refused         int // pods that it did not let go at some time
@@ -129,9 +205,13 @@ func (c *cluster) under(g, b int32) bool {
 	group.budgets = append(group.budgets, b)
 	if w := group.workload; w >= 0 && !slices.Contains(budget.workloads, w) {
 		budget.workloads = append(budget.workloads, w)
-		c.levels.workloads[w].budgets++
+		workload := &c.levels.workloads[w]
+		workload.budgets = append(workload.budgets, b)
 		if budget.lacks() > 0 {
-			c.levels.workloads[w].broke(c.now(), 1)
+			workload.broke(c.now(), 1)
+		}
+		if budget.byScale && hasScale(workload.kind) {
+			c.levels.changeBudget(c.now(), b, workload.desired, 0)
 		}
 	}
 	return true

@@ -99,3 +99,73 @@ func TestABudgetFollowsLabels(t *testing.T) {
 	require.Equal(t, []int{0, 0}, desired())
 	recount(t, c)
 }
+
+// underOne is a cluster of pods labelled app=x, one on each node, of these owners, under one budget.
+func underOne(t *testing.T, least, most string, owners ...string) *cluster {
+	c := newCluster(clockOf(nil))
+	spec := budgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}}
+	for text, into := range map[string]**intstr.IntOrString{least: &spec.MinAvailable, most: &spec.MaxUnavailable} {
+		if text != "" {
+			value := intstr.Parse(text)
+			*into = &value
+		}
+	}
+	require.NoError(t, c.AddBudget("default", "b", spec))
+	labels := c.labelsOf(&metav1.ObjectMeta{Labels: map[string]string{"app": "x"}})
+	for i, owner := range owners {
+		node := fmt.Sprint("n", i)
+		require.NoError(t, c.AddNode(node, zone.Key{}))
+		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: fmt.Sprint("p", i)}, node, podSpec{OwnerKind: owner, OwnerName: owner, labels: labels}))
+	}
+	return c
+}
+
+// mayGo says for each pod, in turn, whether the eviction API lets it go; one that may go is gone then.
+func mayGo(c *cluster) (answers []bool) {
+	for i := range c.pods {
+		may := c.refusal(int32(i)) == nil
+		if answers = append(answers, may); may {
+			c.deletePod(int32(i))
+		}
+	}
+	return answers
+}
+
+// A Job and a DaemonSet have no scale: the disruption controller cannot tell how many of their pods there should be,
+// and lets none go that is Ready, unless the budget needs a number of pods. It does so even for the pods of others
+// under the same budget.
+func TestABudgetByScaleOfAJobLetsNothingGo(t *testing.T) {
+	for _, rule := range [][2]string{{"", "1"}, {"", "100%"}, {"0%", ""}, {"50%", ""}} {
+		require.Equal(t, []bool{false, false}, mayGo(underOne(t, rule[0], rule[1], "Job", "Job")), rule)
+		require.Equal(t, []bool{false, false}, mayGo(underOne(t, rule[0], rule[1], "ReplicaSet", "DaemonSet")), rule)
+		require.Equal(t, []bool{false, false}, mayGo(underOne(t, rule[0], rule[1], "Node", "ReplicaSet")), rule)
+	}
+	require.Equal(t, []bool{true, false}, mayGo(underOne(t, "1", "", "Job", "Job")))
+	require.Equal(t, []bool{true, true}, mayGo(underOne(t, "1", "", "Job", "Job", "DaemonSet"))[:2], "the DaemonSet's pod is Ready, too")
+
+	c := underOne(t, "", "1", "Job", "Job")
+	require.ErrorContains(t, c.refusal(0), "disruption budget")
+	require.Equal(t, "budget b counts by scale, and a controller of its pods has none, so it allows nothing", textOf(c.refusal(0)))
+	c.setReady(0, false)
+	require.Error(t, c.refusal(0), "nobody knows whether enough others are Ready")
+	c.levels.budgets[0].alwaysUnhealthy = true
+	require.NoError(t, c.refusal(0))
+}
+
+// Pods without a controller are Ready, but nobody says how many there should be: a budget by scale may lose as many
+// more.
+func TestPodsWithoutAControllerAddToTheHealthyOnly(t *testing.T) {
+	require.Equal(t, []bool{true, true, true, false}, mayGo(underOne(t, "", "1", "", "", "ReplicaSet", "ReplicaSet")), "2 replicas: 1 must be Ready")
+	require.Equal(t, []bool{true, true, false}, mayGo(underOne(t, "100%", "", "", "", "ReplicaSet")), "of 1")
+	require.Equal(t, []bool{false, false}, mayGo(underOne(t, "", "1", "", "")), "no controller wants a pod")
+	require.Equal(t, []bool{true, false}, mayGo(underOne(t, "1", "", "", "")))
+	recountBudgets(t, underOne(t, "50%", "", "ReplicaSet", "", "Job"))
+}
+
+// A controller whose pods are gone and do not come back is not known to the budget any more.
+func TestAControllerWithoutPodsHasNoScale(t *testing.T) {
+	require.Equal(t, []bool{true, false}, mayGo(underOne(t, "", "100%", "ReplicaSet", "")))
+	c := underOne(t, "", "100%", "ReplicaSet", "")
+	c.replacePods()
+	require.Equal(t, []bool{true, true}, mayGo(c))
+}

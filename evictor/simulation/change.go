@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // Add adds an object of a kind that Scenario.Objects may have, but no workload, as it is. A pod needs a node that exists.
@@ -57,7 +56,7 @@ func (w *World) Update(object runtime.Object) error {
 			return fmt.Errorf("node %s does not exist", o.Name)
 		}
 		if !maps.Equal(c.nodes[i].labels, o.Labels) {
-			c.relabel(&c.nodes[i], func(n *node) { n.labels, n.zone = maps.Clone(o.Labels), zone.KeyOf(o.Labels) })
+			w.player.relabel(&c.nodes[i], maps.Clone(o.Labels))
 		}
 		c.updateTaints(&c.nodes[i], o.Spec.Taints)
 	case *v1.Pod:

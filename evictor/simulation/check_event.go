@@ -33,7 +33,7 @@ func (e *Event) check(f faults) {
 	case e.ReplaceNode != nil:
 		notNegative(f.in("after"), e.ReplaceNode.After)
 	case e.Drain != nil:
-		checkTimeout(f, e.Drain.Timeout, e.Drain.Then)
+		e.Drain.check(f)
 	case e.Roll != nil:
 		notNegative(f.in("after"), e.Roll.After)
 		notNegative(f.in("wait"), e.Roll.Wait)

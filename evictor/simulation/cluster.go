@@ -53,7 +53,8 @@ type cluster struct {
 	tallied   bool       // whether the tallies and what is spread are up to date
 	spreading *spreading // nil if no pod has to be spread
 
-	load      *loadIndex // only with rescheduling
+	load      *loadIndex // nil until somebody asks where pods may go
+	replaces  bool       // pods come back
 	waiting   waiting
 	unbound   []comeback // before time 0
 	sequences sequences
@@ -74,6 +75,7 @@ type cluster struct {
 
 	jobs       map[podID]*job
 	ending     []podID // Jobs that have failed just now
+	backingOff []*job  // that have pods to create, and may not yet
 	failedJobs []FailedJob
 
 	notSimulated map[string]int // pods of files, by which feature of them plays no part
@@ -83,7 +85,8 @@ type cluster struct {
 	emptied      map[int32][]int64      // when pods were evicted from silent nodes
 	happened     func(Happening)        // nil if not needed
 	outOfService map[int32]bool         // nodes with the taint
-	lost         map[uint64]bool        // pods, by serial, whose due eviction did not happen
+	garbage
+	lost map[uint64]bool // pods, by serial, whose due eviction did not happen
 }
 
 type podID struct {
@@ -124,6 +127,7 @@ type node struct {
 	seen          int64 // when the last one was made that it has shown
 	unschedulable bool
 	version       uint64
+	gone          uint32     // how many pods have gone from it
 	fresh         []v1.Taint // that a replacement of the node has too
 	room          *room      // nil if not known, so that everything fits
 }
@@ -191,6 +195,7 @@ type podSpec struct {
 	OwnerName   string
 	Mirror      bool
 	Grace       int32 // seconds that it takes to end once it is deleted
+	emptyDir    bool
 
 	needs          *needs
 	labels         *labelSet // only of pods of files
@@ -226,6 +231,7 @@ func newCluster(clock worldClock) *cluster {
 		zones:        make(map[string]*zoneRecord),
 		emptied:      make(map[int32][]int64),
 		outOfService: make(map[int32]bool),
+		garbage:      garbage{orphans: make(map[string]int32), quarantine: make(map[string]time.Duration)},
 		lost:         make(map[uint64]bool),
 	}
 }
@@ -280,6 +286,10 @@ func (c *cluster) space(namespace string) uint32 {
 		c.spaceOf[namespace] = i
 	}
 	return i
+}
+
+func (c *cluster) keyOf(p *pod) evictor.PodKey {
+	return evictor.PodKey{Namespace: c.spaces[p.id.space], Name: p.id.name}
 }
 
 func (c *cluster) id(key evictor.PodKey) podID { return podID{c.space(key.Namespace), key.Name} }
@@ -355,5 +365,6 @@ func (c *cluster) addNode(n node) error {
 		c.load.add(c, i)
 	}
 	c.nodeChanged(&c.nodes[i])
+	c.adopt(i)
 	return nil
 }

@@ -18,7 +18,7 @@ func (e *Event) String() string {
 	case e.Untaint != nil:
 		return fmt.Sprintf("untaint %s %s:%s", n, e.Untaint.Key, e.Untaint.Effect)
 	case e.Drain != nil:
-		return what + " " + n.String() + timeoutText(e.Drain.Timeout, e.Drain.Then)
+		return what + " " + n.String() + e.Drain.text()
 	case e.Roll != nil:
 		return what + " " + n.String() + timeoutText(e.Roll.Timeout, e.Roll.Then)
 	case n != nil:

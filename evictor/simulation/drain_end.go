@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -19,8 +20,20 @@ const (
 	ThenForce = "force"
 )
 
+// Values of Drain.Bare and Drain.EmptyDir: what becomes of pods without a controller, which nobody replaces, and of
+// pods with an emptyDir volume, whose data is lost.
+const (
+	// RefusePods evicts nothing from a node that has such a pod. So does kubectl drain without --force, or without
+	// --delete-emptydir-data.
+	RefusePods = "refuse"
+	// EvictPods evicts them like others.
+	EvictPods = "evict"
+)
+
 // Values of StuckDrain.Ended.
 const (
+	DrainRefused    = "refused" // the node has a pod that the drain refuses to evict, so that it is only cordoned
+	DrainFailed     = "failed"  // the eviction API answered with an error, because a pod has two budgets
 	DrainForced     = "forced"
 	DrainGivenUp    = "givenUp"
 	DrainUnfinished = "unfinished" // the simulation ended first
@@ -32,7 +45,7 @@ type StuckDrain struct {
 	Event int           // the number of the event that asked for it; negative if a controller did
 	From  time.Duration // when it began
 	At    time.Duration // when it was forced or given up, or the end of the simulation
-	Ended string        // DrainForced, DrainGivenUp or DrainUnfinished
+	Ended string        // DrainRefused, DrainFailed, DrainForced, DrainGivenUp or DrainUnfinished
 	Pods  int           // how many were left then
 	First string        // one of these, as namespace/name
 	Why   string        // why that pod was not evicted
@@ -40,10 +53,13 @@ type StuckDrain struct {
 
 // String says which drain it is, and what became of it.
 func (s *StuckDrain) String() string {
-	text := map[string]string{DrainForced: "was forced", DrainGivenUp: "was given up", DrainUnfinished: "has not ended"}[s.Ended]
+	text := map[string]string{DrainFailed: "failed", DrainForced: "was forced", DrainGivenUp: "was given up", DrainUnfinished: "has not ended"}[s.Ended]
 	left := "1 pod"
 	if s.Pods != 1 {
 		left = fmt.Sprintf("%d pods", s.Pods)
+	}
+	if s.Ended == DrainRefused {
+		return fmt.Sprintf("node %s is cordoned, and nothing is evicted because of %s: pod %s: %s", s.Node, left, s.First, s.Why)
 	}
 	return fmt.Sprintf("the drain of node %s %s after %s, with %s left: pod %s: %s", s.Node, text, Brief(s.At-s.From), left, s.First, s.Why)
 }
@@ -81,6 +97,38 @@ func checkTimeout(f faults, timeout time.Duration, then string) {
 	}
 }
 
+// check reports the faults of a drain.
+func (d *Drain) check(f faults) {
+	checkTimeout(f, d.Timeout, d.Then)
+	for name, value := range map[string]string{"bare": d.Bare, "emptyDir": d.EmptyDir} {
+		if value != "" && value != RefusePods && value != EvictPods {
+			f.in(name).add("%q is neither %s nor %s", value, RefusePods, EvictPods)
+		}
+	}
+}
+
+// waits says whether the drain waits until pods that it has evicted are gone.
+func (d *Drain) waits() bool { return d.Wait == nil || *d.Wait }
+
+// text describes what is not kubectl's default.
+func (d *Drain) text() string {
+	var all []string
+	if d.Bare == EvictPods {
+		all = append(all, "bare: evict")
+	}
+	if d.EmptyDir == EvictPods {
+		all = append(all, "emptyDir: evict")
+	}
+	if !d.waits() {
+		all = append(all, "wait: false")
+	}
+	text := timeoutText(d.Timeout, d.Then)
+	if len(all) > 0 {
+		text += " (" + strings.Join(all, ", ") + ")"
+	}
+	return text
+}
+
 // timeoutText describes a timeout after the nodes it is about.
 func timeoutText(timeout time.Duration, then string) string {
 	if timeout == 0 {
@@ -90,7 +138,7 @@ func timeoutText(timeout time.Duration, then string) string {
 }
 
 // timesOut ends a drain whose timeout is over: it is given up, or deletes what is left.
-func (p *player) timesOut(d *drain) {
+func (p *player) timesOut(d *drain, at time.Duration) {
 	d.deadline = never
 	if d.by.Drain.Then != ThenForce {
 		d.ended = drainGivenUp
@@ -99,7 +147,8 @@ func (p *player) timesOut(d *drain) {
 	}
 	p.stuck(d, DrainForced)
 	d.forced = true
-	p.empty(d)
+	p.empty(d, at)
+	p.cluster.count(d)
 }
 
 // stuck records what became of a drain, and tells it.
@@ -110,6 +159,8 @@ func (p *player) stuck(d *drain, ended string) {
 		Pods: d.left.pods, First: d.left.first.String(), Why: d.left.why,
 	}
 	switch ended {
+	case DrainRefused, DrainFailed:
+		p.report.DrainsFailed++
 	case DrainForced:
 		p.report.DrainsForced++
 	case DrainGivenUp:

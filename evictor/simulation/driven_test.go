@@ -152,6 +152,24 @@ func TestWhereAPodCouldComeBack(t *testing.T) {
 	require.Empty(t, best)
 }
 
+// A question changes nothing: where pods are not replaced, they still are not.
+func TestAQuestionDoesNotTurnReplacementOn(t *testing.T) {
+	s := simulation.Scenario{
+		Zones: []simulation.Zone{{Name: "a", Nodes: 2, PodsPerNode: 1}}, Until: 10 * time.Minute, ReplaceAfter: -1,
+		Events: []simulation.Event{{At: time.Minute, DeletePod: &simulation.Pod{Name: "a-000-p0"}}},
+	}
+	r, err := simulation.Play(context.Background(), s, func(w *simulation.World) (simulation.Controller, error) {
+		return simulation.StepFunc(func(context.Context) (time.Time, error) {
+			names, _ := w.Feasible(pod("web-0", "a-000", "", ""))
+			require.Equal(t, []string{"a-000", "a-001"}, names)
+			return time.Time{}, nil
+		}), nil
+	})
+	require.NoError(t, err)
+	require.Zero(t, r.ReturnedPods)
+	require.Zero(t, r.Waiting)
+}
+
 // Objects come from a reader as well as from lists, and a list may have nodes and pods, in any order.
 func TestObjectsAreRead(t *testing.T) {
 	listed := failing()

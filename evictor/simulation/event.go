@@ -40,12 +40,14 @@ type Event struct {
 	// which cordons the node that it drains again.
 	Cordon   *Nodes `yaml:"cordon,omitempty"`
 	Uncordon *Nodes `yaml:"uncordon,omitempty"`
-	// Drain cordons nodes and evicts their pods as kubectl drain does: through the eviction API, with a retry every 5
-	// seconds for pods that a disruption budget protects, until its timeout. Pods of DaemonSets stay.
+	// Drain cordons nodes and evicts their pods as kubectl drain --ignore-daemonsets does, of which each node has one
+	// of its own: through the eviction API, with a retry every 5 seconds for pods that a disruption budget protects,
+	// until its timeout.
 	Drain *Drain `yaml:"drain,omitempty"`
 
-	// DeleteNode deletes nodes and their pods. ReplaceNode does, too, and new nodes register under the same names. Roll
-	// drains and replaces nodes, one after the other.
+	// DeleteNode deletes nodes, whose machines are gone. Their pods stay bound to their names until the pod garbage
+	// collector takes them, 40 to 60 seconds later. ReplaceNode does the same, and new nodes register under the same
+	// names. Roll drains and replaces nodes, one after the other.
 	DeleteNode  *Nodes       `yaml:"deleteNode,omitempty"`
 	ReplaceNode *ReplaceNode `yaml:"replaceNode,omitempty"`
 	Roll        *Roll        `yaml:"roll,omitempty"`
@@ -113,7 +115,7 @@ type Untaint struct {
 }
 
 // ReplaceNode selects the nodes that are replaced. The new ones have the same names, labels, resources and DaemonSet
-// pods, and the taints that the old nodes had at first.
+// pods, and the taints that the old nodes had at first. They run the pods that are still bound to their names.
 type ReplaceNode struct {
 	Nodes `yaml:",inline"`
 
@@ -129,10 +131,18 @@ type Drain struct {
 	Timeout time.Duration `yaml:"timeout,omitempty"`
 	// Then is what happens afterwards: ThenGiveUp, as does an empty text, or ThenForce. It needs a Timeout.
 	Then string `yaml:"then,omitempty"`
+	// Bare and EmptyDir are RefusePods, as is an empty text, or EvictPods. They are about pods that have not finished.
+	Bare     string `yaml:"bare,omitempty"`
+	EmptyDir string `yaml:"emptyDir,omitempty"`
+	// Wait is whether the drain goes on until the pods that it has evicted are gone; nil means true. On a silent node
+	// they go when its kubelet is back or somebody removes their objects. Then of ThenForce waits no longer.
+	Wait *bool `yaml:"wait,omitempty"`
 }
 
-// Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode. With ThenGiveUp it
-// stops at a node whose drain is given up.
+// Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode. With ThenGiveUp
+// it stops at a node whose drain is given up. Its drains evict every pod but those of DaemonSets and mirror pods,
+// whatever the API answers they try again, and they do not wait for the kubelet of a silent node, as Cluster API,
+// Karpenter and node groups do.
 type Roll struct {
 	Nodes `yaml:",inline"`
 

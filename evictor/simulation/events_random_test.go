@@ -169,15 +169,15 @@ func underBudgets(t *testing.T) *cluster {
 // recount counts everything that a cluster counts incrementally.
 func recount(t *testing.T, c *cluster) {
 	var lacking, terminating int
-	healthy, have := make([]int, len(c.levels.budgets)), make([]int, len(c.levels.workloads))
-	serving := make([]int, len(c.levels.budgets))
+	serving, have := make([]int, len(c.levels.budgets)), make([]int, len(c.levels.workloads))
 	for i := range c.pods {
 		p := &c.pods[i]
 		if p.node < 0 {
 			continue
 		}
 		n := &c.nodes[p.node]
-		require.False(t, n.deleted)
+		at, gone := c.orphans[n.name]
+		require.Equal(t, n.deleted, gone && at == p.node, "pods are on nodes, or bound to the name of one that is gone")
 		switch {
 		case p.terminating:
 			terminating++
@@ -209,18 +209,16 @@ func recount(t *testing.T, c *cluster) {
 			if 2*lacks < whole {
 				serving[b]++
 			}
-			if p.ready {
-				healthy[b]++
-			}
 		}
 	}
-	lacking += whole * c.waiting.len()
+	held, _ := c.heldBack()
+	lacking += whole * (c.waiting.len() + held)
 	require.Equal(t, lacking, c.stats.count, "pods without a live node")
 	require.Equal(t, terminating, c.stats.terminating)
 	for i := range c.levels.budgets {
-		require.Equal(t, healthy[i], c.levels.budgets[i].healthy)
 		require.Equal(t, serving[i], c.levels.budgets[i].have)
 	}
+	recountBudgets(t, c)
 	for i := range c.levels.workloads {
 		require.Equal(t, have[i], c.levels.workloads[i].have)
 	}
@@ -228,7 +226,47 @@ func recount(t *testing.T, c *cluster) {
 		n := &c.nodes[i]
 		has := !n.deleted && slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService })
 		require.Equal(t, has, c.outOfService[int32(i)], n.name)
+		require.True(t, !n.deleted || n.firstPod < 0 || n.failed)
 		require.False(t, n.parted && !n.failed)
+	}
+}
+
+// recountBudgets counts what the disruption controller counts.
+func recountBudgets(t *testing.T, c *cluster) {
+	healthy, without := make([]int, len(c.levels.budgets)), make([]int, len(c.levels.budgets))
+	pods := make([]int, len(c.levels.workloads))
+	for i := range c.pods {
+		p := &c.pods[i]
+		if p.node < 0 || p.member == 0 {
+			continue
+		}
+		m := &c.levels.members[p.member-1]
+		if m.workload >= 0 {
+			pods[m.workload]++
+		}
+		for _, b := range m.budgets {
+			if p.ready && !p.terminating {
+				healthy[b]++
+			}
+			if c.levels.budgets[b].byScale && m.kind != "" && !hasScale(m.kind) {
+				without[b]++
+			}
+		}
+	}
+	for i := range c.levels.budgets {
+		b := &c.levels.budgets[i]
+		require.Equal(t, healthy[i], b.healthy)
+		require.Equal(t, without[i], b.withoutScale)
+		scales := 0
+		for _, w := range b.workloads {
+			if hasScale(c.levels.workloads[w].kind) {
+				scales += c.levels.workloads[w].desired
+			}
+		}
+		require.True(t, !b.byScale || b.desired == scales)
+	}
+	for i := range pods {
+		require.Equal(t, pods[i], c.levels.workloads[i].pods)
 	}
 }
 

@@ -98,7 +98,7 @@ func TestReplaceNode(t *testing.T) {
 	}}}
 	c := newCluster(clockOf(nil))
 	lines, happened, r := told(t, c, s)
-	require.Equal(t, 2*time.Minute, happened["a-000: the node is deleted with its pods"])
+	require.Equal(t, 2*time.Minute, happened["a-000: the node is deleted"])
 	require.Equal(t, 210*time.Second, happened["a-000: a new node of this name registers"])
 	require.Empty(t, of(lines, timeline.KindEvict))
 	require.Equal(t, 1, r.ReturnedPods, "the ReplicaSet's, elsewhere")

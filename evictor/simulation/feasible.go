@@ -9,9 +9,7 @@ import (
 // feasible returns the names, in order, of the nodes on which such a pod could come back now, whatever node the object
 // is bound to, and the one that it would come back on; "" if there is none.
 func (c *cluster) feasible(object *v1.Pod) (names []string, best string) {
-	if c.load == nil {
-		c.indexLoad()
-	}
+	c.indexLoad()
 	c.bindClaims()
 	claims, _ := claimsOf(&object.Spec)
 	needs, _ := c.withVolumes(c.needsOf(object), c.space(object.Namespace), claims)

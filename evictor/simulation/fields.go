@@ -100,7 +100,11 @@ func (p *player) addTemplated(name string, t *template) error {
 		if i >= t.pod {
 			spec = t.daemons
 		}
-		if err := p.addFresh(t.podName(name, i), name, spec); err != nil {
+		key := evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: t.podName(name, i)}
+		if c.isOn(key, name) {
+			continue
+		}
+		if err := p.addFresh(key.Name, name, spec); err != nil {
 			return err
 		}
 	}
@@ -216,7 +220,11 @@ func (p *player) addNode(a *AddNode) error {
 	t := p.template(zone.Key{Region: a.Region, Zone: a.Zone}, &a.NodeFields, &a.Pod, a.TolerationSeconds)
 	t.pod, t.daemon, t.registers = a.PodsPerNode, a.DaemonSetPodsPerNode, true
 	for i := range t.pod + t.daemon {
-		if err := c.untaken(t.podName(a.Name, i)); err != nil {
+		key := evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: t.podName(a.Name, i)}
+		if c.awaitsNode(key, a.Name) {
+			continue
+		}
+		if err := c.untaken(key.Name); err != nil {
 			return err
 		}
 	}

@@ -23,11 +23,11 @@ type plainPod struct {
 }
 
 type plainNode struct {
-	zone   string
-	since  time.Duration // of the silence
-	silent bool
-	taints map[string]bool // own NoExecute
-	was    bool            // tainted with one since it fell silent
+	zone            string
+	since           time.Duration // of the silence
+	silent, deleted bool
+	taints          map[string]bool // own NoExecute
+	was             bool            // tainted with one since it fell silent
 }
 
 func (n *plainNode) own() bool {
@@ -91,7 +91,7 @@ func (m *naive) move(to time.Duration) {
 	m.lost += time.Duration(without) * (to - m.at)
 	m.pass("node ", to, func(zone string) (desired, have int) {
 		for _, n := range m.nodes {
-			if n.zone == zone {
+			if n.zone == zone && !n.deleted {
 				desired++
 				if !n.silent {
 					have++
@@ -151,7 +151,7 @@ func (m *naive) pass(kind string, to time.Duration, count func(zone string) (des
 
 func (m *naive) chosen(s *Nodes) (names []string) {
 	for name, n := range m.nodes {
-		if slices.Contains(s.Names, name) || n.zone == s.Zone {
+		if !n.deleted && (slices.Contains(s.Names, name) || n.zone == s.Zone) {
 			names = append(names, name)
 		}
 	}
@@ -181,18 +181,8 @@ func (m *naive) event(e *Event) {
 	case e.Untaint != nil:
 		delete(m.nodes[e.Untaint.Names[0]].taints, e.Untaint.Key)
 	case e.DeleteNode != nil:
-		for name, p := range m.pods {
-			if p.node != e.DeleteNode.Names[0] {
-				continue
-			}
-			if p.owned && !p.daemon && !p.terminating && m.s.ReplaceAfter >= 0 {
-				m.waiting[name] = true
-			}
-			count(&m.r.DiedWithNodes, !p.daemon && !p.terminating)
-			count(&m.r.LostForGood, !p.owned && !p.terminating)
-			delete(m.pods, name)
-		}
-		delete(m.nodes, e.DeleteNode.Names[0])
+		n := m.nodes[e.DeleteNode.Names[0]]
+		n.silent, n.deleted = true, true
 	case e.API != nil:
 		m.down = e.API.State == APIDown
 		maps.DeleteFunc(m.pods, func(_ string, p *plainPod) bool { return p.terminating && !m.nodes[p.node].silent && !m.down })
@@ -282,6 +272,17 @@ func (m *naive) line(t *testing.T, l *timeline.Line) {
 			}
 		}
 		m.pods[l.Pod] = &plainPod{node: l.Node, owned: true, set: m.sets[before], unstarted: m.down || m.nodes[l.Node].silent}
+	case timeline.KindRemove:
+		p := m.pods[l.Pod]
+		require.True(t, m.nodes[p.node].deleted)
+		if p.owned && !p.daemon && !p.terminating && m.s.ReplaceAfter >= 0 {
+			m.waiting[l.Pod] = true
+		}
+		count(&m.r.Removed, !p.daemon)
+		count(&m.r.DiedWithNodes, !p.daemon && !p.terminating)
+		count(&m.r.LostForGood, !p.owned && !p.terminating)
+		delete(m.pods, l.Pod)
+		m.r.Writes-- // is no write of an evictor
 	case timeline.KindCancel:
 		m.r.Writes-- // is not a write
 		m.r.Passes++ // used for the number of cancellations
@@ -361,7 +362,7 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 				on := m.nodes[p.node]
 				count(&left, on.silent && !p.daemon)
 				count(&terminating, p.terminating && !p.daemon)
-				count(&silent, on.silent && p.terminating && !p.daemon)
+				count(&silent, on.silent && p.terminating && !p.daemon && !on.deleted)
 			}
 			cancelled := 0
 			for _, n := range r.Cancelled {

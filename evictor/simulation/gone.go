@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // taintOutOfService is v1.TaintNodeOutOfService, which the oldest API that this is compiled with does not have.
@@ -28,14 +29,15 @@ func (c *cluster) leaveService(n *node) {
 
 // nextCollection returns when the pod garbage collector next has a reason to pass.
 func (p *player) nextCollection() time.Duration {
-	if len(p.cluster.outOfService) == 0 || p.stalled() {
+	if len(p.cluster.outOfService)+len(p.cluster.orphans)+len(p.cluster.quarantine) == 0 || p.stalled() {
 		return never
 	}
 	now := p.cluster.Clock.Elapsed()
 	return now - now%collectorPeriod + collectorPeriod
 }
 
-// collect removes the objects of deleted pods from nodes that are out of service and not Ready.
+// collect removes the objects of deleted pods from nodes that are out of service and not Ready, and those of pods whose
+// node is gone.
 func (p *player) collect(at time.Duration) {
 	c := p.cluster
 	if at%collectorPeriod != 0 || p.stalled() {
@@ -53,11 +55,22 @@ func (p *player) collect(at time.Duration) {
 		}
 		for _, key := range c.SortedPods(n.name) {
 			if k, ok := c.findPod(key); ok && c.pods[k].terminating {
-				p.removed(n.name, key)
-				c.takeAway(k)
+				p.removed(n.name, k, "the node is out of service")
 			}
 		}
 	}
+	p.collectOrphans(at)
+}
+
+// removed takes the object of a pod away, as the pod garbage collector does.
+func (p *player) removed(node string, i int32, why string) {
+	c := p.cluster
+	key := c.keyOf(&c.pods[i])
+	if s := c.pods[i].spec; s.OwnerKind != "DaemonSet" && !s.Mirror {
+		p.report.Removed++
+	}
+	p.line(timeline.Line{T: c.Clock.Elapsed(), Kind: timeline.KindRemove, Node: node, Pod: joinPodName(key.Namespace, key.Name), More: because(why)})
+	c.takeAway(i)
 }
 
 // lasting returns the taints that a replaced node has again: not those that controllers and people add.
@@ -137,6 +150,9 @@ func (p *player) register(h *successorOf) error {
 	}
 	c.tellHappening(h.node.name, "a new node of this name registers")
 	for _, d := range h.daemons {
+		if _, exists := c.findPod(d.key); exists {
+			continue // the new kubelet runs it
+		}
 		if err := c.addWanted(c.id(d.key), pod{spec: d.spec, ready: true, bound: c.now(), member: d.member}, h.node.name); err != nil {
 			return err
 		}

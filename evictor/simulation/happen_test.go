@@ -119,7 +119,7 @@ func TestEventsHappen(t *testing.T) {
 		},
 		"DeleteNode": {
 			[]simulation.Event{{At: time.Minute, DeleteNode: &a0}}, "schedule",
-			[]string{"1m10s a-001 a-000-p1-r1", "1m10s a-002 a-000-p0-r1"}, func(t *testing.T, r *simulation.Report) { require.Equal(t, 3, r.Zones[0].Nodes) },
+			[]string{"1m50s a-001 a-000-p0-r1", "1m50s a-002 a-000-p1-r1"}, func(t *testing.T, r *simulation.Report) { require.Equal(t, 3, r.Zones[0].Nodes) },
 		},
 		"AddNode": {
 			[]simulation.Event{

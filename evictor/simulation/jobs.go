@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/evictkit/evictkit/evictor"
 )
 
@@ -21,8 +23,9 @@ type jobSpec struct {
 	OnlyFailed bool
 	// Ended is whether the Job is complete, has failed or is suspended, so that its pods do not come back.
 	Ended bool
-	// Other is whether it has rules for failures that are not simulated.
-	Other bool
+	// Other is whether it has rules for failures that are not simulated. With PerIndex they are about each index by
+	// itself, and so is the back-off.
+	Other, PerIndex bool
 }
 
 // FailedJob is a Job that ended because too many of its pods failed.
@@ -38,36 +41,47 @@ func (j *FailedJob) String() string { return j.Namespace + "/" + j.Name }
 
 type job struct {
 	jobSpec
-	pods    map[int32]bool // on nodes, by their numbers
+	listed  bool            // its object is known
+	pods    map[int32]int64 // on nodes, by their numbers: since when each is not Ready, negative if it is
 	endedAt int64
+	backoff
 }
 
 // AddJob adds a Job. It fails if the name is taken. Pods of a Job that was not added come back for ever. Call AddJob
 // before a simulation.
 func (c *cluster) AddJob(namespace, name string, spec jobSpec) error {
-	id := c.id(evictor.PodKey{Namespace: namespace, Name: name})
-	if c.jobs[id] != nil {
+	j := c.makeJob(c.id(evictor.PodKey{Namespace: namespace, Name: name}))
+	if j.listed {
 		return fmt.Errorf("job %s/%s already exists", namespace, name)
 	}
-	c.jobs[id] = &job{jobSpec: spec, pods: make(map[int32]bool)}
+	j.jobSpec, j.listed = spec, true
 	return nil
 }
 
-// jobOf returns the Job that owns pods of a spec in a namespace; nil if none is known.
-func (c *cluster) jobOf(s *podSpec, space uint32) *job {
-	if len(c.jobs) == 0 || s.OwnerKind != "Job" {
-		return nil
+// makeJob returns a Job. One of which nothing is known but its name may lose any number of pods.
+func (c *cluster) makeJob(id podID) *job {
+	j := c.jobs[id]
+	if j == nil {
+		j = &job{jobSpec: jobSpec{Limit: -1}, pods: make(map[int32]int64)}
+		c.jobs[id] = j
 	}
-	return c.jobs[podID{space, s.OwnerName}]
+	return j
 }
 
-// knowJobs tells Jobs which pods they have, once all objects are known.
-func (c *cluster) knowJobs() {
-	for i := 0; i < len(c.pods) && len(c.jobs) > 0; i++ {
+// jobOf returns the Job that owns pods of a spec in a namespace; nil if none does.
+func (c *cluster) jobOf(s *podSpec, space uint32) *job {
+	if s.OwnerKind != "Job" {
+		return nil
+	}
+	return c.makeJob(podID{space, s.OwnerName})
+}
+
+// noteJobs notes the pods of Jobs that have rules which are not simulated.
+func (c *cluster) noteJobs() {
+	for i := range c.pods {
 		if c.pods[i].node < 0 {
 			continue
 		}
-		c.works(int32(i), 1) //nolint:gosec // far fewer
 		if j := c.jobOf(c.pods[i].spec, c.pods[i].id.space); j != nil && j.Other && !j.Ended {
 			c.ignore("failure policies of Jobs")
 		}
@@ -82,7 +96,10 @@ func (c *cluster) works(i int32, by int) {
 	case by < 0:
 		delete(j.pods, i)
 	default:
-		j.pods[i] = true
+		j.pods[i] = -1
+		if p := &c.pods[i]; !p.ready && phases[p.phase] != v1.PodPending {
+			j.pods[i] = c.now()
+		}
 	}
 }
 
@@ -104,11 +121,17 @@ func (c *cluster) returnsOf(p *pod) returns {
 }
 
 // fails counts a pod of a Job as failed, and says whether that was one too many.
-func (c *cluster) fails(p *pod) (ends bool) {
+func (c *cluster) fails(i int32) (ends bool) {
+	p := &c.pods[i]
 	j := c.jobOf(p.spec, p.id.space)
 	if j == nil {
 		return false
 	}
+	ended := j.pods[i]
+	if ended < 0 {
+		ended = c.now()
+	}
+	j.failed(ended)
 	j.Failed++
 	if j.Limit < 0 || j.Failed <= j.Limit {
 		return false
@@ -154,6 +177,13 @@ func (c *cluster) forgetEnded() {
 		c.stats.stranded(c.now(), -1)
 		return true
 	}
+	c.backingOff = slices.DeleteFunc(c.backingOff, func(j *job) bool {
+		if j.Ended {
+			c.stats.stranded(c.now(), -len(j.held))
+			j.held = nil
+		}
+		return j.Ended
+	})
 	w := &c.waiting
 	w.coming = slices.DeleteFunc(w.coming, ends)
 	for a, q := range w.refused {

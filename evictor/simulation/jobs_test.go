@@ -21,7 +21,7 @@ func TestAJobEndsWhenTooManyOfItsPodsFail(t *testing.T) {
 	require.Error(t, c.AddJob("shop", "batch", jobSpec{Limit: 1}))
 	lines, _, r := told(t, c, failing("a1", second))
 	_, first := scheduled(lines, "p1-r1")
-	require.Equal(t, time.Minute+55*time.Second, first)
+	require.Equal(t, 2*time.Minute+5*time.Second, first, "evicted at 1m45s, created ten seconds later")
 	require.Equal(t, []FailedJob{{Namespace: "shop", Name: "batch", At: 10*time.Minute + 50*time.Second, Failed: 2, Deleted: 2}}, r.FailedJobs)
 	require.Len(t, of(lines, timeline.KindSchedule), 2, "the other Job's pod came back too")
 	require.Zero(t, r.Waiting)

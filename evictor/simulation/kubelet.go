@@ -288,6 +288,7 @@ func (c *cluster) setReady(i int32, ready bool) {
 	p := &c.pods[i]
 	c.healthy(p, -1)
 	p.ready = ready
+	c.readiness(i)
 	c.unmark(i)
 	c.healthy(p, 1)
 	c.goesOn(p)

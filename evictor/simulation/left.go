@@ -20,6 +20,7 @@ const (
 	LeftStopped     = "on nodes in zones in which evictions are stopped"
 	LeftTurn        = "on nodes whose turn has not come"
 	LeftTerminating = "deleted, waiting for their kubelet"
+	LeftDeleted     = "on deleted nodes, until the garbage collector comes"
 	LeftCompleted   = "completed or mirror pods, never evicted"
 )
 
@@ -28,10 +29,7 @@ func (p *player) left() map[string]int {
 	left, c := make(map[string]int), p.cluster
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		if n.deleted || !n.failed {
-			continue
-		}
-		for k := n.firstPod; k >= 0; k = c.pods[k].next {
+		for k := n.firstPod; k >= 0 && n.failed; k = c.pods[k].next {
 			if !c.pods[k].spec.ofDaemonSet() {
 				left[p.stays(n, k)]++
 			}
@@ -44,6 +42,8 @@ func (p *player) left() map[string]int {
 func (p *player) stays(n *node, i int32) string {
 	c, pod := p.cluster, &p.cluster.pods[i]
 	switch {
+	case n.deleted:
+		return LeftDeleted
 	case pod.terminating:
 		return LeftTerminating
 	case pod.phase.finished() || pod.spec.Mirror:

@@ -135,8 +135,9 @@ type BudgetReport struct {
 type workload struct {
 	workloadKey
 	level
-	budgets     int // that select pods of it
-	broken      int // of these, how many are not kept now
+	pods        int     // that exist, bound to a node
+	budgets     []int32 // that select pods of it
+	broken      int     // of these, how many are not kept now
 	brokenSince int64
 	belowBudget int64 // how long broken was positive before brokenSince
 
@@ -194,21 +195,20 @@ func (l *levels) anyBelowHalf(now int64) time.Duration {
 	return time.Duration(took)
 }
 
-// member returns the number of a pod's membership, from 1; 0 means none.
+// member returns the number of a pod's membership, from 1. Mirror pods and those without a controller belong to no
+// workload.
 func (c *cluster) member(namespace, kind, name string, set *labelSet) int32 {
 	key := memberKey{workloadKey{namespace, kind, name}, set}
-	if kind == "" || kind == "Node" {
-		key.workloadKey = workloadKey{namespace: namespace}
-		if set == nil {
-			return 0
-		}
+	none := kind == "" || kind == "Node"
+	if none {
+		key.name = "" // all are alike
 	}
 	l := &c.levels
 	if i, ok := l.memberOf[key]; ok {
 		return i
 	}
 	g := membership{memberKey: key, workload: -1}
-	if key.kind != "" {
+	if !none {
 		i, ok := l.byKey[key.workloadKey]
 		if !ok {
 			i = int32(len(l.workloads))
@@ -255,9 +255,18 @@ func (c *cluster) leveled(number int32, desired, have int) {
 		was := w.halved()
 		w.change(now, desired, have)
 		c.levels.half(now, was, w.halved())
+		for i := 0; desired != 0 && i < len(w.budgets) && hasScale(w.kind); i++ {
+			if b := w.budgets[i]; c.levels.budgets[b].byScale {
+				c.levels.changeBudget(now, b, desired, 0)
+			}
+		}
 	}
 	for _, b := range g.budgets {
-		c.levels.changeBudget(now, b, desired, have)
+		wanted := desired
+		if c.levels.budgets[b].byScale {
+			wanted = 0
+		}
+		c.levels.changeBudget(now, b, wanted, have)
 	}
 }
 
@@ -275,7 +284,7 @@ func (l *levels) report(now int64) (workloads []WorkloadReport, budgets []Budget
 		if w := &l.workloads[i]; w.desired > 0 {
 			w.broke(now, 0)
 			workloads = append(workloads, WorkloadReport{
-				w.namespace, w.kind, w.name, w.level.report(now), w.budgets, time.Duration(w.belowBudget),
+				w.namespace, w.kind, w.name, w.level.report(now), len(w.budgets), time.Duration(w.belowBudget),
 				w.everMarked, w.mostMarked, time.Duration(w.longestMarked),
 			})
 		}

@@ -110,6 +110,7 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 		}
 	}
 	p.writer.arrive(at)
+	p.comeBack(at)
 	p.goOnDraining(at)
 	if err := p.goOnRolling(at); err != nil {
 		return err
@@ -202,8 +203,8 @@ func (p *player) drivers(f faults, complete bool) {
 	}
 }
 
-// remember looks up the nodes of the traces' zones again, after one was added or deleted. The traces decide about them
-// at once.
+// remember looks up the nodes of the traces' zones again, after one was added, deleted or moved. The traces decide
+// about them at once.
 func (p *player) remember() {
 	for i := range p.traces {
 		d := &p.traces[i]

@@ -404,7 +404,7 @@ func relabel(c *cluster, name, label, value string) {
 	if i, ok := c.nodeByID[name]; ok {
 		labels := maps.Clone(c.nodes[i].labels)
 		labels[label] = value
-		c.relabel(&c.nodes[i], func(n *node) { n.labels, n.zone = labels, zone.KeyOf(labels) })
+		c.relabel(&c.nodes[i], labels)
 	}
 }
 

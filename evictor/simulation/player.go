@@ -92,7 +92,7 @@ func (s Scenario) playOn(ctx context.Context, c *cluster, controllers ...Start) 
 
 // New returns the world of a scenario at time 0, for a program that moves time itself, with the scenario's Clock, World.Next
 // and World.Turn, and steps its own controllers. There are no Events and Traces: World.Do makes things happen. Pods are not
-// replaced, and drains do not go on.
+// replaced, drains do not go on, and the pods of a deleted node go with it, because nobody collects garbage.
 func New(s Scenario) (*World, error) {
 	s.Events, s.Traces, s.ReplaceAfter = nil, nil, -1
 	s.Until = max(s.Until, 1)
@@ -138,7 +138,7 @@ func (p *player) reach() error {
 func (p *player) begin() error {
 	c, s := p.cluster, p.scenario
 	c.bindClaims()
-	c.knowJobs()
+	c.noteJobs()
 	p.report.NotSimulated, p.report.Until, p.report.Cancelled = c.notSimulated, s.Until, make(map[string]int)
 	p.report.FirstEviction = never
 	if s.Happened != nil {
@@ -158,11 +158,11 @@ func (p *player) begin() error {
 		return err
 	}
 	if s.ReplaceAfter >= 0 {
-		c.indexLoad()
+		c.replacePods()
 		c.oweDeleted()
 		c.awaitUnbound(s.ReplaceAfter)
 	}
-	if !p.driven {
+	if c.collects = !p.driven; c.collects {
 		c.endDeleted()
 	}
 	c.StartKubelets(s.LeaseInterval, s.StatusInterval, !s.LeasesTogether)
@@ -254,7 +254,8 @@ func (p *player) finish() (*Report, error) {
 	c.stats.stranded(int64(p.scenario.Until), 0)
 	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
 	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
-	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.sequences.count
+	held, _ := c.heldBack()
+	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.sequences.count+held
 	r.HeldByOrder, r.MostHeld = c.sequences.count, c.sequences.most
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.Left = p.left()

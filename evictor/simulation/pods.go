@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 // spec returns the shared form of a pod's spec.
 func (c *cluster) spec(s podSpec) *podSpec {
-	key := specKey{keyOfTolerations(s.Tolerations), s.OwnerKind, s.OwnerName, s.Mirror, s.Grace, s.needs, s.labels}
+	key := specKey{keyOfTolerations(s.Tolerations), s.OwnerKind, s.OwnerName, s.Mirror, s.emptyDir, s.Grace, s.needs, s.labels}
 	if shared, ok := c.specs[key]; ok {
 		return shared
 	}
@@ -26,7 +27,7 @@ func (c *cluster) spec(s podSpec) *podSpec {
 // specKey identifies equal specs.
 type specKey struct {
 	tolerations, ownerKind, ownerName string
-	mirror                            bool
+	mirror, emptyDir                  bool
 	grace                             int32
 	needs                             *needs
 	labels                            *labelSet
@@ -72,6 +73,7 @@ func (c *cluster) podOf(object *v1.Pod) pod {
 	c.awaitClaims(object)
 	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
 	s := podSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)}
+	s.emptyDir = slices.ContainsFunc(object.Spec.Volumes, func(v v1.Volume) bool { return v.EmptyDir != nil })
 	if owner := metav1.GetControllerOf(object); owner != nil {
 		s.OwnerKind, s.OwnerName = owner.Kind, owner.Name
 	}
@@ -147,6 +149,7 @@ func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 	if p.terminating {
 		c.stats.terminates(&c.pods[i], 1)
 	}
+	c.exists(&c.pods[i], 1)
 	c.healthy(&c.pods[i], 1)
 	c.counted(&c.pods[i], 1)
 	c.occupies(i, 1)
@@ -158,10 +161,10 @@ func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 }
 
 // occupies counts a pod's requests on its node while it has not finished, even while it terminates, when it is added
-// (+1) or removed (-1).
+// (+1) or removed (-1). The scheduler does not see pods of deleted nodes.
 func (c *cluster) occupies(i int32, by int64) {
 	p := &c.pods[i]
-	if p.phase.finished() {
+	if p.phase.finished() || c.nodes[p.node].deleted {
 		return
 	}
 	c.uses(p, int(by))
@@ -225,10 +228,12 @@ func (c *cluster) removePod(i int32) {
 	p := &c.pods[i]
 	c.isGone(i)
 	c.unmark(i)
+	c.exists(p, -1)
 	c.healthy(p, -1)
 	c.counted(p, -1)
 	c.occupies(i, -1)
 	c.works(i, -1)
+	c.nodes[p.node].gone++
 	if p.previous >= 0 {
 		c.pods[p.previous].next = p.next
 	} else {
@@ -281,16 +286,22 @@ func (c *cluster) deletePod(i int32) {
 	}
 }
 
-// DeleteNode removes a node and its pods.
+// DeleteNode removes a node, and its machine with it. Its pods are gone at once only if nobody collects garbage.
 func (c *cluster) DeleteNode(n *node) {
 	name, i := n.name, c.nodeByID[n.name]
-	c.tellHappening(name, "the node is deleted with its pods")
+	c.tellHappening(name, "the node is deleted")
+	c.moves(n, -1)
+	for p := n.firstPod; p >= 0; p = c.pods[p].next {
+		c.occupies(p, -1)
+	}
+	if c.collects {
+		c.orphan(n)
+	}
 	n.deleted = true
-	c.dieWith(n)
-	for n.firstPod >= 0 {
+	for n.firstPod >= 0 && !c.collects {
+		c.diesWithNode(&c.pods[n.firstPod])
 		c.takeAway(n.firstPod)
 	}
-	c.moves(n, -1)
 	delete(c.emptied, i)
 	delete(c.outOfService, i)
 	n.epoch++

@@ -33,7 +33,7 @@ func TestADrainWaitsUntilReplacementsAreReady(t *testing.T) {
 		events []simulation.Event
 		want   []string
 	}{
-		"at once":                        {0, nil, []string{"1m0s a web-0", "1m15s b web-1"}},
+		"at once":                        {0, nil, []string{"1m0s a web-0", "1m10s b web-1"}},
 		"after a minute":                 {time.Minute, nil, []string{"1m0s a web-0", "2m10s b web-1"}},
 		"its node fails while it starts": {time.Minute, []simulation.Event{fails, back}, []string{"1m0s a web-0", "4m0s b web-1"}},
 	} {

@@ -29,7 +29,7 @@ func (s *podSpec) priority() int32 {
 // little room for them now. Pods that ask for the same share a node's room, others do not. Topology spread, pod affinity and
 // host ports are taken to be as needed.
 func (c *cluster) couldPreempt() (pods int) {
-	if c.load == nil || c.waiting.count == 0 {
+	if c.waiting.count == 0 {
 		return 0
 	}
 	lowest := int32(math.MaxInt32)

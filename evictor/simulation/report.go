@@ -50,19 +50,21 @@ type Report struct {
 	RemovedWhileRunning  int `figure:""`
 	Drained              int `figure:""`
 	DrainedByForce       int `figure:""`
-	// DiedWithNodes counts the pods that were on a node when it was deleted or replaced. LostForGood counts the pods without a
+	// DiedWithNodes counts the pods that went because their node was deleted or replaced. LostForGood counts the pods without a
 	// controller that were deleted, by whatever, before they had finished: nothing recreates them. LostPods names the
 	// first of these, MostLostForGood at most.
 	DiedWithNodes int              `figure:""`
 	LostForGood   int              `figure:""`
 	LostPods      []evictor.PodKey // in the order of their deletion
-	// Drains counts the nodes that were drained, by events, rolls and controllers. The next three count those that could
-	// not evict everything: they were forced or given up at their timeout, or went on at the end. RollsUnfinished counts
-	// the rolls that did not replace all of their nodes. StuckDrains and StuckRolls have the details.
+	// Drains counts the nodes that were drained, by events, rolls and controllers. The next four count those that could
+	// not evict everything: they were forced or given up at their timeout, went on at the end, or failed, because of a
+	// pod that kubectl refuses to evict or that has two budgets. RollsUnfinished counts the rolls that did not replace
+	// all of their nodes. StuckDrains and StuckRolls have the details.
 	Drains           int `figure:""`
 	DrainsForced     int `figure:""`
 	DrainsGivenUp    int `figure:""`
 	DrainsUnfinished int `figure:""`
+	DrainsFailed     int `figure:""`
 	RollsUnfinished  int `figure:""`
 	// EvictionsRefused counts the pods whose eviction a PodDisruptionBudget refused, once or more often, to an evictor or
 	// a drain. RefusedAtEnd counts those of them that still waited at the end. LongestRefused is the longest time from the
@@ -131,9 +133,10 @@ type Report struct {
 	Cancelled map[string]int
 	// Left counts the pods on silent nodes at the end, by reason.
 	Left map[string]int
-	// Removed counts pods removed from nodes that are out of service. Waiting counts the pods to be replaced that have
-	// no node at the end, whether or not their replacement is due. CameBackNodes and CameBackPods count nodes that
-	// recovered before they were tainted, and their pods.
+	// Removed counts pods that the garbage collector removed, from nodes that are out of service or deleted, without
+	// those of DaemonSets and mirror pods. Waiting counts the pods to be replaced that have no node at the end, whether
+	// or not their replacement is due. CameBackNodes and CameBackPods count nodes that recovered before they were
+	// tainted, and their pods.
 	Removed, Waiting, CameBackNodes, CameBackPods int
 
 	// NotSimulated counts pods by the feature that is not simulated, such as "resource claims", and the pods that were left

@@ -10,9 +10,18 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
-// indexLoad builds the indexes that rescheduling needs.
+// replacePods makes pods come back from now on.
+func (c *cluster) replacePods() {
+	c.replaces, c.waiting = true, waiting{refused: make(map[alike]*queue)}
+	c.indexLoad()
+}
+
+// indexLoad builds the index of where pods may go, if it does not exist.
 func (c *cluster) indexLoad() {
-	c.load, c.waiting = newLoadIndex(), waiting{refused: make(map[alike]*queue)}
+	if c.load != nil {
+		return
+	}
+	c.load = newLoadIndex()
 	for i := range c.nodes {
 		c.load.add(c, int32(i))
 	}
@@ -58,14 +67,14 @@ func (s *podSpec) returns() returns {
 func (c *cluster) deletionBegins(i int32) {
 	p := &c.pods[i]
 	c.endsForGood(p)
-	if c.load == nil || p.terminating {
+	if !c.replaces || p.terminating {
 		return
 	}
 	if c.unwanted(p.spec, p.id) && c.counts(p) {
 		c.leveled(p.member, -1, 0) // nobody misses it
 	}
 	when := c.returnsOf(p)
-	if when == whenDeleted && (p.phase.finished() || c.fails(p)) { // a finished pod is replaced already, or done
+	if when == whenDeleted && (p.phase.finished() || c.fails(i)) { // a finished pod is replaced already, or done
 		return
 	}
 	switch {
@@ -82,13 +91,13 @@ func (c *cluster) deletionBegins(i int32) {
 func (c *cluster) isGone(i int32) {
 	p := &c.pods[i]
 	when := c.returnsOf(p)
-	if c.load == nil || !p.owed && when != whenGone {
+	if !c.replaces || !p.owed && when != whenGone {
 		return
 	}
 	if !p.owed {
 		c.stats.stranded(c.now(), 1)
 	}
-	if when == notAtAll || when == whenGone && c.fails(p) {
+	if when == notAtAll || when == whenGone && c.fails(i) {
 		c.stats.stranded(c.now(), -1) // its Job has ended
 		return
 	}
@@ -98,9 +107,14 @@ func (c *cluster) isGone(i int32) {
 func (c *cluster) replace(i int32) {
 	p := &c.pods[i]
 	id := p.id
-	c.awaits(comeback{
+	b := comeback{
 		at: c.now(), wait: int64(c.detached(p)), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member,
-	})
+	}
+	if j := c.jobOf(p.spec, id.space); j != nil && !j.PerIndex {
+		c.holdBack(j, b)
+		return
+	}
+	c.awaits(b)
 }
 
 // nextComeback returns the time of the next attempt to schedule a waiting pod; never if none waits. Pods that found no node are tried
@@ -108,14 +122,17 @@ func (c *cluster) replace(i int32) {
 func (p *player) nextComeback() time.Duration {
 	c := p.cluster
 	switch {
-	case c.load == nil || p.stalled():
+	case !c.replaces || p.stalled():
 		return never
 	case len(c.ending) > 0 || len(c.sequences.look) > 0 || p.tryAgain():
 		return c.Clock.Elapsed()
-	case len(c.waiting.coming) == 0:
-		return never
 	}
-	return p.due(&c.waiting.coming[0])
+	_, next := c.heldBack()
+	next = max(next, c.Clock.Elapsed())
+	if len(c.waiting.coming) > 0 {
+		next = min(next, p.due(&c.waiting.coming[0]))
+	}
+	return next
 }
 
 // due returns the earliest time at which a pod can come back.
@@ -150,10 +167,11 @@ func (p *player) tryAgain() bool {
 // the order in which they could be replaced. If a pod finds no node, pods that are alike are not tried in this round.
 func (p *player) comeBack(at time.Duration) {
 	c := p.cluster
-	if c.load == nil || p.stalled() {
+	if !c.replaces || p.stalled() {
 		return
 	}
 	c.endJobs()
+	c.createHeld()
 	p.create()
 	retry := p.tryAgain()
 	if !retry && (len(c.waiting.coming) == 0 || p.due(&c.waiting.coming[0]) > at) {

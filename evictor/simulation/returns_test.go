@@ -61,7 +61,7 @@ func TestAStatefulSetsPodComesBackWhenItsObjectIsGone(t *testing.T) {
 	fails := Event{At: time.Minute, Fail: named("a")}
 	for name, gone := range map[string]Event{
 		"its kubelet is back":  {At: 10 * time.Minute, Recover: named("a")},
-		"its node is deleted":  {At: 10 * time.Minute, DeleteNode: named("a")},
+		"its node was deleted": {At: 9*time.Minute + 20*time.Second, DeleteNode: named("a")},
 		"its object is forced": {At: 10 * time.Minute, ForceDelete: &Pod{Name: "StatefulSet"}},
 	} {
 		back, r := schedules(t, fleet(t, kinds...), fails, gone)
@@ -71,15 +71,15 @@ func TestAStatefulSetsPodComesBackWhenItsObjectIsGone(t *testing.T) {
 	}
 	// It had no live node from its node's silence on, and the two others had none until they came back.
 	_, r := schedules(t, fleet(t, "StatefulSet"), fails, Event{At: 10 * time.Minute, DeleteNode: named("a")})
-	require.InDelta(t, (9*time.Minute + 10*time.Second).Hours(), r.PodHoursLost, 1e-9)
+	require.InDelta(t, (9*time.Minute + 50*time.Second).Hours(), r.PodHoursLost, 1e-9)
 }
 
 func TestPodsOfADeletedNodeAndDeletedPodsComeBack(t *testing.T) {
 	back, _ := schedules(t, fleet(t, kinds...), Event{At: time.Minute, DeleteNode: named("a")})
-	require.Equal(t, map[string]time.Duration{"ReplicaSet-r1": 70 * time.Second, "Job-r1": 70 * time.Second, "StatefulSet": 70 * time.Second}, back)
+	require.Equal(t, map[string]time.Duration{"ReplicaSet-r1": 110 * time.Second, "Job-r1": 120 * time.Second, "StatefulSet": 110 * time.Second}, back)
 	var events []Event
 	for _, kind := range kinds {
-		events = append(events, Event{At: time.Minute, DeletePod: &Pod{Name: kind}})
+		events = append(events, Event{At: 100 * time.Second, DeletePod: &Pod{Name: kind}})
 	}
 	again, _ := schedules(t, fleet(t, kinds...), events...)
 	require.Equal(t, back, again)

@@ -76,7 +76,7 @@ func (p *player) goOn(r *roll, at time.Duration) error {
 		if !exists {
 			continue
 		}
-		if err := p.doTo(r, Event{Drain: &Drain{Nodes: Nodes{Names: []string{name}}, Timeout: r.event.Roll.Timeout, Then: r.event.Roll.Then}}); err != nil {
+		if err := p.doTo(r, Event{Drain: r.event.Roll.drainOf(name)}); err != nil {
 			return err
 		}
 		if r.now = p.drainOf(&p.cluster.nodes[i]); r.now != nil {
@@ -84,6 +84,12 @@ func (p *player) goOn(r *roll, at time.Duration) error {
 		}
 		p.goOnDraining(at) // it may be empty already
 	}
+}
+
+// drainOf is the drain of one node of a roll.
+func (r *Roll) drainOf(node string) *Drain {
+	wait := false
+	return &Drain{Nodes: Nodes{Names: []string{node}}, Timeout: r.Timeout, Then: r.Then, Bare: EvictPods, EmptyDir: EvictPods, Wait: &wait}
 }
 
 // goOnAfter replaces the node whose drain has ended, or stops the roll if the drain was given up.

@@ -25,14 +25,14 @@ func TestRoll(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		`{"t":60.000,"kind":"event","nodes":["a-000"],"number":1,"text":"drain node a-000"}`,
+		`{"t":60.000,"kind":"event","nodes":["a-000"],"number":1,"text":"drain node a-000 (bare: evict, emptyDir: evict, wait: false)"}`,
 		`{"t":60.000,"kind":"event","nodes":["a-000"],"number":1,"text":"replaceNode node a-000"}`,
 		`{"t":60.000,"kind":"event","number":1,"text":"roll zone a"}`,
 		`{"t":150.000,"kind":"event","nodes":["a-000"],"number":1,"text":"the new nodes register"}`,
-		`{"t":180.000,"kind":"event","nodes":["a-001"],"number":1,"text":"drain node a-001"}`,
+		`{"t":180.000,"kind":"event","nodes":["a-001"],"number":1,"text":"drain node a-001 (bare: evict, emptyDir: evict, wait: false)"}`,
 		`{"t":180.000,"kind":"event","nodes":["a-001"],"number":1,"text":"replaceNode node a-001"}`,
 		`{"t":270.000,"kind":"event","nodes":["a-001"],"number":1,"text":"the new nodes register"}`,
-		`{"t":300.000,"kind":"event","nodes":["a-002"],"number":1,"text":"drain node a-002"}`,
+		`{"t":300.000,"kind":"event","nodes":["a-002"],"number":1,"text":"drain node a-002 (bare: evict, emptyDir: evict, wait: false)"}`,
 		`{"t":300.000,"kind":"event","nodes":["a-002"],"number":1,"text":"replaceNode node a-002"}`,
 		`{"t":390.000,"kind":"event","nodes":["a-002"],"number":1,"text":"the new nodes register"}`,
 	}, told)

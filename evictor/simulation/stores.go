@@ -166,9 +166,12 @@ func (c *cluster) findPod(key evictor.PodKey) (int32, bool) {
 	return i, ok
 }
 
-// PodsOnNode visits every pod of the node, in one object that is reused for the next.
+// PodsOnNode visits every pod of the node, even of a deleted one, in one object that is reused for the next.
 func (c *cluster) PodsOnNode(name string, visit func(*v1.Pod) bool) {
 	i, ok := c.nodeByID[name]
+	if !ok {
+		i, ok = c.orphans[name]
+	}
 	if !ok {
 		return
 	}

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/zone"
 )
 
 // SetCondition makes a live kubelet report a condition, now and from now on. A condition that is none of the kubelet's,
@@ -90,14 +92,25 @@ func (c *cluster) SetPhase(i int32, p v1.PodPhase) {
 	c.healthy(&c.pods[i], 1)
 	c.counted(&c.pods[i], 1)
 	c.occupies(i, 1)
+	if j := c.jobOf(c.pods[i].spec, c.pods[i].id.space); j != nil && p == v1.PodSucceeded {
+		j.failures = 0
+	}
 	c.goesOn(&c.pods[i])
 	c.podChanged(c.pods[i].id)
 }
 
-// relabel changes the labels of a node.
-func (c *cluster) relabel(n *node, change func(*node)) {
+// relabel gives a node labels, and with them perhaps another zone.
+func (p *player) relabel(n *node, labels map[string]string) {
+	was := n.zone
+	p.cluster.relabel(n, labels)
+	if n.zone != was {
+		p.remember()
+	}
+}
+
+func (c *cluster) relabel(n *node, labels map[string]string) {
 	c.moves(n, -1)
-	change(n)
+	n.labels, n.zone = labels, zone.KeyOf(labels)
 	c.moves(n, 1)
 	c.relabelled()
 	c.nodeChanged(n)
@@ -124,6 +137,7 @@ func (c *cluster) wanted(i int32, by int) {
 	if c.counts(p) {
 		c.leveled(p.member, by, 0)
 	}
+	c.exists(p, by)
 	c.healthy(p, by)
 	c.counted(p, int32(by)) //nolint:gosec // 1 or -1
 	c.occupies(i, int64(by))

@@ -1,11 +1,14 @@
 package simulation
 
 import (
+	"context"
+	"maps"
 	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 )
 
 // recorded makes a recording of a value a minute.
@@ -67,4 +70,39 @@ func TestSamplesAfterTheEndOfTime(t *testing.T) {
 	d := driver{trace: trace}
 	d.drive(nil, 0)
 	require.Negative(t, d.at)
+}
+
+// A node that somebody moves into a zone that a trace drives belongs to that zone from then on, and one that is moved
+// out does not.
+func TestATraceDrivesTheNodesOfItsZone(t *testing.T) {
+	for _, moves := range []struct {
+		node, to      string
+		nodes, silent int
+	}{
+		{"b-000", "a", 3, 3},
+		{"a-000", "b", 1, 1},
+	} {
+		s := Scenario{
+			Zones:  []Zone{{Name: "a", Nodes: 2}, {Name: "b", Nodes: 2}},
+			Traces: []Trace{{Zone: "a", Gap: time.Minute, Alive: []int{2, 0}}},
+			Until:  3 * time.Minute,
+		}
+		moved := false
+		r, err := Play(context.Background(), s, func(w *World) (Controller, error) {
+			return StepFunc(func(context.Context) (time.Time, error) {
+				if moved {
+					return time.Time{}, nil
+				}
+				moved = true
+				n, _ := w.Clients().Nodes.Node(moves.node)
+				n = n.DeepCopy()
+				n.Labels = maps.Clone(n.Labels)
+				n.Labels[v1.LabelTopologyZone] = moves.to
+				return time.Time{}, w.Update(n)
+			}), nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, moves.nodes, r.Zones[0].Nodes, "nodes of zone a at the end")
+		require.Equal(t, moves.silent, r.KubeletFailures, "all nodes of zone a fall silent at 1m")
+	}
 }

@@ -85,7 +85,7 @@ func TestADiskIsFreeLate(t *testing.T) {
 		want  time.Duration
 	}{
 		{"forced", gone, v1.ReadWriteOnce, late}, {"out of service", serviced, v1.ReadWriteOnce, soon + 20*time.Second}, {"back", back, v1.ReadWriteOnce, soon},
-		{"deleted", deleted, v1.ReadWriteOnce, late}, {"of many nodes", gone, v1.ReadWriteMany, soon},
+		{"deleted", deleted, v1.ReadWriteOnce, late + 40*time.Second}, {"of many nodes", gone, v1.ReadWriteMany, soon},
 	} {
 		for _, kind := range []string{"StatefulSet", "ReplicaSet"} {
 			c := filed(t, test.mode, claiming(owned(kind, "db", "db", "a1"), "disk"), owned("ReplicaSet", "web", "web", "a2"))

@@ -66,7 +66,10 @@ func jobOf(object *batchv1.Job) jobSpec {
 	}
 	s := jobSpec{
 		Limit: usualBackoffLimit, Failed: j.Status.Failed + len(j.Status.UncountedTerminatedPods.Failed),
-		OnlyFailed: j.Spec.PodReplacementPolicy == "Failed", Ended: j.Spec.Suspend,
+		OnlyFailed: j.Spec.PodReplacementPolicy == "Failed", Ended: j.Spec.Suspend, PerIndex: j.Spec.BackoffLimitPerIndex != nil,
+	}
+	if j.Spec.PodReplacementPolicy == "" { // the API server's default
+		s.OnlyFailed = j.Spec.PodFailurePolicy != nil
 	}
 	if j.Spec.BackoffLimit != nil {
 		s.Limit = *j.Spec.BackoffLimit

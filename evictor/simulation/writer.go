@@ -170,9 +170,7 @@ func (w *writer) UpdateLabels(_ context.Context, object *v1.Node, labels map[str
 		merged := make(map[string]string, len(n.labels)+len(labels))
 		maps.Copy(merged, n.labels)
 		maps.Copy(merged, labels)
-		n.labels = merged
-		w.cluster.relabelled()
-		w.cluster.nodeChanged(n)
+		w.relabel(n, merged)
 	}})
 }
 

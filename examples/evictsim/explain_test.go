@@ -108,9 +108,11 @@ until: 30m
 		" 15m0s  pod default/b-000-p0: its object is removed, because the node is out of service",
 		"15m10s  pod default/b-000-p0 is on node a-001 of zone a",
 		"15m10s  pod default/b-000-p0 replaces default/b-000-p0, which was deleted at 15m0s",
-		" 21m0s  the node is deleted with its pods",
-		"21m10s  pod default/b-000-p0: its replacement is Pending, 0/2 nodes: 1 cordoned, 1 not Ready",
-	}, last(7, story("--pod", "b-000-p0")))
+		" 21m0s  the node is deleted",
+		" 21m0s  node a-001: gone: deleted",
+		"21m40s  pod default/b-000-p0: its object is removed, because the node no longer exists",
+		"21m50s  pod default/b-000-p0: its replacement is Pending, 0/2 nodes: 1 cordoned, 1 not Ready",
+	}, last(9, story("--pod", "b-000-p0")))
 	require.Equal(t, "pod default/b-000-p0: its node silent from 6m on; evicted at 11m55s; its object was gone at 15m; replaced at 15m10s by default/b-000-p0 on node a-001",
 		story("--pod", "b-000-p0")[0])
 	require.Contains(t, story("--node", "a-000"), " 1m0s  pod default/a-000-p0: evicted by the drain")

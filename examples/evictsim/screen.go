@@ -187,7 +187,7 @@ func tellPods(w io.Writer, r *simulation.Report) {
 	}
 	detail(r.Drained-r.DrainedByForce, "evicted by drains")
 	detail(r.DrainedByForce, "deleted by drains whose timeout was over")
-	detail(r.Removed, "removed from nodes that are out of service")
+	detail(r.Removed, "removed from nodes that are out of service or deleted")
 	detail(r.RemovedWhileRunning, "removed from the API while they still ran")
 	if r.CameBackPods > 0 {
 		fmt.Fprintf(w, "  %s not evicted on %s that came back before being tainted\n", count(r.CameBackPods), some(r.CameBackNodes, "node"))

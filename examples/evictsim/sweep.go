@@ -228,7 +228,7 @@ var compared = []comparedFigure{
 	{"POD-HOURS LOST", "podHoursLost"}, {"POD-HOURS MISSING", "podHoursMissing"},
 	{"NO ENDPOINTS", "podsWithoutEndpoints"}, {"LONGEST", "longestWithoutEndpointsSeconds"},
 	{"BELOW HALF", "workloadsBelowHalf"}, {"MOST PENDING", "mostPending"}, {"BUDGETS BROKEN", "budgetsBroken"}, {"REFUSED", "evictionsRefused"},
-	{"DRAINED", "drained"}, {"FORCED", "drainsForced"}, {"GIVEN UP", "drainsGivenUp"}, {"DRAINS UNFINISHED", "drainsUnfinished"}, {"ROLLS UNFINISHED", "rollsUnfinished"},
+	{"DRAINED", "drained"}, {"FORCED", "drainsForced"}, {"GIVEN UP", "drainsGivenUp"}, {"DRAINS UNFINISHED", "drainsUnfinished"}, {"DRAINS FAILED", "drainsFailed"}, {"ROLLS UNFINISHED", "rollsUnfinished"},
 }
 
 func (f *flags) printAll(w io.Writer, outcomes []*outcome.Outcome) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize/english"
@@ -112,21 +113,26 @@ func drains(r *simulation.Report) (sentences []string) {
 	for i := range r.StuckRolls[:min(len(r.StuckRolls), 1)] {
 		sentences = append(sentences, sentence(r.StuckRolls[i].String(), len(r.StuckRolls)-1, "roll"))
 	}
-	if len(r.StuckDrains) > 0 {
-		worst := &r.StuckDrains[0]
-		for i := range r.StuckDrains {
-			if s := &r.StuckDrains[i]; cmp.Or(rank(s)-rank(worst), int(s.At-s.From-worst.At+worst.From)) > 0 {
-				worst = s
-			}
+	var stuck, refused []*simulation.StuckDrain
+	for i := range r.StuckDrains {
+		if s := &r.StuckDrains[i]; s.Ended == simulation.DrainRefused {
+			refused = append(refused, s)
+		} else {
+			stuck = append(stuck, s)
 		}
-		sentences = append(sentences, sentence(worst.String(), len(r.StuckDrains)-1, "drain"))
+	}
+	for _, of := range [][]*simulation.StuckDrain{refused, stuck} {
+		if len(of) > 0 {
+			sentences = append(sentences, sentence(slices.MaxFunc(of, byEnd).String(), len(of)-1, "drain"))
+		}
 	}
 	return sentences
 }
 
-// rank orders what became of drains: one that never ends is worst.
-func rank(s *simulation.StuckDrain) int {
-	return map[string]int{simulation.DrainForced: 1, simulation.DrainGivenUp: 2, simulation.DrainUnfinished: 3}[s.Ended]
+// byEnd orders what became of drains: one that never ends is worst.
+func byEnd(a, b *simulation.StuckDrain) int {
+	rank := map[string]int{simulation.DrainForced: 1, simulation.DrainGivenUp: 2, simulation.DrainFailed: 2, simulation.DrainUnfinished: 3}
+	return cmp.Or(rank[a.Ended]-rank[b.Ended], cmp.Compare(a.At-a.From, b.At-b.From))
 }
 
 func sentence(text string, more int, thing string) string {

@@ -54,6 +54,18 @@ func TestVerdict(t *testing.T) {
 				"The drain of node n has not ended after 1h, with 2 pods left: pod shop/p: no (and 1 more drain got stuck, too). " +
 				"Disruption budgets refused to let 1 pod go, for up to 13h, until the end. 13 Jobs failed for good.",
 		},
+		"drains that kubectl refuses": {
+			simulation.Report{
+				Drains: 3, Drained: 8, DrainsFailed: 3,
+				StuckDrains: []simulation.StuckDrain{
+					{Node: "m", Ended: simulation.DrainRefused, Pods: 1, First: "shop/p", Why: "it has no controller"}, {Node: "n", Ended: simulation.DrainRefused, Pods: 2, First: "shop/q", Why: "no"},
+					{Node: "o", Ended: simulation.DrainFailed, At: time.Hour, Pods: 1, First: "shop/r", Why: "two budgets"},
+				},
+			},
+			"No node was lost: no pod was evicted. 3 nodes were drained: 8 pods had to leave. " +
+				"Node m is cordoned, and nothing is evicted because of 1 pod: pod shop/p: it has no controller (and 1 more drain got stuck, too). " +
+				"The drain of node o failed after 1h, with 1 pod left: pod shop/r: two budgets.",
+		},
 		"an outage of the API": {
 			simulation.Report{UnknownNodes: 236, Taints: 3, Endpoints: simulation.Endpoints{PodsWithoutEndpoints: 2923, RunningWithoutEndpoints: 2923, MedianWithoutEndpoints: 4 * time.Second, LongestWithoutEndpoints: 8 * time.Second}},
 			"No node was lost, but 236 times nodes were declared not Ready by mistake: no pod was evicted. 2,923 pods lost their endpoints for up to 8s (median 4s) although they ran.",

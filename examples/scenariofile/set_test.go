@@ -149,7 +149,7 @@ items:
 - {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web}}, spec: {nodeName: a}, status: {phase: Running, conditions: [{type: Ready, status: "False"}]}}
 - {apiVersion: v1, kind: Pod, metadata: {name: q, labels: {app: web}}, spec: {nodeName: b}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}
 `), 0o600))
-		s, err := scenariofile.Parse("f", []byte("events: [{at: 1m, drain: {node: a}}, {at: 1m, drain: {node: b}}]\nuntil: 2m\n"))
+		s, err := scenariofile.Parse("f", []byte("events: [{at: 1m, drain: {node: a, bare: evict}}, {at: 1m, drain: {node: b, bare: evict}}]\nuntil: 2m\n"))
 		require.NoError(t, err)
 		s.Cluster.Files = []string{path}
 		played, _ := s.Simulation(context.Background(), nil)

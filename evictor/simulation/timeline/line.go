@@ -29,7 +29,7 @@ const (
 	KindPending     Kind = "pending"     // a pod that should come back found no node
 	KindHeld        Kind = "held"        // a pod of a StatefulSet is not created before another is Ready
 	KindDrain       Kind = "drain"       // a drain evicted a pod
-	KindRemove      Kind = "remove"      // a deleted pod was removed from a node that is out of service
+	KindRemove      Kind = "remove"      // the garbage collector removed a pod: its node is out of service, or gone
 	KindDrainEnd    Kind = "drainEnd"    // a drain was forced or given up, or had not ended when the simulation did
 	KindRollEnd     Kind = "rollEnd"     // a roll stopped, or had not ended when the simulation did
 )

@@ -418,8 +418,8 @@ const told = [["evicted", "pods evicted"], ["needlessEvictions", "needless: node
   ["firstEvictionSeconds", "first eviction"], ["lastEvictionSeconds", "last eviction"], ["evictionDelayMedianSeconds", "median delay"], ["taintedNodes", "nodes tainted"], ["mostPending", "most Pending", true], ["mostHeld", "most held by a lower ordinal", true],
   ["mostTerminating", "most stuck terminating", true], ["workloadsBelowHalf", "workloads below half", true], ["longestBelowHalfSeconds", "longest below half", true], ["budgetsBroken", "budgets not kept", true],
   ["podsWithoutEndpoints", "pods without endpoints", true], ["longestWithoutEndpointsSeconds", "longest without", true], ["evictionsRefused", "refused by budgets"], ["drained", "pods drained"],
-  ["drainsForced", "drains forced", true], ["drainsGivenUp", "drains given up", true], ["drainsUnfinished", "drains unfinished", true], ["rollsUnfinished", "rolls unfinished", true]];
-const rare = new Set(["mostHeld", "evictionsRefused", "drained", "drainsForced", "drainsGivenUp", "drainsUnfinished", "rollsUnfinished"]); // shown only if there are any
+  ["drainsForced", "drains forced", true], ["drainsGivenUp", "drains given up", true], ["drainsUnfinished", "drains unfinished", true], ["drainsFailed", "drains failed", true], ["rollsUnfinished", "rolls unfinished", true]];
+const rare = new Set(["mostHeld", "evictionsRefused", "drained", "drainsForced", "drainsGivenUp", "drainsUnfinished", "drainsFailed", "rollsUnfinished"]); // shown only if there are any
 const figure = (r, key) => !key.endsWith("Seconds") ? number(r.figures[key]) : r.figures.evicted || !key.includes("viction") ? span(r.figures[key]) : "none";
 const pairs = (dl, list) => dl.replaceChildren(...list.map(([title, value, id]) => { const d = make("div"); d.append(make("dt", title), make("dd", value, id ? {id} : {})); return d; }));
 

@@ -1,0 +1,80 @@
+package simulation
+
+import "time"
+
+// A Job's controller creates no pod before this much time has passed since the last failure: shortest after the first
+// failure since a pod of the Job succeeded, and after each further one twice as much, up to longest.
+const (
+	shortestBackoff = 10 * time.Second
+	longestBackoff  = 10 * time.Minute
+)
+
+// backoff is what a Job's controller remembers of failures. Time does not make it forget them.
+type backoff struct {
+	failures int        // since a pod last succeeded
+	last     int64      // when the last of these pods ended, as the API shows it
+	held     []comeback // pods that are not created yet
+}
+
+// failed counts a failure of a pod that ended at that time.
+func (b *backoff) failed(ended int64) {
+	b.failures++
+	b.last = max(b.last, ended)
+}
+
+// due returns when pods may be created.
+func (b *backoff) due() int64 {
+	if b.failures == 0 {
+		return 0
+	}
+	wait := shortestBackoff
+	for i := 1; i < b.failures && wait < longestBackoff; i++ {
+		wait *= 2
+	}
+	return b.last + int64(min(wait, longestBackoff))
+}
+
+// holdBack makes a pod of a Job wait until its controller may create it.
+func (c *cluster) holdBack(j *job, b comeback) {
+	if len(j.held) == 0 {
+		c.backingOff = append(c.backingOff, j)
+	}
+	j.held = append(j.held, b)
+}
+
+// heldBack returns how many pods wait so, and until when the first of them does; never if none does.
+func (c *cluster) heldBack() (pods int, until time.Duration) {
+	until = never
+	for _, j := range c.backingOff {
+		pods, until = pods+len(j.held), min(until, time.Duration(j.due()))
+	}
+	return pods, until
+}
+
+// createHeld makes Jobs create the pods that need not wait longer, each all that it lacks.
+func (c *cluster) createHeld() {
+	now, waiting := c.now(), c.backingOff[:0]
+	for _, j := range c.backingOff {
+		if j.due() > now {
+			waiting = append(waiting, j)
+			continue
+		}
+		for _, b := range j.held {
+			b.wait = max(b.wait, now-b.at)
+			c.waiting.add(b)
+		}
+		j.held = nil
+	}
+	clear(c.backingOff[len(waiting):])
+	c.backingOff = waiting
+}
+
+// readiness records since when a pod of a Job is not Ready: if it fails, the Job's controller takes that for its end.
+func (c *cluster) readiness(i int32) {
+	if j := c.jobOf(c.pods[i].spec, c.pods[i].id.space); j != nil {
+		j.pods[i] = -1
+		if !c.pods[i].ready {
+			j.pods[i] = c.now()
+		}
+	}
+}

@@ -39,7 +39,9 @@ func (e *explainer) stays(p tolerant, t time.Duration) bool {
 // unserved says whether, without taints, tokens may have been spent by then on nodes that had no pods.
 func (e *explainer) unserved(zone string, t time.Duration) bool {
 	for node, of := range e.zoneOf {
-		spent := func(m moment) bool { return m.failing && m.at <= t && !e.servable(node, m.at+e.settings.PodEvictionTimeout) }
+		spent := func(m moment) bool {
+			return m.failing && m.at <= t && !e.servable(node, m.at+e.settings.PodEvictionTimeout)
+		}
 		if of == zone && (e.state(node, 0).failing && !e.servable(node, time.Second) || slices.ContainsFunc(e.health[node], spent)) {
 			return true
 		}

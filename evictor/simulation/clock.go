@@ -3,6 +3,8 @@ package simulation
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/evictkit/evictkit/internal/outside"
 )
 
 // Epoch is time 0 of every World; its clock starts there.
@@ -42,11 +44,15 @@ func (c worldClock) Elapsed() time.Duration {
 	return c.Since(Epoch)
 }
 
-// Set moves the clock to d after Epoch.
-func (c worldClock) Set(d time.Duration) {
+// Set moves the clock to d after Epoch, and returns where it stands: earlier if others have written meanwhile.
+func (c worldClock) Set(d time.Duration) time.Duration {
 	if c.own != nil {
 		c.own.offset.Store(int64(d))
-		return
+		return d
 	}
 	c.SetTime(Epoch.Add(d))
+	if w, wakes := c.Clock.(outside.Waking); wakes && w.Woken() {
+		return c.Elapsed()
+	}
+	return d
 }

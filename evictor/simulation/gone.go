@@ -28,7 +28,7 @@ func (c *cluster) leaveService(n *node) {
 
 // nextCollection returns when the pod garbage collector next has a reason to pass.
 func (p *player) nextCollection() time.Duration {
-	if len(p.cluster.outOfService) == 0 || p.stalled() {
+	if len(p.cluster.outOfService) == 0 || p.stalled() || p.cluster.outside.PodGC {
 		return never
 	}
 	now := p.cluster.Clock.Elapsed()
@@ -38,7 +38,7 @@ func (p *player) nextCollection() time.Duration {
 // collect removes the objects of deleted pods from nodes that are out of service and not Ready.
 func (p *player) collect(at time.Duration) {
 	c := p.cluster
-	if at%collectorPeriod != 0 || p.stalled() {
+	if at%collectorPeriod != 0 || p.stalled() || c.outside.PodGC {
 		return
 	}
 	var nodes []int32

@@ -22,7 +22,7 @@ func (p *player) run(ctx context.Context) error {
 	at := time.Duration(0)
 	told := time.Duration(-1)
 	for {
-		c.Clock.Set(at)
+		at = c.Clock.Set(at)
 		if err := p.instant(ctx, at); err != nil {
 			return err
 		}
@@ -41,7 +41,9 @@ func (p *player) run(ctx context.Context) error {
 			if err := p.renewals(until, true); err != nil {
 				return err
 			}
-			c.Clock.Set(until)
+			if at = c.Clock.Set(until); at < until {
+				continue
+			}
 			return ctx.Err()
 		}
 		if next <= at {
@@ -80,7 +82,9 @@ func (p *player) renewals(until time.Duration, inclusive bool) error {
 		if at > until || at == until && !inclusive {
 			return nil
 		}
-		c.Clock.Set(at)
+		if c.Clock.Set(at) < at {
+			return nil
+		}
 		c.Renew()
 	}
 }

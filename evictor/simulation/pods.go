@@ -275,9 +275,12 @@ func (c *cluster) deletePod(i int32) {
 // DeleteNode removes a node and its pods.
 func (c *cluster) DeleteNode(n *node) {
 	name, i := n.name, c.nodeByID[n.name]
+	if c.outside.PodGC {
+		c.Fail(n) // its pods stay until that comes
+	}
 	c.tellHappening(name, "the node is deleted with its pods")
 	n.deleted = true
-	for n.firstPod >= 0 {
+	for n.firstPod >= 0 && !c.outside.PodGC {
 		c.takeAway(n.firstPod)
 	}
 	c.moves(n, -1)

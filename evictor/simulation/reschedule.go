@@ -21,6 +21,9 @@ func (c *cluster) indexLoad() {
 // oweDeleted makes the pods that were deleted before time 0 wait to come back, if their controllers wait until they are gone.
 // Their workloads want them all the same.
 func (c *cluster) oweDeleted() {
+	if !c.replaces() {
+		return
+	}
 	for i := range c.pods {
 		if p := &c.pods[i]; p.node >= 0 && p.terminating && c.returnsOf(p) == whenGone {
 			p.owed = true
@@ -29,6 +32,9 @@ func (c *cluster) oweDeleted() {
 		}
 	}
 }
+
+// replaces says whether workloads get new pods, and not from others.
+func (c *cluster) replaces() bool { return c.load != nil && !c.outside.Workloads }
 
 // returns is the moment when a pod's controller replaces it.
 type returns int
@@ -57,7 +63,7 @@ func (s *podSpec) returns() returns {
 // deletionBegins makes a pod wait to come back, if its controller does not wait until it is gone.
 func (c *cluster) deletionBegins(i int32) {
 	p := &c.pods[i]
-	if c.load == nil || p.terminating {
+	if !c.replaces() || p.terminating {
 		return
 	}
 	if c.unwanted(p.spec, p.id) && c.counts(p) {
@@ -81,7 +87,7 @@ func (c *cluster) deletionBegins(i int32) {
 func (c *cluster) isGone(i int32) {
 	p := &c.pods[i]
 	when := c.returnsOf(p)
-	if c.load == nil || !p.owed && when != whenGone {
+	if !c.replaces() || !p.owed && when != whenGone {
 		return
 	}
 	if !p.owed {

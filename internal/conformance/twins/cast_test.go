@@ -84,10 +84,16 @@ func (c *cast) bare(name string, n int) {
 	}
 }
 
+// selectorOf selects the pods of a set, and no bare ones, which it would adopt.
+func selectorOf(set string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{"set": set}}
+}
+
 func (c *cast) replicaSet(name string, n int) {
 	rs := &appsv1.ReplicaSet{}
 	owner := c.owns(&rs.ObjectMeta, "apps/v1", "ReplicaSet", name)
-	rs.Spec = appsv1.ReplicaSetSpec{Replicas: ptr.To(int32(n)), Template: template(name), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}}
+	rs.Spec = appsv1.ReplicaSetSpec{Replicas: ptr.To(int32(n)), Template: template(name), Selector: selectorOf(name)}
+	rs.Spec.Template.Labels["set"] = name
 	c.objects = append(c.objects, rs)
 	for i := range n {
 		c.pod(fmt.Sprintf("%s-%d", name, i), &rs.Spec.Template, owner)
@@ -99,10 +105,11 @@ func (c *cast) statefulSet(name string, n int, policy appsv1.PodManagementPolicy
 	owner := c.owns(&s.ObjectMeta, "apps/v1", "StatefulSet", name)
 	s.Spec = appsv1.StatefulSetSpec{
 		Replicas: ptr.To(int32(n)), Template: template(name), PodManagementPolicy: policy, RevisionHistoryLimit: ptr.To[int32](10),
-		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
+		Selector: selectorOf(name),
 		// The pods have no controller-revision-hash, so a rolling update would replace them.
 		UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
 	}
+	s.Spec.Template.Labels["set"] = name
 	c.objects = append(c.objects, s)
 	for i := range n {
 		p := c.pod(fmt.Sprintf("%s-%d", name, i), &s.Spec.Template, owner)

@@ -3,12 +3,15 @@ package twins
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing/synctest"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,13 +33,33 @@ type face struct {
 	delay   time.Duration // of the scheduler
 
 	waits map[types.UID]wait
-	lost  []string // what of each pod that a workload has lost its successor will have: the workload, of a StatefulSet the name
+	calls []call
+}
+
+// call is a reason for a controller to make a pod: one was lost, or, where one is made after the other, the one before is there.
+type call struct {
+	at  time.Time
+	of  string // what the new pod is known by; empty once it is made
+	pod string // that was lost, or is there
 }
 
 // wait is that of a pod for the scheduler.
 type wait struct {
-	since time.Time
-	rank  int // of the pod that it replaces: the World places pods in the order in which they could be replaced
+	since   time.Time
+	ordered bool
+	rank    int
+}
+
+// compare gives the order in which the World places pods of one instant: that in which they could be replaced. Sets that make
+// one pod after the other come to it last.
+func (w wait) compare(other wait) int {
+	last := func(w wait) int {
+		if w.ordered {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(w.since.Compare(other.since), cmp.Compare(last(w), last(other)), cmp.Compare(w.rank, other.rank))
 }
 
 func newFace(w *simulation.World, parts *outside.Parts, c *clock, delay time.Duration) *face {
@@ -45,24 +68,46 @@ func newFace(w *simulation.World, parts *outside.Parts, c *clock, delay time.Dur
 	return f
 }
 
-// queue lets a pod wait for the scheduler.
-func (f *face) queue(pod *v1.Pod) {
-	w := wait{f.now(), len(f.lost)}
-	if i := slices.Index(f.lost, f.successorOf(pod)); i >= 0 {
-		w.rank, f.lost[i] = i, ""
+// queue lets a new pod wait for the scheduler. If its controller leaves the name to the API server, it gets the one that the
+// World would give it, so that both sides name pods alike.
+func (f *face) queue(pod *v1.Pod, named bool) {
+	w := wait{f.now().Truncate(grain), f.ordered(pod), len(f.calls)}
+	i := slices.IndexFunc(f.calls, func(c call) bool {
+		return c.of == f.knownBy(pod) && (!w.ordered || c.at.Equal(w.since))
+	})
+	if i >= 0 {
+		w.rank = i
+	}
+	if i >= 0 && !w.ordered {
+		f.calls[i].of = ""
+		if !named {
+			f.rename(pod, f.calls[i].pod)
+		}
 	}
 	f.waits[pod.UID] = w
 }
 
-func (f *face) successorOf(pod *v1.Pod) string {
-	owner := metav1.GetControllerOf(pod)
-	switch {
-	case owner == nil:
-		return pod.Name
-	case owner.Kind == "StatefulSet":
-		return owner.Kind + "/" + pod.Name
+// rename names a pod <lost>-r1, or -r2 after that, and so on.
+func (f *face) rename(pod *v1.Pod, lost string) {
+	base, number, _ := strings.Cut(lost, "-r")
+	n, _ := strconv.Atoi(number)
+	for taken := true; taken; taken = f.pod(keyOf(pod.Namespace, pod.Name)) != nil {
+		n++
+		pod.Name = fmt.Sprintf("%s-r%d", base, n)
 	}
-	return owner.Kind + "/" + owner.Name
+}
+
+func (f *face) call(pod *v1.Pod) {
+	f.calls = append(f.calls, call{f.now().Truncate(grain), f.knownBy(pod), pod.Name})
+}
+
+// knownBy is the name of a pod that comes back under its own, and else the workload.
+func (f *face) knownBy(pod *v1.Pod) string {
+	of := workloadOf(pod)
+	if strings.HasPrefix(of, "StatefulSet") && !f.ordered(pod) {
+		return of + "/" + pod.Name
+	}
+	return of
 }
 
 // whenGone says whether a pod is replaced when it is gone, and not when its deletion begins.
@@ -73,6 +118,16 @@ func (f *face) whenGone(pod *v1.Pod) bool {
 	}
 	job, ok := f.kind("jobs").objects[keyOf(pod.Namespace, owner.Name)].(*batchv1.Job)
 	return ok && job.Spec.PodReplacementPolicy != nil && *job.Spec.PodReplacementPolicy == batchv1.Failed
+}
+
+// ordered says whether a pod is of a set that makes one after the other.
+func (f *face) ordered(pod *v1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil {
+		return false
+	}
+	set, ok := f.kind("statefulsets").objects[keyOf(pod.Namespace, owner.Name)].(*appsv1.StatefulSet)
+	return ok && owner.Kind == "StatefulSet" && set.Spec.PodManagementPolicy == appsv1.OrderedReadyPodManagement
 }
 
 // Step schedules.
@@ -91,8 +146,7 @@ func (f *face) Step(context.Context) (next time.Time, err error) {
 		}
 	}
 	slices.SortFunc(due, func(a, b *v1.Pod) int {
-		x, y := f.waits[a.UID], f.waits[b.UID]
-		return cmp.Or(x.since.Compare(y.since), cmp.Compare(x.rank, y.rank), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(f.waits[a.UID].compare(f.waits[b.UID]), cmp.Compare(a.Name, b.Name))
 	})
 	for _, pod := range due {
 		if _, best := f.world.Feasible(pod); best != "" {
@@ -123,18 +177,21 @@ func (f *face) PodChanged(key evictor.PodKey) {
 	case !on && (stored == nil || stored.Spec.NodeName == ""):
 	case !on:
 		if f.whenGone(stored) || stored.DeletionTimestamp == nil {
-			f.lost = append(f.lost, f.successorOf(stored))
+			f.call(stored)
 		}
 		f.vanish("pods", k)
 	case stored == nil:
 		f.put("pods", k, now.DeepCopy())
 	default:
+		if stored.Spec.NodeName == "" && f.ordered(stored) {
+			f.call(stored)
+		}
 		merged := stored.DeepCopy()
 		merged.Spec.NodeName, merged.Status.Phase, merged.Status.StartTime = now.Spec.NodeName, now.Status.Phase, now.Status.StartTime
 		if now.DeletionTimestamp != nil && stored.DeletionTimestamp == nil {
 			merged.DeletionTimestamp = now.DeletionTimestamp.DeepCopy()
 			if !f.whenGone(stored) {
-				f.lost = append(f.lost, f.successorOf(stored))
+				f.call(stored)
 			}
 		}
 		setReady(merged, isReady(now), f.stamp())

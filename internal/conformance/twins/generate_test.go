@@ -128,7 +128,7 @@ const usual = "ffrpddFDuotna"
 // happen makes events, some within seconds of each other. Each letter is a kind.
 func (g *generator) happen(s *scene, kinds string) {
 	down, drained, gone := make(map[string]bool), make(map[string]bool), make(map[string]bool)
-	at, added := time.Duration(0), 0
+	at, added := time.Second/2, 0 // never when PodGC or a monitor passes
 	for range 8 + g.IntN(12) {
 		at += g.seconds(1, 2+g.IntN(400))
 		node := s.nodes[g.IntN(len(s.nodes))].Name

@@ -152,7 +152,7 @@ func (p *people) drain(ctx context.Context, f *face, node string, timeout time.D
 	case ctx.Err() != nil: // the scenario is over
 	case err == nil, own.Err() != nil:
 		p.ended[node] = "over"
-	case strings.Contains(err.Error(), "global timeout"):
+	case strings.Contains(err.Error(), "global timeout"), strings.Contains(err.Error(), context.DeadlineExceeded.Error()):
 		p.ended[node] = "givenUp"
 	default:
 		p.ended[node] = "refused"

@@ -20,7 +20,7 @@ type line struct {
 	what string // bound, deleted, gone; evicted: and the answer; drained: and the end
 	of   string // Kind/name of the workload, or bare
 	node string
-	pod  string // the name that it has on both sides
+	pod  string
 }
 
 // same is all but the time.
@@ -36,13 +36,11 @@ type recorder struct {
 	world *simulation.World
 	pods  evictor.Clients
 	known map[evictor.PodKey]*v1.Pod
-	names map[evictor.PodKey]string
-	count map[string]int // of pods that were bound, by workload and node
 	lines []line
 }
 
 func record(w *simulation.World) (*recorder, error) {
-	r := &recorder{world: w, pods: w.Clients(), known: make(map[evictor.PodKey]*v1.Pod), names: make(map[evictor.PodKey]string), count: make(map[string]int)}
+	r := &recorder{world: w, pods: w.Clients(), known: make(map[evictor.PodKey]*v1.Pod)}
 	return r, r.pods.Source.Feed(r)
 }
 
@@ -52,9 +50,9 @@ func (r *recorder) PodChanged(key evictor.PodKey) {
 	was := r.known[key]
 	if was != nil && (!on || is.UID != was.UID) {
 		if was.DeletionTimestamp == nil {
-			r.add("deleted", key, was)
+			r.add("deleted", was)
 		}
-		r.add("gone", key, was)
+		r.add("gone", was)
 		delete(r.known, key)
 		was = nil
 	}
@@ -63,29 +61,23 @@ func (r *recorder) PodChanged(key evictor.PodKey) {
 	}
 	is = is.DeepCopy()
 	if was == nil {
-		r.name(key, is)
-		r.add("bound", key, is)
+		r.add("bound", is)
 	}
 	if is.DeletionTimestamp != nil && (was == nil || was.DeletionTimestamp == nil) {
-		r.add("deleted", key, is)
+		r.add("deleted", is)
 	}
 	r.known[key] = is
 }
 
-// name gives a pod the name that it has on both sides: its own, or, if its controller has made the name up, which one it is of
-// those of its workload that were bound to the node.
-func (r *recorder) name(key evictor.PodKey, pod *v1.Pod) {
-	r.names[key] = key.Name
-	if of := workloadOf(pod); !strings.HasPrefix(of, "StatefulSet") && r.elapsed() > 0 {
-		r.count[of+pod.Spec.NodeName]++
-		r.names[key] = fmt.Sprintf("%s#%d", pod.Spec.NodeName, r.count[of+pod.Spec.NodeName])
-	}
+// grain is how exactly times are compared. Within it, people act on one side a moment after their events.
+const grain = 10 * time.Millisecond
+
+func (r *recorder) elapsed() time.Duration {
+	return r.world.Clock().Since(simulation.Epoch).Truncate(grain)
 }
 
-func (r *recorder) elapsed() time.Duration { return r.world.Clock().Since(simulation.Epoch) }
-
-func (r *recorder) add(what string, key evictor.PodKey, pod *v1.Pod) {
-	r.lines = append(r.lines, line{r.elapsed(), what, workloadOf(pod), pod.Spec.NodeName, r.names[key]})
+func (r *recorder) add(what string, pod *v1.Pod) {
+	r.lines = append(r.lines, line{r.elapsed(), what, workloadOf(pod), pod.Spec.NodeName, pod.Name})
 }
 
 func workloadOf(pod *v1.Pod) string {

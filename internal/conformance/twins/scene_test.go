@@ -53,7 +53,10 @@ func (s *scene) ours(t *testing.T) []line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(r.lines, s.ourEnds(ends)...)
+	if s.kubectl {
+		r.lines = append(r.lines, s.ourEnds(ends)...)
+	}
+	return r.lines
 }
 
 // newEvictor is a Start of the evictor, which plays on both sides.
@@ -150,6 +153,9 @@ func (b both) Step(ctx context.Context) (time.Time, error) {
 func (s *scene) ourEnds(ends map[string]string) (lines []line) {
 	for _, node := range drained(s.file.Events) {
 		how := "over"
+		if ends[node] != "" {
+			how = "refused"
+		}
 		for _, other := range []string{"givenUp", "forced", "unfinished"} {
 			if strings.Contains(ends[node], other) {
 				how = other

@@ -40,7 +40,7 @@ type store struct {
 
 	deletes func(key string, grace *int64) (done bool, err error) // asks the World to delete a pod
 	asks    func(pod *v1.Pod) error                               // may a pod be evicted? Called with nothing locked
-	created func(pod *v1.Pod)
+	created func(pod *v1.Pod, named bool) // named by the client
 	touched func() // a client has created or deleted a pod
 
 	disrupts bool // who deletes a pod says so in a condition, as those who evict do
@@ -224,18 +224,19 @@ func (s *store) create(of schema.GroupVersionResource, a clienttesting.CreateAct
 	m := metaOf(object)
 	s.serial++
 	m.SetNamespace(cmp.Or(m.GetNamespace(), a.Namespace))
+	named := m.GetName() != ""
 	m.SetName(cmp.Or(m.GetName(), fmt.Sprintf("%s%05d", m.GetGenerateName(), s.serial)))
-	key := keyOf(m.GetNamespace(), m.GetName())
-	if _, taken := s.kind(of.Resource).objects[key]; taken {
-		return nil, apierrors.NewAlreadyExists(of.GroupResource(), key)
+	if s.kind(of.Resource).objects[keyOf(m.GetNamespace(), m.GetName())] != nil {
+		return nil, apierrors.NewAlreadyExists(of.GroupResource(), m.GetName())
 	}
 	m.SetUID(types.UID(fmt.Sprintf("uid-%d", s.serial)))
 	m.SetCreationTimestamp(s.stamp())
 	m.SetGeneration(1)
 	if pod, ok := object.(*v1.Pod); ok {
 		pod.Status.Phase = v1.PodPending
-		s.created(pod)
+		s.created(pod, named)
 	}
+	key := keyOf(m.GetNamespace(), m.GetName())
 	s.put(of.Resource, key, object)
 	return object.DeepCopyObject(), nil
 }

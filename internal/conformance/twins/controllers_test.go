@@ -2,13 +2,18 @@ package twins
 
 import (
 	"context"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	scalefake "k8s.io/client-go/scale/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/kubernetes/pkg/controller/disruption"
@@ -21,7 +26,7 @@ import (
 // controllers makes each of upstream's controllers as kube-controller-manager does, and returns what runs it.
 var controllers = map[string]func(ctx context.Context, client *fake.Clientset, in informers.SharedInformerFactory) (run func(), err error){
 	"podgc": func(ctx context.Context, client *fake.Clientset, in informers.SharedInformerFactory) (func(), error) {
-		c := podgc.NewPodGC(ctx, client, in.Core().V1().Pods(), in.Core().V1().Nodes(), 12500)
+		c := podgc.NewPodGC(ctx, client, slowPods{in.Core().V1().Pods()}, in.Core().V1().Nodes(), 12500)
 		return func() { c.Run(ctx) }, nil
 	},
 	"replicaset": func(ctx context.Context, client *fake.Clientset, in informers.SharedInformerFactory) (func(), error) {
@@ -47,6 +52,19 @@ var controllers = map[string]func(ctx context.Context, client *fake.Clientset, i
 			apps.ReplicaSets(), apps.Deployments(), apps.StatefulSets(), client, mapper, scales, client.Discovery())
 		return func() { c.Run(ctx, 1) }, nil
 	},
+}
+
+// slowPods makes a pass of PodGC take a moment, as it does anywhere. A node is missed for two of its periods to the instant; if
+// a pass took no time at all, it would be open whether that ends before the third pass or after it.
+type slowPods struct{ coreinformers.PodInformer }
+
+type slowLister struct{ corelisters.PodLister }
+
+func (s slowPods) Lister() corelisters.PodLister { return slowLister{s.PodInformer.Lister()} }
+
+func (s slowLister) List(selector labels.Selector) ([]*v1.Pod, error) {
+	time.Sleep(10 * time.Microsecond)
+	return s.PodLister.List(selector)
 }
 
 // noScale is the answer of an API server about Jobs, which have no scale.

@@ -38,11 +38,13 @@ var twins = []twin{
 
 // scene makes the scenario of a seed.
 func (w twin) scene(seed uint64) *scene {
-	s := w.make(&generator{Rand: rand.New(rand.NewPCG(seed, uint64(slices.IndexFunc(twins, func(of twin) bool { return of.name == w.name }))))})
-	return s
+	return w.make(&generator{rand.New(rand.NewPCG(seed, uint64(len(w.name)))), seed})
 }
 
-type generator struct{ *rand.Rand }
+type generator struct {
+	*rand.Rand
+	seed uint64
+}
 
 func (g *generator) one(percent int) bool { return g.IntN(100) < percent }
 
@@ -171,6 +173,11 @@ func (g *generator) happen(s *scene, kinds string) {
 			s.file.Events = append(s.file.Events, simulation.Event{At: at + g.seconds(300, 1500), Recover: &simulation.Nodes{Names: []string{node.Name}}})
 		}
 	}
+	s.sort()
+}
+
+func (s *scene) sort() {
+	slices.SortStableFunc(s.file.Events, func(a, b simulation.Event) int { return int(a.At - b.At) })
 }
 
 // rule is that of a random budget over n pods.
@@ -241,7 +248,7 @@ func (g *generator) answers() *scene {
 
 // budgets asks while pods come and go, but before the evictor evicts anything.
 func (g *generator) budgets() *scene {
-	s := g.new(4+g.IntN(3), 5*time.Minute, "disruption", "replicaset", "statefulset")
+	s := g.new(4+g.IntN(3), 5*time.Minute, "disruption", "replicaset", "statefulset", "job")
 	s.file.Config.UseEvictionAPI = true
 	g.owned(s)
 	for _, i := range g.Perm(len(s.nodes))[:2] {
@@ -255,58 +262,59 @@ func (g *generator) budgets() *scene {
 	for range 2 {
 		s.file.Events = append(s.file.Events, simulation.Event{At: g.seconds(1, 250), DeletePod: &simulation.Pod{Name: "default/" + s.pods[g.IntN(len(s.pods))].Name}})
 	}
-	slices.SortStableFunc(s.file.Events, func(a, b simulation.Event) int { return int(a.At - b.At) })
+	s.sort()
 	for at := 7500 * time.Millisecond; at < s.file.Until; at += g.seconds(5, 40) {
 		s.asks = append(s.asks, ask{at, s.pods[g.IntN(len(s.pods))].Name})
 	}
 	return s
 }
 
-// drains drains nodes, of which some are silent, under budgets.
+// drains drains nodes under budgets. One scenario in six has a delay that the time between tries divides, one what kubectl does
+// not drain unless it is told to, one silent nodes, one pods with two budgets, and one a Job.
 func (g *generator) drains() *scene {
 	s := g.new(4+g.IntN(3), 40*time.Minute, "replicaset", "statefulset", "job", "disruption")
-	s.kubectl, s.file.Reschedule.After = true, ptr.To(7300*time.Millisecond) // no multiple of the time between tries
-	n := 3 + g.IntN(8)
-	s.replicaSet("web", n)
-	least, most := g.rule(n)
+	s.kubectl = true
+	web, db := 3+g.IntN(8), 2+g.IntN(4)
+	s.replicaSet("web", web)
+	least, most := g.rule(web)
 	s.budget("web", "web", least, most, g.policy())
-	switch g.IntN(3) {
-	case 0:
-		n = 2 + g.IntN(4)
-		s.statefulSet("db", n, appsv1.OrderedReadyPodManagement)
-		least, most = g.rule(n)
-		s.budget("db", "db", least, most, g.policy())
-	case 1:
-		n = 2 + g.IntN(3)
-		s.job("batch", n, 6, batchv1.TerminatingOrFailed)
-		least, most = g.rule(n)
-		s.budget("batch", "batch", least, most, g.policy())
-	}
-	if g.one(15) {
-		s.budget("web2", "web", least, most, nil)
-	}
-	if g.one(20) {
-		s.bare("solo", 1)
-	}
-	if g.one(15) {
+	s.statefulSet("db", db, appsv1.OrderedReadyPodManagement)
+	least, most = g.rule(db)
+	s.budget("db", "db", least, most, g.policy())
+	theme, silent := g.seed%5, 0
+	s.file.Reschedule.After = ptr.To(7300 * time.Millisecond)
+	switch {
+	case theme == 0:
+		s.file.Reschedule.After = ptr.To(10 * time.Second)
+	case theme == 1 && g.one(50):
+		s.bare("solo", 2)
+	case theme == 1:
 		s.pods[g.IntN(len(s.pods))].Spec.Volumes = []v1.Volume{{Name: "scratch", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
+	case theme == 2:
+		silent = 60
+	case theme == 3 && g.one(50):
+		s.budget("db2", "db", least, most, nil)
+	case theme == 3:
+		s.job("batch", 3, 6, batchv1.TerminatingOrFailed)
+		least, most = g.rule(3)
+		s.budget("batch", "batch", least, most, g.policy())
 	}
 	at := time.Duration(0)
 	for _, i := range g.Perm(len(s.nodes))[:2+g.IntN(2)] {
-		at += g.seconds(1, 300)
 		on := simulation.Nodes{Names: []string{s.nodes[i].Name}}
-		if g.one(35) {
+		if at += g.seconds(1, 300); g.one(silent) {
 			s.file.Events = append(s.file.Events, simulation.Event{At: at, Fail: &on})
-			if g.one(50) {
-				continue
-			}
 			at += g.seconds(1, 400)
 		}
-		timeout := g.seconds(60, 1200)
+		drain := &simulation.Drain{Nodes: on, Timeout: g.seconds(60, 1200)}
 		if g.one(30) {
-			timeout = 0
+			drain.Timeout = 0
 		}
-		s.file.Events = append(s.file.Events, simulation.Event{At: at, Drain: &simulation.Drain{Nodes: on, Timeout: timeout}})
+		s.file.Events = append(s.file.Events, simulation.Event{At: at, Drain: drain})
+		if g.one(15) {
+			s.file.Events = append(s.file.Events, simulation.Event{At: at + g.seconds(2, 60), Uncordon: &on})
+		}
 	}
+	s.sort()
 	return s
 }

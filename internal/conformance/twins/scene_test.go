@@ -124,6 +124,9 @@ func (s *scene) begin(ctx context.Context, f *face) error {
 		defer func() { go run() }()
 	}
 	factory.Start(ctx.Done())
+	f.mu.Unlock()
+	synctest.Wait() // until the controllers need not wait for their caches
+	f.mu.Lock()
 	go func() { // a fake clientset remembers every request
 		for ctx.Err() == nil {
 			time.Sleep(time.Minute)

@@ -40,8 +40,8 @@ type store struct {
 
 	deletes func(key string, grace *int64) (done bool, err error) // asks the World to delete a pod
 	asks    func(pod *v1.Pod) error                               // may a pod be evicted? Called with nothing locked
-	created func(pod *v1.Pod, named bool) // named by the client
-	touched func() // a client has created or deleted a pod
+	created func(pod *v1.Pod, named bool)                         // named by the client
+	touched func()                                                // a client has created or deleted a pod
 
 	disrupts bool // who deletes a pod says so in a condition, as those who evict do
 }

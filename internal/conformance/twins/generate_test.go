@@ -68,7 +68,9 @@ func (g *generator) podGC() *scene {
 	if g.one(50) {
 		s.statefulSet("db", 2+g.IntN(3), appsv1.OrderedReadyPodManagement)
 	}
-	g.happen(s, "ffroonnp")
+	// Then no node becomes Unknown at the instant at which PodGC passes.
+	s.file.Config.NodeMonitorPeriod, s.file.Config.NodeMonitorGracePeriod = 0, 47300*time.Millisecond
+	g.happen(s, "ffroonnpR")
 	return s
 }
 
@@ -160,6 +162,8 @@ func (g *generator) happen(s *scene, kinds string) {
 			e.Taint = &simulation.Taint{Nodes: *on, Key: "spot", Value: strconv.Itoa(g.IntN(2)), Effect: v1.TaintEffectNoExecute}
 		case kind == 'n' && len(gone) < 2:
 			e.DeleteNode, gone[node] = on, true
+		case kind == 'R' && len(gone) < 2:
+			e.ReplaceNode, gone[node] = &simulation.ReplaceNode{Nodes: *on, After: g.seconds(5, 120)}, true
 		case kind == 'a':
 			added++
 			e.AddNode = &simulation.AddNode{Name: fmt.Sprint("added-", added), Zone: "za"}
@@ -281,7 +285,7 @@ func (g *generator) drains() *scene {
 	s.statefulSet("db", db, appsv1.OrderedReadyPodManagement)
 	least, most = g.rule(db)
 	s.budget("db", "db", least, most, g.policy())
-	theme, silent := g.seed%5, 0
+	theme, silent := g.seed%6, 0
 	s.file.Reschedule.After = ptr.To(7300 * time.Millisecond)
 	switch {
 	case theme == 0:
@@ -292,9 +296,9 @@ func (g *generator) drains() *scene {
 		s.pods[g.IntN(len(s.pods))].Spec.Volumes = []v1.Volume{{Name: "scratch", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}}}
 	case theme == 2:
 		silent = 60
-	case theme == 3 && g.one(50):
-		s.budget("db2", "db", least, most, nil)
 	case theme == 3:
+		s.budget("db2", "db", least, most, nil)
+	case theme == 4:
 		s.job("batch", 3, 6, batchv1.TerminatingOrFailed)
 		least, most = g.rule(3)
 		s.budget("batch", "batch", least, most, g.policy())

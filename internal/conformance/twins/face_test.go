@@ -64,7 +64,7 @@ func (w wait) compare(other wait) int {
 
 func newFace(w *simulation.World, parts *outside.Parts, c *clock, delay time.Duration) *face {
 	f := &face{store: newStore(&c.mu, w.Clock().Now), world: w, clients: w.Clients(), parts: parts, clock: c, delay: delay, waits: make(map[types.UID]wait)}
-	f.deletes, f.created, f.touched = f.delete, f.queue, c.touch
+	f.deletes, f.created, f.lost, f.touched = f.delete, f.queue, f.loses, c.touch
 	return f
 }
 
@@ -94,6 +94,13 @@ func (f *face) rename(pod *v1.Pod, lost string) {
 	for taken := true; taken; taken = f.pod(keyOf(pod.Namespace, pod.Name)) != nil {
 		n++
 		pod.Name = fmt.Sprintf("%s-r%d", base, n)
+	}
+}
+
+// loses calls for the successor of a pod whose deletion begins, unless that comes when the pod is gone.
+func (f *face) loses(pod *v1.Pod) {
+	if !f.whenGone(pod) {
+		f.call(pod)
 	}
 }
 
@@ -190,9 +197,7 @@ func (f *face) PodChanged(key evictor.PodKey) {
 		merged.Spec.NodeName, merged.Status.Phase, merged.Status.StartTime = now.Spec.NodeName, now.Status.Phase, now.Status.StartTime
 		if now.DeletionTimestamp != nil && stored.DeletionTimestamp == nil {
 			merged.DeletionTimestamp = now.DeletionTimestamp.DeepCopy()
-			if !f.whenGone(stored) {
-				f.call(stored)
-			}
+			f.loses(stored)
 		}
 		setReady(merged, isReady(now), f.stamp())
 		f.put("pods", k, merged)

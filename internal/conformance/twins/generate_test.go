@@ -48,6 +48,10 @@ type generator struct {
 
 func (g *generator) one(percent int) bool { return g.IntN(100) < percent }
 
+// offGrid keeps events off the instants at which PodGC, a monitor or a scheduler do something: the order within one instant is
+// a matter of SCENARIO.md, not of Kubernetes.
+const offGrid = 250 * time.Millisecond
+
 func (g *generator) seconds(from, to int) time.Duration {
 	return time.Duration(from+g.IntN(to-from)) * time.Second
 }
@@ -132,7 +136,7 @@ const usual = "ffrpddFDuotna"
 // happen makes events, some within seconds of each other. Each letter is a kind.
 func (g *generator) happen(s *scene, kinds string) {
 	down, drained, gone := make(map[string]bool), make(map[string]bool), make(map[string]bool)
-	at, added := time.Second/2, 0 // never when PodGC or a monitor passes
+	at, added := offGrid, 0
 	for range 8 + g.IntN(12) {
 		at += g.seconds(1, 2+g.IntN(400))
 		node := s.nodes[g.IntN(len(s.nodes))].Name
@@ -257,17 +261,17 @@ func (g *generator) budgets() *scene {
 	g.owned(s)
 	for _, i := range g.Perm(len(s.nodes))[:2] {
 		name := []string{s.nodes[i].Name}
-		e := simulation.Event{At: g.seconds(1, 120), Fail: &simulation.Nodes{Names: name}}
+		e := simulation.Event{At: offGrid + g.seconds(1, 120), Fail: &simulation.Nodes{Names: name}}
 		s.file.Events = append(s.file.Events, e)
 		if g.one(60) {
 			s.file.Events = append(s.file.Events, simulation.Event{At: e.At + g.seconds(20, 150), Recover: &simulation.Nodes{Names: name}})
 		}
 	}
 	for range 2 {
-		s.file.Events = append(s.file.Events, simulation.Event{At: g.seconds(1, 250), DeletePod: &simulation.Pod{Name: "default/" + s.pods[g.IntN(len(s.pods))].Name}})
+		s.file.Events = append(s.file.Events, simulation.Event{At: offGrid + g.seconds(1, 250), DeletePod: &simulation.Pod{Name: "default/" + s.pods[g.IntN(len(s.pods))].Name}})
 	}
 	s.sort()
-	for at := 7500 * time.Millisecond; at < s.file.Until; at += g.seconds(5, 40) {
+	for at := 7510 * time.Millisecond; at < s.file.Until; at += g.seconds(5, 40) {
 		s.asks = append(s.asks, ask{at, s.pods[g.IntN(len(s.pods))].Name})
 	}
 	return s
@@ -303,7 +307,7 @@ func (g *generator) drains() *scene {
 		least, most = g.rule(3)
 		s.budget("batch", "batch", least, most, g.policy())
 	}
-	at := time.Duration(0)
+	at := offGrid
 	for _, i := range g.Perm(len(s.nodes))[:2+g.IntN(2)] {
 		on := simulation.Nodes{Names: []string{s.nodes[i].Name}}
 		if at += g.seconds(1, 300); g.one(silent) {

@@ -14,6 +14,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	policyclient "k8s.io/client-go/kubernetes/typed/policy/v1"
 	"k8s.io/kubectl/pkg/drain"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -59,8 +61,34 @@ func evictOf(w *simulation.World, pod *v1.Pod) error {
 func (f *face) evictOf(pod *v1.Pod) error {
 	f.mu.Unlock()
 	defer f.mu.Lock()
-	return f.client().PolicyV1().Evictions(pod.Namespace).Evict(context.Background(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}})
+	return f.evict(&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}})
 }
+
+// evicting is a client whose evictions are the store's.
+type evicting struct {
+	*fake.Clientset
+	store *store
+}
+
+type policyClient struct {
+	policyclient.PolicyV1Interface
+	store *store
+}
+
+type evictions struct {
+	policyclient.EvictionInterface
+	store *store
+}
+
+func (c evicting) PolicyV1() policyclient.PolicyV1Interface {
+	return policyClient{c.Clientset.PolicyV1(), c.store}
+}
+
+func (c policyClient) Evictions(namespace string) policyclient.EvictionInterface {
+	return evictions{c.PolicyV1Interface.Evictions(namespace), c.store}
+}
+
+func (c evictions) Evict(_ context.Context, e *policyv1.Eviction) error { return c.store.evict(e) }
 
 var healthy = regexp.MustCompile(`needs \d+ healthy pods and has \d+`)
 
@@ -142,7 +170,7 @@ func (p *people) drain(ctx context.Context, f *face, node string, timeout time.D
 	p.ended[node], p.stop[node] = "unfinished", stop
 	p.mu.Unlock()
 	err := drain.RunNodeDrain(&drain.Helper{
-		Ctx: own, Client: f.client(), GracePeriodSeconds: -1, IgnoreAllDaemonSets: true, Timeout: timeout,
+		Ctx: own, Client: evicting{f.client(), f.store}, GracePeriodSeconds: -1, IgnoreAllDaemonSets: true, Timeout: timeout,
 		EvictErrorRetryDelay: 5 * time.Second, Out: io.Discard, ErrOut: io.Discard,
 		OnPodDeletionOrEvictionStarted: func(pod *v1.Pod, _ bool) { arrives(f, pod) },
 	}, node)

@@ -77,17 +77,20 @@ func (s *scene) theirs(t *testing.T) (lines []line) {
 		}
 		c.mu.Lock()
 		var r *recorder
-		_, err := simulation.Play(outside.With(ctx, &parts), played, newEvictor, func(w *simulation.World) (_ simulation.Controller, err error) {
+		var f *face
+		_, err := simulation.Play(outside.With(ctx, &parts), played, func(w *simulation.World) (_ simulation.Controller, err error) {
 			if r, err = record(w); err != nil {
 				return nil, err
 			}
-			f := newFace(w, &parts, c, played.ReplaceAfter)
+			f = newFace(w, &parts, c, played.ReplaceAfter)
 			f.disrupts = s.disrupts
 			if err := s.begin(ctx, f); err != nil {
 				return nil, err
 			}
 			people.begin(ctx, f)
-			return both{f, &asker{recorder: r, asks: s.asks, evict: f.evictOf}}, nil
+			return f, nil // first, as the World schedules before its controllers act
+		}, newEvictor, func(*simulation.World) (simulation.Controller, error) {
+			return &asker{recorder: r, asks: s.asks, evict: f.evictOf}, nil
 		})
 		c.mu.Unlock()
 		cancel()
@@ -134,22 +137,6 @@ func (s *scene) begin(ctx context.Context, f *face) error {
 		}
 	}()
 	return nil
-}
-
-// both is two controllers that act one after the other.
-type both [2]simulation.Controller
-
-// Step steps both.
-func (b both) Step(ctx context.Context) (time.Time, error) {
-	x, err := b[0].Step(ctx)
-	if err != nil {
-		return x, err
-	}
-	y, err := b[1].Step(ctx)
-	if x.IsZero() || !y.IsZero() && y.Before(x) {
-		x = y
-	}
-	return x, err
 }
 
 // ourEnds says how the World's drains have ended.

@@ -41,6 +41,7 @@ type store struct {
 	deletes func(key string, grace *int64) (done bool, err error) // asks the World to delete a pod
 	asks    func(pod *v1.Pod) error                               // may a pod be evicted? Called with nothing locked
 	created func(pod *v1.Pod, named bool)                         // named by the client
+	lost    func(pod *v1.Pod)                                     // its deletion begins
 	touched func()                                                // a client has created or deleted a pod
 
 	disrupts bool // who deletes a pod says so in a condition, as those who evict do
@@ -143,11 +144,6 @@ func (s *store) react(action clienttesting.Action) (bool, runtime.Object, error)
 	resource := action.GetResource()
 	if resource.Resource == "resource" || resource.Resource == "group" { // discovery
 		return false, nil, nil
-	}
-	if a, ok := action.(clienttesting.CreateActionImpl); ok {
-		if e, ok := a.Object.(*policyv1.Eviction); ok {
-			return true, nil, s.evict(e)
-		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +275,7 @@ func (s *store) replace(resource, key, subresource string, old, object runtime.O
 	return object.DeepCopyObject(), nil
 }
 
-// evict asks whether a pod may go, and deletes it.
+// evict asks whether a pod may go, and deletes it. It is in no reaction: a clientset has a lock, with which nobody may sleep.
 func (s *store) evict(e *policyv1.Eviction) error {
 	key := keyOf(e.Namespace, e.Name)
 	s.mu.Lock()
@@ -293,9 +289,15 @@ func (s *store) evict(e *policyv1.Eviction) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if pod := s.pod(key); pod == nil || pod.DeletionTimestamp != nil {
+	if pod = s.pod(key); pod == nil || pod.DeletionTimestamp != nil {
 		return nil
 	}
+	// A pod terminates before it is gone, if only for a moment. Else the disruption controller might see nothing but another pod
+	// of that name, and wait two minutes for its deletion.
+	s.terminates(pod, s.stamp())
+	s.mu.Unlock()
+	time.Sleep(time.Microsecond)
+	s.mu.Lock()
 	s.touched()
 	return s.remove("pods", key, nil)
 }
@@ -308,6 +310,14 @@ func (s *store) remove(resource, key string, grace *int64) error {
 	}
 	s.vanish(resource, key)
 	return nil
+}
+
+// terminates marks a pod that is being deleted.
+func (s *store) terminates(pod *v1.Pod, since metav1.Time) {
+	s.lost(pod)
+	marked := pod.DeepCopy()
+	marked.DeletionTimestamp = &since
+	s.put("pods", keyOf(pod.Namespace, pod.Name), marked)
 }
 
 // vanish takes an object away. One that has finalizers stays until they are gone; a pod of these has been ended by its kubelet.

@@ -284,12 +284,15 @@ func (g *generator) drains() *scene {
 	s.kubectl = true
 	web, db := 3+g.IntN(8), 2+g.IntN(4)
 	s.replicaSet("web", web)
+	theme, silent := g.seed%6, 0
 	least, most := g.rule(web)
+	if theme == 0 {
+		least, most = nil, ptr.To(intstr.FromInt32(1))
+	}
 	s.budget("web", "web", least, most, g.policy())
 	s.statefulSet("db", db, appsv1.OrderedReadyPodManagement)
 	least, most = g.rule(db)
 	s.budget("db", "db", least, most, g.policy())
-	theme, silent := g.seed%6, 0
 	s.file.Reschedule.After = ptr.To(7300 * time.Millisecond)
 	switch {
 	case theme == 0:

@@ -28,8 +28,13 @@ const (
 // More twins, that other packages play.
 const (
 	lifecycle = "node lifecycle and taint eviction controllers" // differential
+	before    = "node lifecycle controller of 1.18"             // differential
 	scheduler = "kube-scheduler"                                // placement
 )
+
+// onlyNames are fields that only name or choose something.
+var onlyNames = strings.Fields("cluster.files cluster.zones cluster.zones.name cluster.zones.region events events.at events.repeat expect on.count on.nodes " +
+	"on.percent on.seed on.selector on.zone until")
 
 // twinsOf says who is the original of what an event or a field of a scenario makes happen. What is not here has no twin.
 var twinsOf = invert(map[string]string{
@@ -45,6 +50,7 @@ var twinsOf = invert(map[string]string{
 	"disruption controller":  "config.useEvictionAPI objects.PodDisruptionBudget",
 	"eviction subresource":   "config.useEvictionAPI objects.PodDisruptionBudget",
 	"kubectl drain":          "events.drain events.drain.timeout",
+	before:                   "config.podEvictionTimeout config.taintBasedEviction",
 	scheduler: "node.labels node.taints node.capacity node.unschedulable pod.labels pod.nodeSelector pod.requests pod.tolerations " +
 		"objects.PersistentVolume objects.PersistentVolumeClaim",
 })
@@ -85,24 +91,49 @@ func table(t *testing.T) string {
 	for path, twins := range twinsOf {
 		assert.Contains(t, known, path, "there is no such field any more")
 		for _, twin := range twins {
-			if n, counted := counts[twin]; counted {
-				assert.Positive(t, n[path], "%s is in no scenario of %s", path, twin)
-			}
+			assert.True(t, counts.has(twin, path), "%s is in no scenario of %s", path, twin)
 		}
 	}
 	b := &strings.Builder{}
 	b.WriteString("| event or field | twin (scenarios) | what may differ |\n| --- | --- | --- |\n")
+	var without, idle []string
 	for _, path := range known {
-		var names []string
-		for _, twin := range twinsOf[path] {
-			if n, counted := counts[twin]; counted {
-				twin = fmt.Sprintf("%s (%d)", twin, n[path])
+		above := path[:max(0, strings.LastIndex(path, "."))]
+		switch {
+		case twinsOf[path] != nil:
+			var names, parts []string
+			for _, twin := range twinsOf[path] {
+				if n := counts[twin][path]; n > 0 {
+					twin = fmt.Sprintf("%s (%d)", twin, n)
+				}
+				names = append(names, twin)
 			}
-			names = append(names, twin)
+			for _, part := range known {
+				if name, below := strings.CutPrefix(part, path+"."); below && twinsOf[part] == nil && counts.inherits(part, path) {
+					parts = append(parts, name)
+				}
+			}
+			fmt.Fprintf(b, "| `%s` | %s | %s |\n", strings.Join(append([]string{path}, parts...), "`, `"), strings.Join(names, ", "), strings.Join(differsIn(path), " "))
+		case counts.inherits(path, above), slices.Contains(without, above), above == "expect":
+		case slices.Contains(onlyNames, path):
+			idle = append(idle, path)
+		default:
+			without = append(without, path)
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, strings.Join(names, ", "), strings.Join(differsIn(path), " "))
 	}
-	return strings.ReplaceAll(b.String(), "` |  | ", "` | **no twin** | ")
+	fmt.Fprintf(b, "\n**No twin:** `%s`.\n\nWhat only names or chooses needs none: `%s`.\n", strings.Join(without, "`, `"), strings.Join(idle, "`, `"))
+	return b.String()
+}
+
+// counts is in how many scenarios of a twin a field is set.
+type counts map[string]map[string]int
+
+// has says whether a twin has played a field. Package placement does not count.
+func (c counts) has(twin, path string) bool { return twin == scheduler || c[twin][path] > 0 }
+
+// inherits says whether a part of a field was played with it.
+func (c counts) inherits(part, of string) bool {
+	return slices.ContainsFunc(twinsOf[of], func(twin string) bool { return c.has(twin, part) })
 }
 
 // differsIn is why an event or field may differ.
@@ -116,15 +147,15 @@ func differsIn(path string) (why []string) {
 }
 
 // countFields counts the scenarios of each twin in which a field is set.
-func countFields() map[string]map[string]int {
-	counts := make(map[string]map[string]int)
+func countFields() counts {
+	all := make(counts)
 	count := func(twin string, fields map[string]bool) {
-		if counts[twin] == nil {
-			counts[twin] = make(map[string]int)
+		if all[twin] == nil {
+			all[twin] = make(map[string]int)
 		}
 		for path, set := range fields {
 			if set {
-				counts[twin][path]++
+				all[twin][path]++
 			}
 		}
 	}
@@ -140,8 +171,9 @@ func countFields() map[string]map[string]int {
 	}
 	for seed := uint64(1); seed <= usualSeeds*10; seed++ { // as its own tests do
 		count(lifecycle, fieldsOf(&differential.Generate(seed, differential.V137).Scenario))
+		count(before, fieldsOf(&differential.Generate(seed, differential.V118Direct).Scenario))
 	}
-	return counts
+	return all
 }
 
 // fieldsOf returns the paths of all fields of a scenario, and which of them it sets.
@@ -172,11 +204,11 @@ func walk(v, usual reflect.Value, path string, fields map[string]bool) {
 		name, _, _ := strings.Cut(tag, ",")
 		field := v.Field(i)
 		switch own := strings.TrimPrefix(path+"."+name, "."); {
-		case name == "-":
+		case name == "-", tag == "":
 		case strings.HasSuffix(tag, ",inline"):
 			walk(field, usual.Field(i), path, fields)
 		default:
-			fields[own] = fields[own] || !field.IsZero() && !reflect.DeepEqual(field.Interface(), usual.Field(i).Interface())
+			fields[own] = fields[own] || !reflect.DeepEqual(field.Interface(), usual.Field(i).Interface())
 			if name != "repeat" { // whose events are the same
 				walkInto(field, usual.Field(i), own, fields)
 			}

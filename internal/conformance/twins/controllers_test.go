@@ -1,7 +1,9 @@
 package twins
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -55,7 +57,8 @@ var controllers = map[string]func(ctx context.Context, client *fake.Clientset, i
 }
 
 // slowPods makes a pass of PodGC take a moment, as it does anywhere. A node is missed for two of its periods to the instant; if
-// a pass took no time at all, it would be open whether that ends before the third pass or after it.
+// a pass took no time at all, it would be open whether that ends before the third pass or after it. And it removes pods in the
+// order of their names; any order is possible.
 type slowPods struct{ coreinformers.PodInformer }
 
 type slowLister struct{ corelisters.PodLister }
@@ -64,7 +67,11 @@ func (s slowPods) Lister() corelisters.PodLister { return slowLister{s.PodInform
 
 func (s slowLister) List(selector labels.Selector) ([]*v1.Pod, error) {
 	time.Sleep(10 * time.Microsecond)
-	return s.PodLister.List(selector)
+	pods, err := s.PodLister.List(selector)
+	slices.SortFunc(pods, func(a, b *v1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return pods, err
 }
 
 // noScale is the answer of an API server about Jobs, which have no scale.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -228,7 +229,7 @@ func (g *generator) owned(s *scene) {
 	}
 }
 
-// answers asks of pods in all states whether they may go. Nobody replaces them.
+// answers asks of pods in all states whether they may go. They are wanted, but not replaced in time.
 func (g *generator) answers() *scene {
 	s := g.new(4, 0, "disruption")
 	g.owned(s)
@@ -240,8 +241,10 @@ func (g *generator) answers() *scene {
 			p.Status.Phase = v1.PodPending
 			setReady(p, false, hourAgo)
 		case 3:
-			p.Status.Phase = v1.PodSucceeded
-			setReady(p, false, hourAgo)
+			if of := workloadOf(p); of == "bare" || strings.HasPrefix(of, "Job/") { // others would be replaced
+				p.Status.Phase = v1.PodSucceeded
+				setReady(p, false, hourAgo)
+			}
 		}
 	}
 	for range 2 { // each twice
@@ -250,7 +253,7 @@ func (g *generator) answers() *scene {
 		}
 	}
 	s.file.Until = time.Duration(len(s.asks)+2) * 10 * time.Second
-	s.file.Reschedule, s.file.Config.UseEvictionAPI = nil, true
+	s.file.Reschedule.After, s.file.Config.UseEvictionAPI = ptr.To(time.Hour), true
 	return s
 }
 

@@ -66,7 +66,7 @@ type slowLister struct{ corelisters.PodLister }
 func (s slowPods) Lister() corelisters.PodLister { return slowLister{s.PodInformer.Lister()} }
 
 func (s slowLister) List(selector labels.Selector) ([]*v1.Pod, error) {
-	time.Sleep(10 * time.Microsecond)
+	sleep(10 * time.Microsecond)
 	pods, err := s.PodLister.List(selector)
 	slices.SortFunc(pods, func(a, b *v1.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

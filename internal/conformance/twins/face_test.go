@@ -275,3 +275,6 @@ func (c *clock) SetTime(t time.Time) {
 	}
 	synctest.Wait() // until the others have done what they do at this instant
 }
+
+// sleep lets time pass in a bubble of synctest, in which all of this runs.
+func sleep(d time.Duration) { time.Sleep(d) }

@@ -193,7 +193,7 @@ func arrives(f *face, pod *v1.Pod) {
 	f.mu.Lock()
 	names := slices.Sorted(maps.Keys(f.kind("pods").objects))
 	f.mu.Unlock()
-	time.Sleep(time.Duration(slices.Index(names, keyOf(pod.Namespace, pod.Name))+1) * time.Microsecond)
+	sleep(time.Duration(slices.Index(names, keyOf(pod.Namespace, pod.Name))+1) * time.Microsecond)
 }
 
 // ends says how the drains have ended.

@@ -94,7 +94,7 @@ func (s *scene) theirs(t *testing.T) (lines []line) {
 		})
 		c.mu.Unlock()
 		cancel()
-		time.Sleep(time.Hour) // until all have ended
+		sleep(time.Hour) // until all have ended
 		if err != nil {
 			t.Error(err)
 			return
@@ -132,7 +132,7 @@ func (s *scene) begin(ctx context.Context, f *face) error {
 	f.mu.Lock()
 	go func() { // a fake clientset remembers every request
 		for ctx.Err() == nil {
-			time.Sleep(time.Minute)
+			sleep(time.Minute)
 			client.ClearActions()
 		}
 	}()

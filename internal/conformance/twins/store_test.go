@@ -296,7 +296,7 @@ func (s *store) evict(e *policyv1.Eviction) error {
 	// of that name, and wait two minutes for its deletion.
 	s.terminates(pod, s.stamp())
 	s.mu.Unlock()
-	time.Sleep(time.Microsecond)
+	sleep(time.Microsecond)
 	s.mu.Lock()
 	s.touched()
 	return s.remove("pods", key, nil)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/outside"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -86,7 +87,8 @@ type cluster struct {
 	happened     func(Happening)        // nil if not needed
 	outOfService map[int32]bool         // nodes with the taint
 	garbage
-	lost map[uint64]bool // pods, by serial, whose due eviction did not happen
+	lost    map[uint64]bool // pods, by serial, whose due eviction did not happen
+	outside outside.Parts   // of the world, which others play
 }
 
 type podID struct {

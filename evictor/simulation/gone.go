@@ -29,7 +29,8 @@ func (c *cluster) leaveService(n *node) {
 
 // nextCollection returns when the pod garbage collector next has a reason to pass.
 func (p *player) nextCollection() time.Duration {
-	if len(p.cluster.outOfService)+len(p.cluster.orphans)+len(p.cluster.quarantine) == 0 || p.stalled() {
+	waits := len(p.cluster.outOfService)+len(p.cluster.orphans)+len(p.cluster.quarantine) > 0
+	if !waits || p.stalled() || p.cluster.outside.PodGC {
 		return never
 	}
 	now := p.cluster.Clock.Elapsed()
@@ -40,7 +41,7 @@ func (p *player) nextCollection() time.Duration {
 // node is gone.
 func (p *player) collect(at time.Duration) {
 	c := p.cluster
-	if at%collectorPeriod != 0 || p.stalled() {
+	if at%collectorPeriod != 0 || p.stalled() || c.outside.PodGC {
 		return
 	}
 	var nodes []int32

@@ -103,7 +103,7 @@ func (f *filler) add(object runtime.Object) error {
 	if err == nil {
 		_, err = w.wanted()
 	}
-	if err == nil && w.job != nil {
+	if err == nil && w.job != nil && !f.cluster.outside.Workloads {
 		err = f.cluster.AddJob(inDefault(w.meta.Namespace), w.meta.Name, jobOf(w.job))
 	}
 	if err == nil && w.set != nil {
@@ -179,6 +179,9 @@ func (f *filler) finish() error {
 	}
 	f.cluster.keepAges()
 	f.early, f.making = nil, true
+	if f.cluster.outside.Workloads {
+		return nil
+	}
 	for i := range f.workloads {
 		if err := f.complete(&f.workloads[i]); err != nil {
 			return err

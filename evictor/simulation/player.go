@@ -13,6 +13,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
+	"github.com/evictkit/evictkit/internal/outside"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -73,7 +74,9 @@ var errAPIDown = apierrors.NewServiceUnavailable("the API is down")
 // what happens is checked first: fields, and names of nodes, pods and zones that never exist. An event that cannot happen
 // at its time, such as one on a node that has been deleted, ends the simulation then.
 func Play(ctx context.Context, s Scenario, controllers ...Start) (*Report, error) {
-	return s.playOn(ctx, newCluster(clockOf(s.Clock)), controllers...)
+	c, parts := newCluster(clockOf(s.Clock)), outside.From(ctx)
+	parts.Bind, c.outside = c.bind, *parts
+	return s.playOn(ctx, c, controllers...)
 }
 
 // playOn plays the scenario on a cluster that may have objects already.
@@ -157,7 +160,7 @@ func (p *player) begin() error {
 	if err := p.restart(); err != nil {
 		return err
 	}
-	if s.ReplaceAfter >= 0 {
+	if s.ReplaceAfter >= 0 && !c.outside.Workloads {
 		c.replacePods()
 		c.oweDeleted()
 		c.awaitUnbound(s.ReplaceAfter)

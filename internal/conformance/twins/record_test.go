@@ -1,0 +1,147 @@
+package twins
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
+)
+
+// line is something that a side shows.
+type line struct {
+	at   time.Duration
+	what string // bound, deleted, gone; evicted: and the answer; drained: and the end
+	of   string // Kind/name of the workload, or bare
+	node string
+	pod  string
+}
+
+// same is all but the time.
+func (l line) same() line { l.at = 0; return l }
+
+// String is for people.
+func (l line) String() string {
+	return strings.Join(strings.Fields(fmt.Sprintf("%9v %s %s %s %s", l.at, l.what, l.of, l.pod, l.node)), " ")
+}
+
+// recorder writes down what happens to the pods of a World.
+type recorder struct {
+	world *simulation.World
+	pods  evictor.Clients
+	known map[evictor.PodKey]*v1.Pod
+	lines []line
+}
+
+func record(w *simulation.World) (*recorder, error) {
+	r := &recorder{world: w, pods: w.Clients(), known: make(map[evictor.PodKey]*v1.Pod)}
+	return r, r.pods.Source.Feed(r)
+}
+
+// PodChanged compares the pod with what it was.
+func (r *recorder) PodChanged(key evictor.PodKey) {
+	is, on := r.pods.Pods.Pod(key)
+	was := r.known[key]
+	if was != nil && (!on || is.UID != was.UID) {
+		if was.DeletionTimestamp == nil {
+			r.add("deleted", was)
+		}
+		r.add("gone", was)
+		delete(r.known, key)
+		was = nil
+	}
+	if !on {
+		return
+	}
+	is = is.DeepCopy()
+	if was == nil {
+		r.add("bound", is)
+	}
+	if is.DeletionTimestamp != nil && (was == nil || was.DeletionTimestamp == nil) {
+		r.add("deleted", is)
+	}
+	r.known[key] = is
+}
+
+// grain is how exactly times are compared. Within it, people act on one side a moment after their events.
+const grain = 10 * time.Millisecond
+
+func (r *recorder) elapsed() time.Duration {
+	return r.world.Clock().Since(simulation.Epoch).Truncate(grain)
+}
+
+func (r *recorder) add(what string, pod *v1.Pod) {
+	r.lines = append(r.lines, line{r.elapsed(), what, workloadOf(pod), pod.Spec.NodeName, pod.Name})
+}
+
+func workloadOf(pod *v1.Pod) string {
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		return owner.Kind + "/" + owner.Name
+	}
+	return "bare"
+}
+
+// NodeChanged does nothing.
+func (r *recorder) NodeChanged(string) {}
+
+// LeaseObserved does nothing.
+func (r *recorder) LeaseObserved(string, time.Time, string) {}
+
+// SetObserverHealth does nothing.
+func (r *recorder) SetObserverHealth(error) {}
+
+// difference is a line that the other side does not show.
+type difference struct {
+	line
+	ours bool
+}
+
+// String is for people.
+func (d difference) String() string {
+	if d.ours {
+		return "ours   " + d.line.String()
+	}
+	return "theirs " + d.line.String()
+}
+
+// pair pairs lines of both sides that say the same at the same time, give or take what slack allows, and returns what is left
+// over in the order of time.
+func pair(ours, theirs []line, slack func(mine, their line) bool) (left []difference) {
+	rest := make(map[line][]line)
+	for _, their := range theirs {
+		rest[their.same()] = append(rest[their.same()], their)
+	}
+	for _, exact := range []bool{true, false} {
+		var unpaired []line
+		for _, mine := range ours {
+			of := rest[mine.same()]
+			i := slices.IndexFunc(of, func(their line) bool {
+				return exact && mine.at == their.at || !exact && slack(mine, their)
+			})
+			if i < 0 {
+				unpaired = append(unpaired, mine)
+				continue
+			}
+			rest[mine.same()] = slices.Delete(of, i, i+1)
+		}
+		ours = unpaired
+	}
+	for _, mine := range ours {
+		left = append(left, difference{mine, true})
+	}
+	for _, of := range rest {
+		for _, their := range of {
+			left = append(left, difference{their, false})
+		}
+	}
+	slices.SortFunc(left, func(a, b difference) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.String(), b.String()))
+	})
+	return left
+}

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -241,7 +240,7 @@ func (g *generator) answers() *scene {
 			p.Status.Phase = v1.PodPending
 			setReady(p, false, hourAgo)
 		case 3:
-			if of := workloadOf(p); of == "bare" || strings.HasPrefix(of, "Job/") { // others would be replaced
+			if workloadOf(p) == "bare" { // others would be replaced
 				p.Status.Phase = v1.PodSucceeded
 				setReady(p, false, hourAgo)
 			}

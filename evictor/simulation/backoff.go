@@ -12,13 +12,17 @@ const (
 // backoff is what a Job's controller remembers of failures. Time does not make it forget them.
 type backoff struct {
 	failures int        // since a pod last succeeded
-	last     int64      // when the last of these pods ended, as the API shows it
+	noted    int64      // when the last of these failures was noted
+	last     int64      // when the pods that failed then had ended, as the API shows it
 	held     []comeback // pods that are not created yet
 }
 
-// failed counts a failure of a pod that ended at that time.
-func (b *backoff) failed(ended int64) {
-	b.failures++
+// failed counts a failure, noted now, of a pod that ended at that time. What was noted before does not matter any more, even
+// if that ended later.
+func (b *backoff) failed(now, ended int64) {
+	if b.failures++; b.noted < now {
+		b.noted, b.last = now, ended
+	}
 	b.last = max(b.last, ended)
 }
 

@@ -128,10 +128,14 @@ func (c *cluster) fails(i int32) (ends bool) {
 		return false
 	}
 	ended := j.pods[i]
-	if ended < 0 {
+	switch {
+	case ended >= 0:
+	case p.terminating:
+		ended = int64(p.deleted) * int64(time.Second)
+	default:
 		ended = c.now()
 	}
-	j.failed(ended)
+	j.failed(c.now(), ended)
 	j.Failed++
 	if j.Limit < 0 || j.Failed <= j.Limit {
 		return false

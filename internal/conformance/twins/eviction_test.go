@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +28,7 @@ import (
 
 // evictionAPI is the API server's eviction subresource over a storage of the one pod that a call is about.
 type evictionAPI struct {
-	mu   sync.Mutex
+	turn chan struct{} // of the call that is made: it sleeps after a conflict, and who waits for a mutex stops time
 	rest *podstorage.EvictionREST
 	one  *onePod
 }
@@ -47,13 +46,13 @@ func newEvictionAPI(client kubernetes.Interface) (*evictionAPI, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &evictionAPI{rest: pods.Eviction, one: one}, nil
+	return &evictionAPI{turn: make(chan struct{}, 1), rest: pods.Eviction, one: one}, nil
 }
 
 // asks answers whether the pod may go. It changes the budget's status, and no pod.
 func (a *evictionAPI) asks(pod *v1.Pod) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.turn <- struct{}{}
+	defer func() { <-a.turn }()
 	pod.ResourceVersion = "1"
 	legacyscheme.Scheme.Default(pod)
 	a.one.pod = &core.Pod{}

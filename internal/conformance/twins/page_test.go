@@ -138,7 +138,7 @@ func (c counts) inherits(part, of string) bool {
 
 // differsIn is why an event or field may differ.
 func differsIn(path string) (why []string) {
-	for _, r := range slices.Concat(mayDiffer, faults) {
+	for _, r := range mayDiffer {
 		if slices.Contains(r.about, path) {
 			why = append(why, r.why)
 		}

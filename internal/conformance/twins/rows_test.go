@@ -57,63 +57,6 @@ func (l line) ofJob() bool { return strings.HasPrefix(l.of, "Job/") }
 // inTime says whether the two sides do the same at times that may differ.
 func inTime(mine, their line) bool { return mine.ofJob() && (mine.at-their.at).Abs() <= second }
 
-// faults are differences that are faults of the World. A row goes with its fault: it is too wide to stay.
-var faults = []row{
-	{
-		name: "a budget's scale", about: []string{"objects.PodDisruptionBudget"},
-		why:      "A budget with maxUnavailable or a percentage counts the pods that the scale of their workload wants. Jobs have none, so none of their Ready pods may go. The World counts the pods that there are.",
-		explains: func(s *scene, _ difference, _ []difference) bool { return s.scales("Job") },
-	},
-	{
-		name: "pods without a controller", about: []string{"objects.PodDisruptionBudget"},
-		why:      "Bare pods count as healthy and not as expected. The World counts them in both.",
-		explains: func(s *scene, _ difference, _ []difference) bool { return s.scales("bare") },
-	},
-	{
-		name: "the pods of a deleted node", about: []string{"events.deleteNode", "events.replaceNode"},
-		why: "PodGC misses a node for 40 s before it removes its pods. In the World they go with the node.",
-		explains: func(s *scene, d difference, _ []difference) bool {
-			return s.parts.PodGC && s.since(d.at, func(e *simulation.Event) bool { return e.DeleteNode != nil || e.ReplaceNode != nil })
-		},
-	},
-	{
-		name: "the back-off of a Job", about: []string{"objects.Job"},
-		why: "A Job waits longer after each failure. In the World it does not.",
-		explains: func(s *scene, d difference, left []difference) bool {
-			first := slices.IndexFunc(left, func(l difference) bool { return l.ofJob() && l.what == "bound" })
-			return first >= 0 && left[first].at <= d.at
-		},
-	},
-	{
-		name: "the drain of a silent node", about: []string{"events.drain"},
-		why: "kubectl waits until each pod is gone. The World's drain is over when all are deleted.",
-		explains: func(s *scene, d difference, _ []difference) bool {
-			return s.kubectl && strings.HasPrefix(d.what, "drained") && s.since(d.at, func(e *simulation.Event) bool { return e.Fail != nil && slices.Contains(e.Fail.Names, d.node) })
-		},
-	},
-	{
-		name: "kubectl refuses", about: []string{"events.drain"},
-		why: "Without --force and --delete-emptydir-data kubectl evicts nothing from a node with a bare pod or an emptyDir.",
-		explains: func(s *scene, d difference, left []difference) bool {
-			return s.kubectl && s.has(func(p *v1.Pod) bool { return len(p.OwnerReferences) == 0 || len(p.Spec.Volumes) > 0 }) && s.gaveUp(d, left)
-		},
-	},
-	{
-		name: "two budgets", about: []string{"events.drain"},
-		why: "kubectl gives a pod with two budgets up at once: the answer is no refusal, but an error. The World tries again.",
-		explains: func(s *scene, d difference, left []difference) bool {
-			return s.kubectl && s.named("db2") && s.gaveUp(d, left)
-		},
-	},
-	{
-		name: "a try beside a new pod", about: []string{"events.drain"},
-		why: "kubectl tries at the very instant at which a new pod is Ready, and it counts. The World tries before, and again 5 s later.",
-		explains: func(s *scene, d difference, _ []difference) bool {
-			return s.kubectl && *s.file.Reschedule.After%(5*time.Second) == 0 && s.since(d.at, func(e *simulation.Event) bool { return e.Drain != nil })
-		},
-	},
-}
-
 // since says whether such an event has happened by then.
 func (s *scene) since(at time.Duration, is func(e *simulation.Event) bool) bool {
 	return slices.ContainsFunc(s.file.Events, func(e simulation.Event) bool { return e.At <= at && is(&e) })

@@ -91,16 +91,17 @@ func isReady(pod *v1.Pod) bool {
 	})
 }
 
-// setReady writes the Ready condition, and when it changed: the Job controller takes that for the end of a failed pod.
+// setReady writes the Ready condition, and when it changed: the Job controller takes that for the end of a failed pod. A pod has
+// none before its kubelet says that it is Ready.
 func setReady(pod *v1.Pod, ready bool, at metav1.Time) {
 	c := v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionFalse, LastTransitionTime: at}
 	if ready {
 		c.Status = v1.ConditionTrue
 	}
 	i := slices.IndexFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady })
-	if i < 0 {
+	if i < 0 && ready {
 		pod.Status.Conditions = append(pod.Status.Conditions, c)
-	} else if pod.Status.Conditions[i].Status != c.Status {
+	} else if i >= 0 && pod.Status.Conditions[i].Status != c.Status {
 		pod.Status.Conditions[i] = c
 	}
 }

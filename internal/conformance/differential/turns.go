@@ -337,36 +337,40 @@ func (e *explainer) failedFor(m moment, t time.Duration) time.Duration {
 
 // waits says whether a node of the zone has failed and waits for its turn.
 func (e *explainer) waits(zone string, t time.Duration) bool {
-	period, grace := e.settings.NodeMonitorPeriod, e.settings.NodeMonitorGracePeriod
 	if slices.ContainsFunc(e.allDown, func(s span) bool { return s.holds(t) }) {
 		return false
 	}
 	for node, of := range e.zoneOf {
-		at, gone := e.removed[node]
-		m := e.state(node, t)
-		late := slices.ContainsFunc(e.added, func(a moment) bool { return a.name == node && t < a.at+grace+2*period+slack })
-		watched := e.watched(node, t)
-		if !m.silent { // who says so settles at its first sign of life after the verdict
-			verdict := e.passFrom(max(m.at, e.allUp(t), e.started(t)))
-			watched = t >= e.renewal(node, verdict+1)+period+slack
-		}
-		if m.renewed { // it is Unknown until it reports
-			watched = watched && t >= m.at+e.settings.StatusInterval+period+slack
-		}
-		if of != zone || gone && at <= t+period || late || !watched || !m.failing || !e.calm(node, t-grace-3*period, t) {
-			continue
-		}
-		if _, served := during(e.inTurn(node), t); served || !e.servable(node, t) || t < e.failedFor(m, t) {
-			continue
-		}
-		pass := t
-		if !e.settings.TaintBasedEviction { // the pass after that serves it
-			pass -= period + slack
-		}
-		found := e.ours.wrote(about{kind: timeline.KindCondition, node: node}, m.at, pass, anyLine) || t-m.at > 2*max(grace, e.settings.NodeStartupGracePeriod)+3*period && len(e.unheardOf) == 0
-		if !m.silent || found {
+		if of == zone && e.awaitsTurn(node, t) {
 			return true
 		}
 	}
 	return false
+}
+
+func (e *explainer) awaitsTurn(node string, t time.Duration) bool {
+	period, grace := e.settings.NodeMonitorPeriod, e.settings.NodeMonitorGracePeriod
+	at, gone := e.removed[node]
+	m := e.state(node, t)
+	late := slices.ContainsFunc(e.added, func(a moment) bool { return a.name == node && t < a.at+grace+2*period+slack })
+	watched := e.watched(node, t)
+	if !m.silent { // who says so settles at its first sign of life after the verdict
+		verdict := e.passFrom(max(m.at, e.allUp(t), e.started(t)))
+		watched = t >= e.renewal(node, verdict+1)+period+slack
+	}
+	if m.renewed { // it is Unknown until it reports
+		watched = watched && t >= m.at+e.settings.StatusInterval+period+slack
+	}
+	if gone && at <= t+period || late || !watched || !m.failing || !e.calm(node, t-grace-3*period, t) {
+		return false
+	}
+	if _, served := during(e.inTurn(node), t); served || !e.servable(node, t) || t < e.failedFor(m, t) {
+		return false
+	}
+	pass := t
+	if !e.settings.TaintBasedEviction { // the pass after that serves it
+		pass -= period + slack
+	}
+	found := e.ours.wrote(about{kind: timeline.KindCondition, node: node}, m.at, pass, anyLine) || t-m.at > 2*max(grace, e.settings.NodeStartupGracePeriod)+3*period && len(e.unheardOf) == 0
+	return !m.silent || found
 }

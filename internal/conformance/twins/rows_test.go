@@ -4,12 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-
-	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
 // row is something that may differ. Each row must explain a difference in some scenario.
@@ -56,46 +50,3 @@ func (l line) ofJob() bool { return strings.HasPrefix(l.of, "Job/") }
 
 // inTime says whether the two sides do the same at times that may differ.
 func inTime(mine, their line) bool { return mine.ofJob() && (mine.at-their.at).Abs() <= second }
-
-// since says whether such an event has happened by then.
-func (s *scene) since(at time.Duration, is func(e *simulation.Event) bool) bool {
-	return slices.ContainsFunc(s.file.Events, func(e simulation.Event) bool { return e.At <= at && is(&e) })
-}
-
-// gaveUp says whether upstream has given the drain of a node up by then because of a pod.
-func (s *scene) gaveUp(d difference, left []difference) bool {
-	return slices.ContainsFunc(left, func(l difference) bool {
-		return l.what == "drained: refused" && s.since(d.at, func(e *simulation.Event) bool { return e.Drain != nil && slices.Contains(e.Drain.Names, l.node) })
-	})
-}
-
-func (s *scene) has(is func(p *v1.Pod) bool) bool { return slices.ContainsFunc(s.pods, is) }
-
-// named says whether there is a budget of that name.
-func (s *scene) named(name string) bool {
-	return slices.ContainsFunc(s.budgets(), func(b *policyv1.PodDisruptionBudget) bool { return b.Name == name })
-}
-
-func (s *scene) budgets() (all []*policyv1.PodDisruptionBudget) {
-	for _, object := range s.objects {
-		if b, ok := object.(*policyv1.PodDisruptionBudget); ok {
-			all = append(all, b)
-		}
-	}
-	return all
-}
-
-// scales says whether pods of such workloads have a budget that needs to know how many there should be.
-func (s *scene) scales(kind string) bool {
-	for _, b := range s.budgets() {
-		if b.Spec.MaxUnavailable == nil && b.Spec.MinAvailable.Type == intstr.Int {
-			continue
-		}
-		if s.has(func(p *v1.Pod) bool {
-			return strings.HasPrefix(workloadOf(p), kind) && p.Labels["app"] == b.Spec.Selector.MatchLabels["app"]
-		}) {
-			return true
-		}
-	}
-	return false
-}

@@ -130,7 +130,7 @@ func (c *cluster) fails(i int32) (ends bool) {
 	ended := j.pods[i]
 	switch {
 	case ended >= 0:
-	case p.terminating:
+	case p.terminating && !p.ready: // it never was
 		ended = int64(p.deleted) * int64(time.Second)
 	default:
 		ended = c.now()

@@ -58,7 +58,7 @@ var controllers = map[string]func(ctx context.Context, client *fake.Clientset, i
 
 // slowPods makes a pass of PodGC take a moment, as it does anywhere. A node is missed for two of its periods to the instant; if
 // a pass took no time at all, it would be open whether that ends before the third pass or after it. And it removes pods in the
-// order of their names; any order is possible.
+// order of their nodes and names; any order is possible.
 type slowPods struct{ coreinformers.PodInformer }
 
 type slowLister struct{ corelisters.PodLister }
@@ -69,7 +69,7 @@ func (s slowLister) List(selector labels.Selector) ([]*v1.Pod, error) {
 	sleep(10 * time.Microsecond)
 	pods, err := s.PodLister.List(selector)
 	slices.SortFunc(pods, func(a, b *v1.Pod) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Spec.NodeName, b.Spec.NodeName), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return pods, err
 }

@@ -73,7 +73,7 @@ func (g *generator) podGC() *scene {
 		s.statefulSet("db", 2+g.IntN(3), appsv1.OrderedReadyPodManagement)
 	}
 	// Then no node becomes Unknown at the instant at which PodGC passes.
-	s.file.Config.NodeMonitorPeriod, s.file.Config.NodeMonitorGracePeriod = 0, 47300*time.Millisecond
+	s.file.Config.NodeMonitorPeriod, s.file.Config.NodeMonitorGracePeriod = 0, 46900*time.Millisecond
 	g.happen(s, "ffroonnpR")
 	return s
 }
@@ -230,7 +230,7 @@ func (g *generator) owned(s *scene) {
 
 // answers asks of pods in all states whether they may go. They are wanted, but not replaced in time.
 func (g *generator) answers() *scene {
-	s := g.new(4, 0, "disruption")
+	s := g.new(4, 0, "disruption", "replicaset", "statefulset", "job")
 	g.owned(s)
 	for _, p := range s.pods {
 		switch g.IntN(9) {

@@ -23,18 +23,7 @@ var answers = map[string]error{
 	AnswerWritten:   apierrors.NewInternalError(errors.New("nobody knows whether it was written")),
 }
 
-// refuses returns the answer to a write that is not made.
-func (p *player) refuses() error {
-	if p.answer == AnswerWritten {
-		return nil
-	}
-	return answers[p.answer]
-}
-
-// loses returns the answer to a write that was made.
-func (p *player) loses() error {
-	if p.answer == AnswerWritten {
-		return answers[p.answer]
-	}
-	return nil
+// outcome returns whether the API makes a write now, and what it answers.
+func (p *player) outcome() (made bool, answer error) {
+	return p.answer == "" || p.answer == AnswerWritten, answers[p.answer]
 }

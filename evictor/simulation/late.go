@@ -38,7 +38,8 @@ func (w *writer) soon(call write) error {
 		client.wait(call)
 		w.sendDue(now)
 	}
-	return w.loses()
+	_, answer := w.outcome()
+	return answer
 }
 
 // sendDue sends the writes that the clients' limits let go now.

@@ -1,6 +1,10 @@
 package simulation
 
-import "time"
+import (
+	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+)
 
 // The limit of each client of kube-controller-manager and of evictord: requests a second, and how many of them at once.
 const (
@@ -47,9 +51,15 @@ func (p *pace) sends(at time.Duration) { p.full = max(p.full, at) + p.every }
 // write is a call of a controller.
 type write struct {
 	kind, client int
-	to           string // what it does to which object
-	after        bool   // it adds to an earlier one of the same kind to the object, and does not replace it
+	to           target
+	after        bool // it adds to an earlier one of the same kind to the object, and does not replace it
 	do           func()
+}
+
+// target is what a write is to: a node or a pod, and what of it.
+type target struct {
+	what, node string
+	pod        evictor.PodRef
 }
 
 // paced are the writes of a client that wait to be sent. Those of nodes come before those of pods: of many pods, a controller has
@@ -59,12 +69,12 @@ type paced struct {
 	usual   pace          // with the usual limit
 	longest time.Duration // that a write would wait with it
 	queues  [writeKinds][]*write
-	waiting map[string]*write
+	waiting map[target]*write
 }
 
 func newPaced(qps float64, burst int) (all [clients]paced) {
 	for i := range all {
-		all[i] = paced{pace: newPace(qps, burst), usual: newPace(usualQPS, usualBurst), waiting: make(map[string]*write)}
+		all[i] = paced{pace: newPace(qps, burst), usual: newPace(usualQPS, usualBurst), waiting: make(map[target]*write)}
 	}
 	return all
 }

@@ -131,8 +131,8 @@ func (p *player) reach() error {
 	if p.apiDown {
 		return errAPIDown
 	}
-	if err := p.refuses(); err != nil {
-		return err
+	if made, answer := p.outcome(); !made {
+		return answer
 	}
 	return p.mayWrite()
 }

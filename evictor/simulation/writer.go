@@ -65,7 +65,7 @@ func (w *writer) UpdateConditions(_ context.Context, object *v1.Node, conditions
 	if n.version != versionOf(object) {
 		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
 	}
-	return w.soon(write{kind: nodeWrite, to: "conditions of " + n.name, do: func() {
+	return w.soon(write{kind: nodeWrite, to: target{what: "conditions", node: n.name}, do: func() {
 		n, err := w.found(object)
 		if err != nil {
 			return
@@ -105,7 +105,7 @@ func (w *writer) UpdateTaints(_ context.Context, object *v1.Node, change taints.
 		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
 	}
 	began := w.cluster.Clock.Now()
-	return w.soon(write{kind: nodeWrite, to: "taints of " + n.name, after: true, do: func() {
+	return w.soon(write{kind: nodeWrite, to: target{what: "taints", node: n.name}, after: true, do: func() {
 		if n, err := w.found(object); err == nil {
 			w.setTaints(n, change.Apply(n.taints, began))
 		}
@@ -123,7 +123,7 @@ func (w *writer) ReplaceTaints(_ context.Context, object *v1.Node, list []v1.Tai
 	if _, err := w.node(object); err != nil {
 		return err
 	}
-	return w.soon(write{kind: nodeWrite, to: "taints of " + object.Name, do: func() {
+	return w.soon(write{kind: nodeWrite, to: target{what: "taints", node: object.Name}, do: func() {
 		if n, err := w.found(object); err == nil {
 			w.setTaints(n, list)
 		}
@@ -162,7 +162,7 @@ func (w *writer) UpdateLabels(_ context.Context, object *v1.Node, labels map[str
 	if _, err := w.node(object); err != nil {
 		return err
 	}
-	return w.soon(write{kind: nodeWrite, to: "labels of " + object.Name, after: true, do: func() {
+	return w.soon(write{kind: nodeWrite, to: target{what: "labels", node: object.Name}, after: true, do: func() {
 		n, err := w.found(object)
 		if err != nil {
 			return
@@ -214,7 +214,7 @@ func (w *writer) Evict(_ context.Context, ref evictor.PodRef, why taints.Deadlin
 			return err
 		}
 	}
-	return w.soon(write{kind: podWrite, client: evictionsClient, to: "eviction of " + ref.String(), do: func() { w.evict(ref, w.why.ofEviction(why)) }})
+	return w.soon(write{kind: podWrite, client: evictionsClient, to: target{what: "eviction", pod: ref}, do: func() { w.evict(ref, w.why.ofEviction(why)) }})
 }
 
 func (w *writer) evict(ref evictor.PodRef, why string) {
@@ -249,7 +249,7 @@ func (w *writer) MarkNotReady(_ context.Context, ref evictor.PodRef) error {
 		return err
 	}
 	began := w.cluster.Clock.Elapsed()
-	return w.soon(write{kind: podWrite, to: "mark of " + ref.String(), do: func() {
+	return w.soon(write{kind: podWrite, to: target{what: "mark", pod: ref}, do: func() {
 		c := w.cluster
 		i, err := w.foundPod(ref)
 		if err != nil || !c.pods[i].ready {

@@ -109,7 +109,7 @@ func pageLoads(r *simulation.Report) (loads []page.Workload, more int) {
 	return loads, len(below) - len(loads)
 }
 
-// notes says what the scenario's author should know, what delayed evictions, and what is not simulated.
+// notes says what the scenario's author should know, what delayed evictions, what is not simulated, and what takes no time.
 func notes(o *outcome.Outcome) []string {
 	text := &strings.Builder{}
 	tellLimits(text, &o.Played, o.Report)
@@ -119,6 +119,7 @@ func notes(o *outcome.Outcome) []string {
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
+	lines = append(lines, timeless(&o.Played, o.Report)...)
 	for i, warning := range o.Report.Warnings {
 		lines = slices.Insert(lines, i, "Warning: "+warning)
 	}

@@ -49,11 +49,8 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 	tellIgnored(w, &o.Ignored)
 	tellWarnings(w, r.Warnings)
 	tellPods(w, r)
-	if settings.ReadyAfter == 0 && r.Drained > 0 {
-		fmt.Fprintln(w, "drains take no time here: pods end, and their replacements are Ready, at once (reschedule.ready plays how long that takes)")
-	}
-	if settings.KubeAPIQPS == 0 && r.WritesWouldWait >= time.Second {
-		fmt.Fprintf(w, "writes take no time here; at the usual 20 a second, the last would wait %s (config.kubeAPIQPS plays that)\n", short(r.WritesWouldWait))
+	for _, line := range timeless(&settings, r) {
+		fmt.Fprintln(w, line)
 	}
 	tellZones(w, r)
 	tellWorkloads(w, r)
@@ -67,6 +64,17 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 	}
 	_, err := io.WriteString(out, wrapped(w.String(), widthOf(out)))
 	return err
+}
+
+// timeless says what takes no time in this simulation, and how to play the time that it takes.
+func timeless(s *simulation.Scenario, r *simulation.Report) (lines []string) {
+	if s.ReadyAfter == 0 && r.Drained > 0 {
+		lines = append(lines, "drains take no time here: pods end, and their replacements are Ready, at once (reschedule.ready plays how long that takes)")
+	}
+	if s.KubeAPIQPS == 0 && r.WritesWouldWait >= time.Second {
+		lines = append(lines, fmt.Sprintf("writes take no time here; at the usual 20 a second, the last would wait %s (config.kubeAPIQPS plays that)", short(r.WritesWouldWait)))
+	}
+	return lines
 }
 
 // widthOf returns the columns of a terminal. Other output has no limit, so that whole lines can be searched.

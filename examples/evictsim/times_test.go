@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The summary says what takes no time because the scenario does not say how long it takes.
-func TestTheSummarySaysWhatTakesNoTime(t *testing.T) {
+// The summary and the page say what takes no time because the scenario does not say how long it takes.
+func TestReadersAreToldWhatTakesNoTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		events, more    string
 		drains, written bool
@@ -22,13 +22,18 @@ func TestTheSummarySaysWhatTakesNoTime(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "scenario.yaml")
 		text := "cluster: {zones: [{name: a, nodes: 10, podsPerNode: 10}, {name: b, nodes: 10}]}\nevents: [{at: 1m, " + c.events + "}]\nuntil: 5m\n" + c.more
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		story, _, err := simulate(t, "--scenario", file)
+		page := file + ".html"
+		story, _, err := simulate(t, "--scenario", file, "--report", page)
+		require.NoError(t, err, name)
+		shown, err := os.ReadFile(page)
 		require.NoError(t, err, name)
 		for part, said := range map[string]bool{"drains take no time here": c.drains, "writes take no time here; at the usual 20 a second, the last would wait": c.written} {
 			if said {
 				require.Contains(t, story, part, name)
+				require.Contains(t, string(shown), part, name)
 			} else {
 				require.NotContains(t, story, part, name)
+				require.NotContains(t, string(shown), part, name)
 			}
 		}
 	}

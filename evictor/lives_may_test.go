@@ -76,9 +76,11 @@ func (m *livesMind) revived(known *livesNode) bool {
 }
 
 func (m *livesMind) updatesConditions(node *v1.Node, conditions []v1.NodeCondition) string {
+	known := m.nodes[node.Name]
+	crossed := m.world.plan.Run && known.beat.Equal(m.world.now) // a sign of life: that came after what was written was read
 	return livesRules{
-		{"verdict too soon", !m.nodes[node.Name].silent && !(m.world.plan.Run && m.nodes[node.Name].beat.Equal(m.world.now))}, // else it crossed a sign of life
-		{"verdict without an answer", m.unconfirmed(m.nodes[node.Name])},
+		{"verdict too soon", !known.silent && !crossed},
+		{"verdict without an answer", m.unconfirmed(known) && !crossed},
 		{"wrong condition", slices.ContainsFunc(conditions, func(c v1.NodeCondition) bool {
 			return c.Status != v1.ConditionUnknown || c.Type == v1.NodeNetworkUnavailable
 		})},

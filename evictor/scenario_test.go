@@ -250,6 +250,23 @@ func TestRecreatedNodeAndPodAreOthers(t *testing.T) {
 	require.Empty(t, says(c, `"cancel"`), "its pod went away with it")
 }
 
+// A pod that is made under its name in the very instant in which another one goes is due when its own time has come.
+func TestAPodThatTakesANameIsDueItself(t *testing.T) {
+	for lasts, due := range map[int64]time.Duration{60: time.Minute, 900: 15 * time.Minute} { // the one before tolerated 5 minutes
+		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+		start(c, config())
+		c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+		c.Advance(2 * time.Minute)
+		require.True(t, c.HasNoExecute("a-0"))
+		c.DeletePod("a-0-p0")
+		c.AddPod("a-0-p0", "a-0", v1.Toleration{Key: v1.TaintNodeNotReady, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &lasts})
+		c.Advance(due - time.Second)
+		require.Empty(t, c.Evicted(), lasts)
+		c.Advance(2 * time.Second)
+		require.Equal(t, []string{"a-0-p0"}, c.Evicted(), lasts)
+	}
+}
+
 func TestPauseHoldsHarmAndNotRecovery(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4), evictortest.PodsPerNode(1))
 	e := start(c, config())

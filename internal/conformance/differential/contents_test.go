@@ -10,13 +10,17 @@ import (
 )
 
 // elsewhere are the kinds of events that no random scenario has. TestActions plays each once.
-var elsewhere = []string{"partition", "outOfService", "drain", "replaceNode", "roll", "forceDelete", "repeat"}
+var elsewhere = []string{"partition", "outOfService", "drain", "roll", "forceDelete", "repeat"}
 
 // Among 1,000 scenarios is each kind of event, and each pair of kinds within a minute.
 func TestScenariosContainEverything(t *testing.T) {
-	seen, together := map[string]bool{}, map[string]bool{}
+	seen, together, dates := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for seed := range uint64(1000) {
-		events := Mixed(seed, V137).Scenario.Events
+		c := Mixed(seed, V137)
+		for _, n := range c.Nodes {
+			dates[n.CreationTimestamp.Format("2006")] = true
+		}
+		events := c.Scenario.Events
 		for i := range events {
 			a := events[i].Actions()[0]
 			seen[a] = true
@@ -33,7 +37,7 @@ func TestScenariosContainEverything(t *testing.T) {
 	}
 	slices.Sort(kinds)
 	require.Equal(t, []string{
-		"addNode", "addPod", "api", "condition", "cordon", "deleteNode", "deletePod", "fail", "loseLeases", "recover", "restart",
+		"addNode", "addPod", "api", "condition", "cordon", "deleteNode", "deletePod", "fail", "loseLeases", "recover", "replaceNode", "restart",
 		"showLeases", "taint", "uncordon", "untaint",
 	}, kinds)
 	var missing []string
@@ -45,4 +49,7 @@ func TestScenariosContainEverything(t *testing.T) {
 		}
 	}
 	require.Empty(t, missing)
+	for _, of := range []string{"2000", "2026", "0001"} { // 0001: of none
+		require.Contains(t, dates, of)
+	}
 }

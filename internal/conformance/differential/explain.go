@@ -15,12 +15,13 @@ import (
 
 // Played is a case and what both sides did with it.
 type Played struct {
-	Case           *Case
+	Case           *Case // with the names of incarnations, which all of the others have, too
 	Against        Against
 	Ours, Upstream []timeline.Line
 	Nodes          []evictor.NodeDecision // of ours
 	Pods           []evictor.PodDecision  // and also those of nodes that are emptied without taints
 	Rewrites       []frontend.Rewrite     // of upstream
+	known          *incarnations
 	compat         compat
 	plain          []timeline.Line // ours without it
 	compared       *explainer      // the last comparison
@@ -287,6 +288,10 @@ func (e *explainer) singleEviction(i int, l Left) {
 		e.explain(i, SparedPods)
 	case e.settings.TaintBasedEviction && e.swapped(&l.Line):
 		e.explain(i, Swapped)
+	case l.Kind == timeline.KindEvict && e.inherits(l):
+		e.explain(i, SameName)
+	case l.Kind == timeline.KindEvict && upstream && e.afresh(l):
+		e.explain(i, Afresh)
 	case l.Kind == timeline.KindEvict && upstream && e.keeps(&l.Line):
 		if k, ok := e.other(i, l.T, forever); ok {
 			e.explain(k, BothWays)

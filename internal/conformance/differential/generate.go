@@ -72,6 +72,7 @@ func Generate(seed uint64, against Against) *Case {
 	if g.one(8) {
 		g.leases()
 	}
+	g.dates()
 	return g.c
 }
 
@@ -262,6 +263,9 @@ func (g *generator) event(at time.Duration) {
 		} else {
 			g.add(at, simulation.Event{Uncordon: &simulation.Nodes{Names: []string{name}}})
 		}
+	case k < 77:
+		n.failed, n.taints = false, nil
+		g.add(at, simulation.Event{ReplaceNode: &simulation.ReplaceNode{Nodes: simulation.Nodes{Names: []string{name}}}})
 	case k < 80:
 		if len(g.names) > 1 {
 			g.deleteNode(name)

@@ -13,6 +13,9 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
+// today is about now, after the beginning of a scenario.
+const today = 9830 * 24 * time.Hour
+
 func cut(s string) (before, after string, found bool) { return strings.Cut(s, ":") }
 
 // objects makes nodes and pods that the scenario format cannot express: labels of both generations, nodes that do not
@@ -61,6 +64,33 @@ func (g *generator) objects() {
 			p := g.pod(n.Name+"-plain", n.Name)
 			p.Annotations, p.Status.Phase, p.Status.Conditions[0].Status = nil, v1.PodRunning, v1.ConditionTrue
 			g.c.Pods = append(g.c.Pods, p)
+		}
+	}
+}
+
+// dates makes the file's objects, which are from the beginning of the scenario, as old as if they had been read today, or takes
+// their dates away. Neither changes what anybody does.
+func (g *generator) dates() {
+	kind := g.IntN(4)
+	date := func(at *metav1.Time) {
+		switch kind {
+		case 0:
+			*at = metav1.NewTime(at.Add(today))
+		case 1:
+			*at = metav1.Time{}
+		}
+	}
+	for _, n := range g.c.Nodes {
+		if kind != 1 || !mute(n) { // whose age decides
+			date(&n.CreationTimestamp)
+		}
+	}
+	for _, p := range g.c.Pods {
+		date(&p.CreationTimestamp)
+		for i := range p.Status.Conditions {
+			if at := &p.Status.Conditions[i].LastTransitionTime; !at.IsZero() {
+				date(at)
+			}
 		}
 	}
 }

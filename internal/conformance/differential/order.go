@@ -19,10 +19,11 @@ type order struct {
 	late   time.Duration              // see match
 	gone   map[string]time.Duration   // when upstream evicted a pod first
 	lag    map[zone.Key]time.Duration // upstream's lag in each zone
+	known  *incarnations
 }
 
-func orderOf(s *scenariofile.Scenario, upstream []timeline.Line, late time.Duration) *order {
-	o := &order{times: map[string][]time.Duration{}, direct: !s.Config.TaintBasedEviction, late: late, gone: map[string]time.Duration{}, lag: map[zone.Key]time.Duration{}}
+func orderOf(s *scenariofile.Scenario, upstream []timeline.Line, late time.Duration, known *incarnations) *order {
+	o := &order{known: known, times: map[string][]time.Duration{}, direct: !s.Config.TaintBasedEviction, late: late, gone: map[string]time.Duration{}, lag: map[zone.Key]time.Duration{}}
 	for _, l := range upstream {
 		if _, again := o.gone[l.Pod]; l.Kind == timeline.KindEvict && !again {
 			o.gone[l.Pod] = l.T
@@ -42,9 +43,10 @@ func (o *order) next(w *simulation.World, key zone.Key, waiting []string) string
 	seen, at, unseen := "", forever, ""
 	for _, name := range waiting {
 		empty := o.direct && !o.deletes(w, name, now)
-		first := o.after(name, now-early)
+		known := o.known.node(name, now)
+		first := o.after(known, now-early)
 		if empty && first < now-time.Millisecond { // its pods left for another reason, and its turn is still to come
-			first = o.after(name, now-time.Millisecond)
+			first = o.after(known, now-time.Millisecond)
 		}
 		if first < at {
 			seen, at = name, first
@@ -78,7 +80,7 @@ func (o *order) deletes(w *simulation.World, name string, now time.Duration) (so
 	w.Clients().Pods.PodsOnNode(name, func(pod *v1.Pod) bool {
 		owner := metav1.GetControllerOf(pod)
 		spared := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed || pod.Annotations[v1.MirrorPodAnnotationKey] != ""
-		gone, left := o.gone[pod.Name]
+		gone, left := o.gone[o.known.pod(pod.Name, now)]
 		some = pod.DeletionTimestamp == nil && !spared && !(left && gone < now-time.Millisecond) && (owner == nil || owner.Kind != "DaemonSet")
 		return !some
 	})

@@ -118,6 +118,10 @@ func (e *explainer) pairEvictions() {
 		spans := e.borne(others, l.Node)
 		paired, also := false, false
 		o := others[of]
+		if e.known.left(others, l.Line) {
+			e.explain(i, Paired)
+			continue
+		}
 		if len(o) > 0 {
 			_, also = during(spans, o[0].T)
 		}

@@ -17,7 +17,7 @@ import (
 type Phenomenon string
 
 // Phenomena are all of them.
-var Phenomena = []Phenomenon{Swaps, Foreigners, Starts, Outages, Rates, Watches, AllDown, Answers}
+var Phenomena = []Phenomenon{Swaps, Foreigners, Starts, Outages, Rates, Watches, AllDown, Answers, Recreated}
 
 // The phenomena.
 const (
@@ -29,6 +29,7 @@ const (
 	Watches    Phenomenon = "watches"    // renewals are lost, and kubelets do not reach the API
 	AllDown    Phenomenon = "all down"   // every zone is down, and comes back
 	Answers    Phenomenon = "answers"    // writes fail, or seem to, when something is to be written
+	Recreated  Phenomenon = "recreated"  // a node, or a pod, comes back under its name while something is due
 )
 
 // Mixed makes a case of any kind: every other one is about a phenomenon.
@@ -54,7 +55,7 @@ func About(p Phenomenon, seed uint64, against Against) *Case {
 		g.beside(seconds(g.IntN(240)))
 	}
 	n := 1 + g.IntN(3)
-	if p == Swaps || p == Starts {
+	if p == Swaps || p == Starts || p == Recreated {
 		n = 1 // they last, and what a restart of upstream loses depends on the order of its queue
 	}
 	for i := range n {
@@ -76,10 +77,13 @@ func About(p Phenomenon, seed uint64, against Against) *Case {
 			g.allDown(at)
 		case Answers:
 			g.answers(at)
+		case Recreated:
+			g.recreated(at)
 		}
 	}
 	slices.SortStableFunc(g.c.Scenario.Events, func(a, b simulation.Event) int { return cmp.Compare(a.At, b.At) })
 	g.c.Scenario.Until = g.until + 950*time.Millisecond
+	g.dates()
 	return g.c
 }
 
@@ -271,6 +275,67 @@ func (g *generator) answers(at time.Duration) {
 		g.do(at, simulation.Event{API: &simulation.API{State: simulation.APIFailing, Answer: answer, For: simulation.ForEvictor}})
 		at += seconds(pick(g, 1, 2, 5, 10, 60))
 		g.do(at, simulation.Event{API: &simulation.API{State: simulation.APIUp}})
+	}
+}
+
+// recreated: a silent machine is replaced under its name, or a pod on one that is not ready is made anew with other tolerations,
+// before the verdict, while nodes wait, while tolerations run or after them.
+func (g *generator) recreated(at time.Duration) {
+	names := g.victims()
+	if g.one(2) || g.against == V118Direct { // which empties a node at once that a pod comes to after the timeout
+		g.failing(at, names)
+		g.again(at+seconds(1+g.IntN(150)), names)
+		return
+	}
+	g.serial++
+	pod := fmt.Sprintf("x%d", g.serial)
+	add := func(at time.Duration) {
+		lasts := pick[simulation.TolerationSeconds](g, simulation.NoToleration, 0, 10, 30, 60, 120)
+		g.add(at, simulation.Event{AddPod: &simulation.AddPod{Name: pod, Node: names[g.IntN(len(names))], TolerationSeconds: &lasts}})
+	}
+	add(g.moment(at))
+	at += seconds(1 + g.IntN(30))
+	g.says(at, names, v1.ConditionFalse)
+	for range 1 + g.IntN(3) {
+		deleted := g.moment(at + seconds(1+g.IntN(60)))
+		g.add(deleted, simulation.Event{DeletePod: &simulation.Pod{Name: pod}})
+		if at = deleted; g.one(2) { // else at once: nobody sees that it was gone
+			at = g.moment(deleted + seconds(1+g.IntN(30)))
+		}
+		add(at)
+	}
+	if g.one(3) {
+		g.says(at+g.some(), names, v1.ConditionTrue)
+	}
+}
+
+// again: nodes that are deleted come back under their names, and some fail again.
+func (g *generator) again(at time.Duration, names []string) {
+	after := seconds(g.IntN(pick(g, 1, 1, 20, 100)))
+	if g.one(2) {
+		g.do(at, simulation.Event{ReplaceNode: &simulation.ReplaceNode{Nodes: selected(names), After: after}})
+	} else {
+		g.do(at, simulation.Event{DeleteNode: of(selected(names))})
+		for _, name := range names {
+			key := g.nodes[name].zone.key
+			g.do(at+after+time.Second, simulation.Event{AddNode: &simulation.AddNode{Name: name, Zone: key.Zone, Region: key.Region}})
+		}
+	}
+	if g.one(4) {
+		g.do(at+seconds(g.IntN(60)), simulation.Event{Restart: &simulation.Restart{}})
+	}
+	at += after + seconds(2+g.IntN(60))
+	switch g.IntN(6) {
+	case 0:
+		g.do(at, simulation.Event{ReplaceNode: &simulation.ReplaceNode{Nodes: selected(names)}})
+	case 1:
+		g.do(at, simulation.Event{LoseLeases: &simulation.LoseLeases{Nodes: selected(names)}})
+		g.do(at+seconds(1+g.IntN(30)), simulation.Event{ShowLeases: of(selected(names))})
+	case 2, 3, 4:
+		g.failing(at, names)
+	}
+	if g.one(3) {
+		g.back(at+g.some(), names)
 	}
 }
 

@@ -28,6 +28,8 @@ var (
 	EmptyZone        = rule.New("EmptyZone", "a zone without counted nodes is Normal")
 	Swapped          = rule.New("Swapped", "after a swap, a pod leaves when its")
 	Blind            = rule.New("Blind", "an evictor that cannot see the cluster")
+	Afresh           = rule.New("Afresh", "a recreated node starts afresh")
+	SameName         = rule.New("SameName", "pods are evicted by UID,")
 	FailedWrites     = rule.New("FailedWrites", "failed writes and evictions are retried")
 
 	StartGrace   = rule.New("StartGrace", "an evictor that begins to watch waits for")
@@ -51,6 +53,6 @@ var (
 // Rules are all of them.
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
-	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, CameBack, TimeoutAtPass, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, OwnGrace, EmptyZone, Swapped, Blind, FailedWrites,
+	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, CameBack, TimeoutAtPass, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, OwnGrace, EmptyZone, Swapped, Blind, Afresh, SameName, FailedWrites,
 	StartGrace, AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero, StaleLease,
 }

@@ -49,7 +49,7 @@ func (p *Played) upstream(ctx context.Context, program, path string) error {
 			return fmt.Errorf("%s: %w", p.Against, err)
 		}
 		if l, ok := compared(l); ok {
-			p.Upstream = append(p.Upstream, l)
+			p.Upstream = append(p.Upstream, p.known.line(l))
 		}
 	}
 	return nil
@@ -69,13 +69,13 @@ func (p *Played) ours(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	order := orderOf(s, p.Upstream, p.Against.late(s.Config.NodeMonitorPeriod))
+	order := orderOf(s, p.Upstream, p.Against.late(s.Config.NodeMonitorPeriod), p.known)
 	p.Ours, p.Nodes, p.Pods = nil, nil, nil
 	played, _ := s.Simulation(ctx, nil)
 	played.ControllersOnly = true
 	played.Timeline = func(l timeline.Line) error {
 		if l, ok := compared(l); ok {
-			p.Ours = append(p.Ours, l)
+			p.Ours = append(p.Ours, p.known.line(l))
 		}
 		return nil
 	}
@@ -98,13 +98,17 @@ func (p *Played) ours(ctx context.Context, path string) error {
 }
 
 func (p *Played) observeNode(d evictor.NodeDecision) {
+	d.Node, d.Pod = p.known.node(d.Node, d.Time.Sub(epoch)), p.known.ref(d.Pod, d.Time)
 	p.Nodes = append(p.Nodes, d)
 	if d.Kind == nodelifecycle.PodEvicted {
 		p.Pods = append(p.Pods, evictor.PodDecision{Time: d.Time, Kind: tainteviction.PodEvicted, Pod: d.Pod})
 	}
 }
 
-func (p *Played) observePod(d evictor.PodDecision) { p.Pods = append(p.Pods, d) }
+func (p *Played) observePod(d evictor.PodDecision) {
+	d.Pod = p.known.ref(d.Pod, d.Time)
+	p.Pods = append(p.Pods, d)
+}
 
 // compared reduces a line to what both sides report, without reasons and events.
 func compared(l timeline.Line) (timeline.Line, bool) {
@@ -145,7 +149,8 @@ func (o Oracles) CheckFile(ctx context.Context, path string, against Against) (*
 }
 
 func (o Oracles) check(ctx context.Context, c *Case, path string, against Against) (p *Played, r Result, err error) {
-	p = &Played{Case: c, Against: against}
+	p = &Played{Against: against}
+	p.known, p.Case = incarnationsOf(c)
 	if err := p.upstream(ctx, o[against], path); err != nil {
 		return p, r, err
 	}

@@ -164,6 +164,10 @@ var All = []Fault{
 	diff("a swap leaves no taint", "if len(c.Remove) > 0 { c.Add = those(c.Add, func(t *v1.Taint) bool { return !taints.OwnNoExecute(t) }) }"),
 	diff("taints stay", "c.Remove = nil"),
 
+	one("a pod is taken for the one that had its name", when(evictions, "engine.shown", "known != nil && !known.ref.Shows(object)", "$ && object == nil")),
+	one("a machine is taken for the one that had its name", when(evictions, "engine.syncNode", "n != nil && (!ok || object == nil || object.UID != n.uid)", "n != nil && (!ok || object == nil)")),
+	one("a machine keeps the silence of the one that had its name", when(health, "Monitor.observe", "differ(n.uid, string(node.UID))", "false")),
+
 	one("pods are never marked", when(lifecycle, "engine.markPods", "e.marksNow(n)", "false")),
 	one("pods are marked while every zone is down", when(lifecycle, "engine.marksNow", "!e.zones.AllDown()", "true")),
 	one("pods of NotReady nodes are marked", when(lifecycle, "engine.marksNow", marks, "n.failed() && n.says == n.verdict.Ready")),

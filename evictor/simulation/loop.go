@@ -64,63 +64,8 @@ func (p *player) advance(next time.Duration) time.Duration {
 	}
 }
 
-// nextInstant returns when anything other than a renewal happens next.
-func (p *player) nextInstant() time.Duration {
-	next := never
-	if len(p.events) > 0 {
-		next = min(next, p.events[0].At)
-	}
-	for i := range p.traces {
-		if p.traces[i].at >= 0 {
-			next = min(next, p.traces[i].at)
-		}
-	}
-	p.guard.due = p.nextLook()
-	next = min(next, p.cluster.NextReport(), p.nextComeback(), p.nextCollection(), p.nextDrain(), p.nextRoll(), p.writer.nextArrival(), p.guard.due, p.leader.next())
-	if !p.next.IsZero() {
-		next = min(next, p.next.Sub(Epoch))
-	}
-	return next
-}
-
-// renewals makes kubelets renew whose turn is now.
-func (p *player) renewals(now time.Duration) {
-	for p.cluster.NextRenewal() <= now {
-		p.cluster.Renew()
-	}
-}
-
-// instant plays what happens now, in the order of the format's rules.
-func (p *player) instant(ctx context.Context, at time.Duration) error {
-	restart, err := p.happenings(at)
-	if err != nil {
-		return err
-	}
-	for i := range p.traces {
-		p.traces[i].drive(p, at)
-	}
-	p.renewals(at)
-	for p.cluster.NextReport() <= at {
-		p.cluster.Report()
-	}
-	p.look(at)
-	if p.leader.elect(p, at) || restart && !(p.leader.vacant && p.leader.process) {
-		if err := p.restart(); err != nil {
-			return err
-		}
-	}
-	p.writer.arrive(at)
-	p.comeBack(at)
-	p.goOnDraining(at)
-	if err := p.goOnRolling(at); err != nil {
-		return err
-	}
-	p.collect(at)
-	return p.steps(ctx, at)
-}
-
 // happenings plays the events of this instant, except a restart, which comes later.
-func (p *player) happenings(at time.Duration) (restart bool, err error) {
+func (p *player) happenings(at time.Duration) error {
 	for len(p.events) > 0 && p.events[0].At <= at {
 		e := &p.events[0]
 		p.events = p.events[1:]
@@ -129,16 +74,16 @@ func (p *player) happenings(at time.Duration) (restart bool, err error) {
 			continue
 		}
 		if e.Restart != nil {
-			restart = true
+			p.restarts = true
 		} else if err := p.happen(e); err != nil {
-			return restart, e.impossible(at, err)
+			return e.impossible(at, err)
 		}
 		p.tellEvent(e)
 		if e.API != nil {
 			p.goOnWaiting()
 		}
 	}
-	return restart, nil
+	return nil
 }
 
 // steps lets the controller do what is due until no more pods come back at this instant.

@@ -43,6 +43,8 @@ type player struct {
 	lineErr   error
 	events    []Planned
 	traces    []driver
+	ongoing   []process
+	restarts  bool // an event restarts the controllers
 	apiDown   bool
 	answer    string // to writes, as in API.Answer; empty while they succeed
 	guard     guard
@@ -122,7 +124,7 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
 	p.writer = &writer{player: p, clients: newPaced(s.KubeAPIQPS, s.KubeAPIBurst)}
-	p.world = &World{player: p}
+	p.ongoing, p.world = p.processes(), &World{player: p}
 	return p, nil
 }
 

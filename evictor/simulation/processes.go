@@ -1,0 +1,110 @@
+package simulation
+
+import (
+	"context"
+	"time"
+)
+
+// process is something that goes on in the world by itself.
+type process struct {
+	next func() time.Duration // when it has something to do next; nil if it acts at the instants of others
+	turn func(ctx context.Context, at time.Duration) error
+}
+
+// processes are all of them, in the order in which they act within an instant. That order is the format's.
+func (p *player) processes() []process {
+	plain := func(turn func(at time.Duration)) func(context.Context, time.Duration) error {
+		return func(_ context.Context, at time.Duration) error { turn(at); return nil }
+	}
+	may := func(turn func(at time.Duration) error) func(context.Context, time.Duration) error {
+		return func(_ context.Context, at time.Duration) error { return turn(at) }
+	}
+	return []process{
+		{p.nextEvent, may(p.happenings)},
+		{p.nextSample, plain(p.drive)},
+		{nil, plain(p.renewals)}, // the loop lets those come that nobody waits for
+		{p.cluster.NextReport, plain(p.reports)},
+		{func() time.Duration { p.guard.due = p.nextLook(); return p.guard.due }, plain(p.look)}, // an instant makes none due
+		{p.leader.next, may(p.elect)},
+		{p.writer.nextArrival, plain(p.writer.arrive)},
+		{p.nextComeback, plain(p.comeBack)},
+		{p.nextDrain, plain(p.goOnDraining)},
+		{p.nextRoll, may(p.goOnRolling)},
+		{p.nextCollection, plain(p.collect)},
+		{p.nextStep, p.steps},
+	}
+}
+
+// nextInstant returns when anything other than a renewal happens next.
+func (p *player) nextInstant() time.Duration {
+	next := never
+	for i := range p.ongoing {
+		if of := p.ongoing[i].next; of != nil {
+			next = min(next, of())
+		}
+	}
+	return next
+}
+
+// instant plays what happens now.
+func (p *player) instant(ctx context.Context, at time.Duration) error {
+	for i := range p.ongoing {
+		if err := p.ongoing[i].turn(ctx, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *player) nextEvent() time.Duration {
+	if len(p.events) == 0 {
+		return never
+	}
+	return p.events[0].At
+}
+
+func (p *player) nextSample() time.Duration {
+	next := never
+	for i := range p.traces {
+		if p.traces[i].at >= 0 {
+			next = min(next, p.traces[i].at)
+		}
+	}
+	return next
+}
+
+func (p *player) nextStep() time.Duration {
+	if p.next.IsZero() {
+		return never
+	}
+	return p.next.Sub(Epoch)
+}
+
+func (p *player) drive(at time.Duration) {
+	for i := range p.traces {
+		p.traces[i].drive(p, at)
+	}
+}
+
+// renewals makes kubelets renew whose turn is now.
+func (p *player) renewals(at time.Duration) {
+	for p.cluster.NextRenewal() <= at {
+		p.cluster.Renew()
+	}
+}
+
+func (p *player) reports(at time.Duration) {
+	for p.cluster.NextReport() <= at {
+		p.cluster.Report()
+	}
+}
+
+// elect lets leadership change. New controllers start if it does, or if an event says so.
+func (p *player) elect(at time.Duration) error {
+	restarts := p.restarts
+	p.restarts = false
+	if p.leader.elect(p, at) || restarts && !(p.leader.vacant && p.leader.process) {
+		return p.restart()
+	}
+	return nil
+}

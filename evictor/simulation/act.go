@@ -18,7 +18,7 @@ func (p *player) act(e *Event) error {
 	if e.check(f); !f.none() {
 		return fmt.Errorf("%s: %w", action, f.invalid())
 	}
-	if asksAPI(e) {
+	if !e.does().machines {
 		if err := p.reach(); err != nil {
 			return err
 		}
@@ -30,9 +30,4 @@ func (p *player) act(e *Event) error {
 	}
 	p.tellEvent(&planned)
 	return nil
-}
-
-// asksAPI reports whether an event is a call to the API. The others happen to machines and networks.
-func asksAPI(e *Event) bool {
-	return e.Fail == nil && e.Recover == nil && e.Partition == nil && e.Condition == nil && e.API == nil && e.LoseLeases == nil && e.ShowLeases == nil
 }

@@ -35,14 +35,15 @@ func additionsOf(events []Planned) additions {
 // checkNames reports nodes, pods and zones that do not exist at time 0 and that no event adds. If no event adds a node, it
 // reports all that is wrong with the selection of nodes.
 func (p *player) checkNames(f faults, e *Event, added *additions) {
-	switch of := e.nodes(); {
+	a := e.does()
+	switch of := a.nodes; {
 	case e.deletes() != nil:
 		p.checkPod(f, e.deletes().Name, added)
 	case e.AddPod != nil:
 		p.known(f.at("", "node"), e.AddPod.Node, added.nodes)
 	case of == nil || !of.check(newFaults()): // reported already
 	case len(added.nodes) == 0:
-		p.selected(f, e)
+		p.selected(f, &a)
 	case !of.several():
 		for i, name := range of.Names {
 			p.known(f.at("", "nodes", item(i)), name, added.nodes)

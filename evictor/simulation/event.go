@@ -244,17 +244,5 @@ func (e *Event) each(visit func(name string, action reflect.Value)) {
 	}
 }
 
-// nodes returns the selection of the event's action, nil if it has none.
-func (e *Event) nodes() (of *Nodes) {
-	e.each(func(_ string, action reflect.Value) {
-		if nodes, ok := action.Interface().(*Nodes); ok {
-			of = nodes
-		} else if field := action.Elem().FieldByName("Nodes"); field.IsValid() && field.CanAddr() {
-			of, _ = field.Addr().Interface().(*Nodes)
-		}
-	})
-	return of
-}
-
 // deletes returns the pod that the event deletes, nil if it deletes none.
 func (e *Event) deletes() *Pod { return cmp.Or(e.DeletePod, e.ForceDelete) }

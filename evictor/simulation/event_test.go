@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,4 +37,25 @@ func TestEventsInWords(t *testing.T) {
 	require.Equal(t, "fail 2 nodes", (&Event{Fail: named("x", "y")}).String())
 	require.Equal(t, "restart", (&Event{Restart: &Restart{}}).String())
 	require.Equal(t, "drain all nodes", (&Event{Drain: &Drain{Nodes: Nodes{Percent: 100}}}).String())
+}
+
+// A field of Event that does has no case for would do nothing, and say nothing of itself.
+func TestEachEventHasAnAction(t *testing.T) {
+	of := reflect.TypeFor[Event]()
+	for i := range of.NumField() {
+		field := of.Field(i)
+		if field.Type.Kind() != reflect.Pointer {
+			continue
+		}
+		var e Event
+		reflect.ValueOf(&e).Elem().Field(i).Set(reflect.New(field.Type.Elem()))
+		a := e.does()
+		if e.Restart == nil && e.Repeat == nil { // which the loop plays, and the plan
+			require.True(t, a.do != nil || a.play != nil, field.Name)
+			require.True(t, a.words != "" || a.nodes != nil || a.more != "", "%s has words with its parameters", field.Name)
+		}
+		if a.words == "" {
+			require.True(t, strings.HasPrefix(e.String(), e.Actions()[0]), e.String())
+		}
+	}
 }

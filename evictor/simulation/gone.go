@@ -125,11 +125,12 @@ func (p *player) replaceNode(e *Planned) error {
 	}
 	later := *e
 	later.At, later.registers = shift(c.Clock.Elapsed(), e.ReplaceNode.After), true
-	err := p.choose(e, nil, func(n *node) {
+	a := e.does()
+	a.do = func(_ *player, _ *Planned, n *node) {
 		later.heirs = append(later.heirs, c.heir(n))
 		c.DeleteNode(n)
-	})
-	if err != nil {
+	}
+	if err := p.choose(e, &a); err != nil {
 		return err
 	}
 	p.warnOfReplacing(e, len(later.heirs))

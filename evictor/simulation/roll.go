@@ -18,7 +18,9 @@ type roll struct {
 // startRoll chooses the nodes.
 func (p *player) startRoll(e *Planned) error {
 	r := roll{event: *e, next: p.cluster.Clock.Elapsed()}
-	err := p.choose(e, nil, func(n *node) { r.nodes = append(r.nodes, n.name) })
+	a := e.does()
+	a.do = func(_ *player, _ *Planned, n *node) { r.nodes = append(r.nodes, n.name) }
+	err := p.choose(e, &a)
 	r.all = len(r.nodes)
 	p.teller.touched = p.teller.touched[:0] // nothing has happened to them yet
 	p.rolls = append(p.rolls, r)

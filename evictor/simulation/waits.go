@@ -13,7 +13,7 @@ func (p *player) stalled() bool { return p.apiDown && p.playsOutages() }
 // waits says whether an event must wait. What people and other programs do waits while neither they nor kubelets reach the
 // API, a new node while kubelets do not. What happens to machines and networks waits only for a node that waits itself.
 func (p *player) waits(e *Planned) bool {
-	down := p.cluster.kubelets.down
+	down, a := p.cluster.kubelets.down, e.does()
 	switch {
 	case !p.playsOutages():
 		return false
@@ -21,12 +21,12 @@ func (p *player) waits(e *Planned) bool {
 		return p.apiDown
 	case e.AddNode != nil || e.registers:
 		return down
-	case asksAPI(e.Event):
+	case !a.machines:
 		return down && p.apiDown
-	case len(p.postponed) == 0 || e.nodes() == nil:
+	case len(p.postponed) == 0 || a.nodes == nil:
 		return false
 	}
-	return slices.ContainsFunc(e.nodes().Names, func(name string) bool {
+	return slices.ContainsFunc(a.nodes.Names, func(name string) bool {
 		_, exists := p.cluster.nodeByID[name]
 		return !exists
 	})

@@ -3,6 +3,7 @@ package scenariofile_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -124,6 +125,14 @@ func TestLoadEverything(t *testing.T) {
 		},
 	}
 	require.Equal(t, want, s)
+	events, of := reflect.ValueOf(s.Events), reflect.TypeFor[simulation.Event]()
+	for i := range of.NumField() {
+		has := false
+		for k := range s.Events {
+			has = has || !events.Index(k).Field(i).IsZero()
+		}
+		require.True(t, has, "the file has no event with %s", of.Field(i).Name)
+	}
 }
 
 func TestParse(t *testing.T) {

@@ -1,0 +1,94 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+func (x *Taint) action() action {
+	taint := v1.Taint{Key: x.Key, Value: x.Value, Effect: x.Effect}
+	return action{
+		nodes: &x.Nodes, words: fmt.Sprintf("taint %s %s:%s", &x.Nodes, x.Key, x.Effect),
+		on: func(_ *player, n *node) bool {
+			return !slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) && t.Value == taint.Value })
+		},
+		do:    func(p *player, _ *Planned, n *node) { p.cluster.SetTaint(n, taint) },
+		check: func(f faults) { checkTaint(f, x.Key, x.Effect) },
+	}
+}
+
+func (x *Untaint) action() action {
+	return action{
+		nodes: &x.Nodes, words: fmt.Sprintf("untaint %s %s:%s", &x.Nodes, x.Key, x.Effect),
+		on: func(_ *player, n *node) bool {
+			return slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == x.Key && t.Effect == x.Effect })
+		},
+		do:    func(p *player, _ *Planned, n *node) { p.cluster.RemoveTaint(n, x.Key, x.Effect) },
+		check: func(f faults) { checkTaint(f, x.Key, x.Effect) },
+	}
+}
+
+func outage(on *Nodes) action {
+	taint := v1.Taint{Key: taintOutOfService, Value: "nodeshutdown", Effect: v1.TaintEffectNoExecute}
+	return action{
+		nodes: on,
+		on:    func(p *player, n *node) bool { return !p.cluster.outOfService[p.cluster.nodeByID[n.name]] },
+		do:    func(p *player, _ *Planned, n *node) { p.cluster.SetTaint(n, taint) },
+	}
+}
+
+func cordon(on *Nodes, closes bool) action {
+	return action{
+		nodes: on,
+		on:    func(_ *player, n *node) bool { return n.unschedulable != closes },
+		do:    func(p *player, _ *Planned, n *node) { p.cluster.Cordon(n, closes) },
+	}
+}
+
+func (d *Drain) action() action {
+	return action{
+		nodes: &d.Nodes, check: d.check, more: d.text(), on: (*player).canDrain,
+		do: func(p *player, e *Planned, n *node) { p.drain(n, e) },
+	}
+}
+
+func (x *Roll) action() action {
+	return action{
+		nodes: &x.Nodes, play: (*player).startRoll, more: timeoutText(x.Timeout, x.Then),
+		check: func(f faults) {
+			notNegative(f.in("after"), x.After)
+			notNegative(f.in("wait"), x.Wait)
+			checkTimeout(f, x.Timeout, x.Then)
+		},
+	}
+}
+
+func deletion(on *Nodes) action {
+	a := action{nodes: on, do: func(p *player, _ *Planned, n *node) { p.cluster.DeleteNode(n) }}
+	a.play = func(p *player, e *Planned) error {
+		defer p.remember()
+		return p.choose(e, &a)
+	}
+	return a
+}
+
+func (x *ReplaceNode) action() action {
+	return action{nodes: &x.Nodes, play: (*player).replaceNode, check: func(f faults) { notNegative(f.in("after"), x.After) }}
+}
+
+func (a *AddNode) action() action {
+	fields := a.fields()
+	return action{play: func(p *player, _ *Planned) error { return p.addNode(a) }, check: fields.check, more: " " + fields.Name}
+}
+
+func (a *AddNode) check(f faults) {
+	checkObjectName(f, a.Name)
+	checkLabel(f.in("zone"), a.Zone)
+	checkLabel(f.in("region"), a.Region)
+	a.NodeFields.check(f)
+	a.Pod.check(f.in("pod"))
+	bounded(f.in("podsPerNode"), a.PodsPerNode, maxPodsPerNode)
+	bounded(f.in("daemonSetPodsPerNode"), a.DaemonSetPodsPerNode, maxPodsPerNode)
+}

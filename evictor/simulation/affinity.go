@@ -200,9 +200,6 @@ func (c *cluster) tally(key string, t *tally) *tally {
 // tell counts a pod that was added (+1) or removed (-1).
 func (c *cluster) tell(p *pod, namespace string, by int) {
 	n := &c.nodes[p.node]
-	if n.deleted {
-		return
-	}
 	for _, t := range c.tallies {
 		value, ok := n.labels[t.topology]
 		if !ok {
@@ -242,7 +239,7 @@ func (c *cluster) recount() {
 		c.spreading.recount(c)
 	}
 	for i := 0; i < len(c.pods) && len(c.tallies) > 0; i++ {
-		if p := &c.pods[i]; p.node >= 0 && p.spec != nil && !p.phase.finished() {
+		if p := &c.pods[i]; p.booked.traits&takes != 0 {
 			c.tell(p, c.spaces[p.id.space], 1)
 		}
 	}

@@ -56,15 +56,15 @@ func (c *cluster) AddBudget(namespace, name string, spec budgetSpec) error {
 func (c *cluster) joins(p *pod, added int32) {
 	b := &c.levels.budgets[added]
 	b.unscaled(&c.levels.members[p.member-1], 1)
-	if p.ready && !p.terminating {
+	if p.booked.traits&available != 0 {
 		b.healthy++
 	}
 	if !c.counts(p) {
 		return
 	}
-	have, wanted := 1, 1
-	if p.unstarted || !c.nodes[p.node].serves() {
-		have = 0
+	have, wanted := 0, 1
+	if p.booked.traits&live != 0 {
+		have = 1
 	}
 	if b.byScale {
 		wanted = 0 // under has counted its controller's scale
@@ -83,12 +83,13 @@ func hasScale(kind string) bool {
 	return kind != "" && kind != "Job" && kind != "DaemonSet" && kind != "Node"
 }
 
-// exists counts the object of a pod for its controller and its budgets when it appears (+1) or goes (-1).
-func (c *cluster) exists(p *pod, by int) {
-	if p.member == 0 {
+// exists counts the object of a pod for its controller and its budgets.
+func (c *cluster) exists(i int32, by int) {
+	member := c.pods[i].member
+	if member == 0 {
 		return
 	}
-	g := &c.levels.members[p.member-1]
+	g := &c.levels.members[member-1]
 	if g.workload >= 0 {
 		c.levels.workloads[g.workload].pods += by
 	}
@@ -116,13 +117,12 @@ func (c *cluster) expected(b *budget) (all int) {
 	return all
 }
 
-// healthy counts a pod that is Ready in the API for its budgets when it appears (+1) or goes (-1).
-func (c *cluster) healthy(p *pod, by int) {
-	if p.member == 0 || !p.ready || p.terminating {
-		return
-	}
-	for _, b := range c.levels.members[p.member-1].budgets {
-		c.levels.budgets[b].healthy += by
+// healthy counts a pod that is Ready in the API for its budgets.
+func (c *cluster) healthy(i int32, by int) {
+	if member := c.pods[i].member; member != 0 {
+		for _, b := range c.levels.members[member-1].budgets {
+			c.levels.budgets[b].healthy += by
+		}
 	}
 }
 

@@ -112,15 +112,13 @@ type node struct {
 	epoch         uint32 // a recovered kubelet starts new rounds of renewals
 	pods          int32  // neither terminating nor of a DaemonSet
 	marked        int32  // pods that are not Ready because the controller said so
-	finished      int32  // completed ones among them, which miss nothing when the node falls silent
-	unstarted     int32  // ones among them that have never run
+	finished      int32  // completed ones among pods
 	failedAt      int64
 	starting      bool // its kubelet has started, and is not Ready yet
 	failed        bool
 	parted        bool   // failed, but its pods run on
 	reach         uint16 // how many thousandths of the clients reach its pods while it is partitioned
 	wasTainted    bool   // with a NoExecute taint of ours, since it failed
-	waits         bool   // not Ready, and without a NoExecute taint of ours
 	deleted       bool
 	unseen        bool  // the watch loses the renewals of its lease
 	later         int64 // or shows them that much later
@@ -132,6 +130,7 @@ type node struct {
 	gone          uint32     // how many pods have gone from it
 	fresh         []v1.Taint // that a replacement of the node has too
 	room          *room      // nil if not known, so that everything fits
+	booked        nodeAccount
 }
 
 // pod is one pod; free records have node -1.
@@ -155,6 +154,7 @@ type pod struct {
 	phase            phase
 	until            int64     // when its kubelet is done with what takes time, see podTimer
 	object           *podTimes // only for pods read from files
+	booked           account
 }
 
 type podTimes struct {
@@ -244,14 +244,7 @@ func (c *cluster) nodeChanged(n *node) {
 	c.serial++
 	n.version = c.serial
 	n.wasTainted = n.wasTainted || tainted(n)
-	c.waits(n)
-	c.leaveService(n)
-	if c.load != nil {
-		c.load.update(c, c.nodeByID[n.name])
-	}
-	if c.spreading != nil && c.tallied {
-		c.spreading.look(c, c.nodeByID[n.name])
-	}
+	c.bookNode(c.nodeByID[n.name])
 	c.world.nodeChanged(n.name)
 }
 
@@ -276,8 +269,10 @@ func (c *cluster) tellGone(p *pod) {
 	}
 }
 
-func (c *cluster) podChanged(id podID) {
-	c.world.podChanged(evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name})
+// podChanged books a pod whose record has changed, and tells of it.
+func (c *cluster) podChanged(i int32) {
+	c.book(i)
+	c.world.podChanged(c.keyOf(&c.pods[i]))
 }
 
 func (c *cluster) space(namespace string) uint32 {
@@ -358,11 +353,6 @@ func (c *cluster) addNode(n node) error {
 	i := int32(len(c.nodes))
 	c.nodes = append(c.nodes, n)
 	c.nodeByID[n.name] = i
-	alive := 1
-	if n.failed {
-		alive = 0
-	}
-	c.zoneOf(&n).lives(c.now(), 1, alive)
 	if c.load != nil {
 		c.load.add(c, i)
 	}

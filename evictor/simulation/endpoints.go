@@ -25,48 +25,38 @@ type Endpoints struct {
 
 // mark marks a pod not Ready.
 func (c *cluster) mark(i int32) {
-	c.setReady(i, false)
-	p, n, e := &c.pods[i], &c.nodes[c.pods[i].node], &c.endpoints
-	p.marked = true
-	n.marked++
-	if p.spec.ofDaemonSet() {
+	c.pods[i].ready, c.pods[i].marked = false, true
+	c.readiness(i)
+	c.podChanged(i)
+}
+
+func (c *cluster) marks(i int32, by int) { c.nodes[c.pods[i].node].marked += int32(by) } //nolint:gosec // 1 or -1
+
+// withoutEndpoints counts a pod that the controller has marked not Ready, or that no longer is.
+func (c *cluster) withoutEndpoints(i int32, by int) {
+	p, e, w := &c.pods[i], &c.endpoints, c.workloadOf(&c.pods[i])
+	e.now += by
+	if w != nil {
+		w.marks(by, by > 0 && !p.wasMarked)
+	}
+	if by < 0 {
+		took := c.now() - e.since[i]
+		e.times = append(e.times, time.Duration(took))
+		delete(e.since, i)
+		if w != nil {
+			w.longestMarked = max(w.longestMarked, took)
+		}
 		return
 	}
-	e.since[i] = c.now()
-	e.now++
-	e.most = max(e.most, e.now)
-	runs := !n.failed || c.runsOn(p)
+	e.since[i], e.most = c.now(), max(e.most, e.now)
+	runs := !c.nodes[p.node].failed || c.runsOn(p)
 	if runs && !p.wasMarkedRunning {
 		e.running++
 	}
 	if !p.wasMarked {
 		e.pods++
 	}
-	if w := c.workloadOf(p); w != nil {
-		w.marks(1, !p.wasMarked)
-	}
 	p.wasMarked, p.wasMarkedRunning = true, p.wasMarkedRunning || runs
-}
-
-// unmark forgets that the controller has marked the pod not Ready.
-func (c *cluster) unmark(i int32) {
-	p, e := &c.pods[i], &c.endpoints
-	if !p.marked {
-		return
-	}
-	p.marked = false
-	c.nodes[p.node].marked--
-	if p.spec.ofDaemonSet() {
-		return
-	}
-	took := c.now() - e.since[i]
-	e.now--
-	e.times = append(e.times, time.Duration(took))
-	delete(e.since, i)
-	if w := c.workloadOf(p); w != nil {
-		w.marks(-1, false)
-		w.longestMarked = max(w.longestMarked, took)
-	}
 }
 
 // workloadOf returns the workload that a pod counts for, nil if there is none.

@@ -18,12 +18,12 @@ const taintOutOfService = "node.kubernetes.io/out-of-service"
 const collectorPeriod = 20 * time.Second
 
 // leaveService records whether a node has the out-of-service taint.
-func (c *cluster) leaveService(n *node) {
-	has := slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService })
-	if has {
-		c.outOfService[c.nodeByID[n.name]] = true
+func (c *cluster) leaveService(i int32) {
+	n := &c.nodes[i]
+	if !n.deleted && slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService }) {
+		c.outOfService[i] = true
 	} else if len(c.outOfService) > 0 {
-		delete(c.outOfService, c.nodeByID[n.name])
+		delete(c.outOfService, i)
 	}
 }
 

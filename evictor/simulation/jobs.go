@@ -161,7 +161,7 @@ func (c *cluster) endJobs() {
 			switch {
 			case p.owed:
 				p.owed = false
-				c.stats.stranded(c.now(), -1)
+				c.book(i)
 			case !p.terminating && !p.phase.finished():
 				failed.Deleted++
 				c.deletePod(i)
@@ -178,12 +178,12 @@ func (c *cluster) forgetEnded() {
 		if j == nil || !j.Ended {
 			return false
 		}
-		c.stats.stranded(c.now(), -1)
+		c.misses(b.spec, -1)
 		return true
 	}
 	c.backingOff = slices.DeleteFunc(c.backingOff, func(j *job) bool {
 		if j.Ended {
-			c.stats.stranded(c.now(), -len(j.held))
+			c.stats.lacks(c.now(), -whole*len(j.held))
 			j.held = nil
 		}
 		return j.Ended

@@ -191,20 +191,14 @@ func (c *cluster) silence(n *node, parted bool, reach int) bool {
 	if n.failed && (parted || !n.parted) {
 		return false
 	}
-	before, served := n.lacks(), n.serves()
 	if !n.failed {
 		n.failedAt, n.wasTainted = c.now(), tainted(n)
 		c.stats.failures++
-		z := c.zoneOf(n)
-		z.lives(c.now(), 0, -1)
-		z.told.KubeletFailures++
+		c.zoneOf(n).told.KubeletFailures++
 	}
 	n.failed, n.parted, n.reach = true, parted, uint16(reach)
-	c.stats.lacks(c.now(), int(n.pods-n.finished-n.unstarted)*(n.lacks()-before))
+	c.bookNode(c.nodeByID[n.name])
 	c.tellHappening(n.name, map[bool]string{true: "the kubelet can no longer reach the API; its pods keep running", false: "the kubelet falls silent"}[parted])
-	if served && !n.serves() {
-		c.alive(n, -1)
-	}
 	return true
 }
 
@@ -229,16 +223,12 @@ func (c *cluster) Recover(n *node) bool {
 		return false
 	}
 	i := c.nodeByID[n.name]
-	c.stats.lacks(c.now(), -int(n.pods-n.finished-n.unstarted)*n.lacks())
 	c.stats.recovered(n)
 	c.isBack(i)
 	c.overdue(n)
-	if !n.serves() {
-		c.alive(n, 1)
-	}
-	c.zoneOf(n).lives(c.now(), 0, 1)
 	ran := n.parted
 	n.failed, n.parted, n.reach = false, false, 0
+	c.bookNode(i)
 	if c.kubelets.down {
 		c.tellHappening(n.name, "the kubelet is back and waits for the API")
 	} else {
@@ -285,14 +275,9 @@ func (c *cluster) tellPods(n *node, all bool) {
 
 // setReady sets a pod's Ready condition.
 func (c *cluster) setReady(i int32, ready bool) {
-	p := &c.pods[i]
-	c.healthy(p, -1)
-	p.ready = ready
+	c.pods[i].ready, c.pods[i].marked = ready, false
 	c.readiness(i)
-	c.unmark(i)
-	c.healthy(p, 1)
-	c.goesOn(p)
-	c.podChanged(c.pods[i].id)
+	c.podChanged(i)
 }
 
 // Failed says whether the node exists and its kubelet is silent.

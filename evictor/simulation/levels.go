@@ -270,14 +270,8 @@ func (c *cluster) leveled(number int32, desired, have int) {
 	}
 }
 
-// alive counts all pods of a node as live (+1) or not (-1) when its kubelet returns or falls silent.
-func (c *cluster) alive(n *node, by int) {
-	for i := n.firstPod; i >= 0; i = c.pods[i].next {
-		if p := &c.pods[i]; c.counts(p) && !p.unstarted {
-			c.leveled(p.member, 0, by)
-		}
-	}
-}
+// lives counts a pod as live for its workload and its budgets.
+func (c *cluster) lives(i int32, by int) { c.leveled(c.pods[i].member, 0, by) }
 
 func (l *levels) report(now int64) (workloads []WorkloadReport, budgets []BudgetReport) {
 	for i := range l.workloads {

@@ -109,8 +109,9 @@ func (c *cluster) awaits(b comeback) {
 }
 
 // goesOn lets a set look for a pod to create, after one of its pods has become Ready or has ended.
-func (c *cluster) goesOn(p *pod) {
-	if c.sequences.count == 0 {
+func (c *cluster) goesOn(i int32, by int) {
+	p := &c.pods[i]
+	if c.sequences.count == 0 || by < 0 {
 		return
 	}
 	if q, set, _ := c.sequenceOf(p.spec, p.id.space, p.id.name); q != nil && len(q.held) > 0 {

@@ -29,8 +29,6 @@ func (c *cluster) orphan(n *node) {
 		return
 	}
 	n.failed, n.failedAt = true, c.now()
-	c.stats.lacks(c.now(), int(n.pods-n.finished-n.unstarted)*n.lacks())
-	c.alive(n, -1)
 }
 
 // adopt makes a new node run the pods that are bound to its name since another one had it: a kubelet runs what the API
@@ -45,15 +43,8 @@ func (c *cluster) adopt(to int32) {
 	old := &c.nodes[from]
 	n.firstPod = old.firstPod
 	for i := n.firstPod; i >= 0; i = c.pods[i].next {
-		p := &c.pods[i]
-		c.counted(p, -1)
-		if p.marked {
-			old.marked, n.marked = old.marked-1, n.marked+1
-		}
-		p.node = to
-		c.counted(p, 1)
-		c.occupies(i, 1)
-		c.podChanged(p.id)
+		c.rebook(i, ofNode, func(p *pod) { p.node = to })
+		c.podChanged(i)
 	}
 	if old.firstPod = -1; n.firstPod >= 0 {
 		c.tellHappening(n.name, "the new node runs the pods that are bound to its name")

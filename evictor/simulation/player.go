@@ -256,7 +256,7 @@ func (p *player) finish() (*Report, error) {
 	if p.sampler != nil {
 		p.sampler.holds(p, p.scenario.Until+1)
 	}
-	c.stats.stranded(int64(p.scenario.Until), 0)
+	c.stats.lacks(int64(p.scenario.Until), 0)
 	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
 	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
 	held, _ := c.heldBack()

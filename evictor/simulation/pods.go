@@ -116,9 +116,7 @@ func (c *cluster) newPod(spec *podSpec, member int32, on *node) pod {
 // starts makes the kubelet start such a pod.
 func (c *cluster) starts(i int32) {
 	p := &c.pods[i]
-	c.counted(p, -1)
 	p.unstarted, p.phase = false, running
-	c.counted(p, 1)
 	c.setReady(i, true)
 }
 
@@ -146,92 +144,48 @@ func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 	}
 	n.firstPod = i
 	c.pods[i] = p
-	if p.terminating {
-		c.stats.terminates(&c.pods[i], 1)
-	}
-	c.exists(&c.pods[i], 1)
-	c.healthy(&c.pods[i], 1)
-	c.counted(&c.pods[i], 1)
-	c.occupies(i, 1)
 	c.works(i, 1)
 	c.appears(&c.pods[i])
-	c.goesOn(&c.pods[i])
-	c.podChanged(id)
+	c.podChanged(i)
 	return nil
 }
 
-// occupies counts a pod's requests on its node while it has not finished, even while it terminates, when it is added
-// (+1) or removed (-1). The scheduler does not see pods of deleted nodes.
-func (c *cluster) occupies(i int32, by int64) {
+// occupies counts a pod's requests, ports and claims on its node while it has not finished, even while it terminates. The
+// scheduler does not see pods of deleted nodes.
+func (c *cluster) occupies(i int32, by int) {
 	p := &c.pods[i]
-	if p.phase.finished() || c.nodes[p.node].deleted {
-		return
-	}
-	c.uses(p, int(by))
-	if c.tallied && len(c.tallies) > 0 {
-		c.tell(p, c.spaces[p.id.space], int(by))
-	}
-	if c.load != nil {
-		c.load.version++
-	}
 	n := &c.nodes[p.node]
-	if by < 0 && c.load != nil && p.spec.takesPorts() {
-		c.load.better(p.node)
+	c.uses(p.spec, by)
+	if c.tallied && len(c.tallies) > 0 {
+		c.tell(p, c.spaces[p.id.space], by)
 	}
-	if n.room == nil {
+	if n.room != nil {
+		n.room.take(p.spec.needs, int64(by))
+	}
+	if c.load == nil {
 		return
 	}
-	n.room.take(p.spec.needs, by)
-	if c.load != nil {
-		c.load.update(c, p.node)
-		if by < 0 {
-			c.load.better(p.node)
-		}
+	c.load.version++
+	if by < 0 && (n.room != nil || p.spec.takesPorts()) {
+		c.load.better(p.node)
 	}
 }
 
-// counted updates a node's load and the number of pods without a live node when the pod starts (+1) or stops (-1)
-// counting.
-func (c *cluster) counted(p *pod, by int32) {
+// spreads counts a pod for topology spread.
+func (c *cluster) spreads(i int32, by int) {
 	if c.spreading != nil && c.tallied {
-		c.spreading.tell(c, p, int(by), nil)
-	}
-	if p.terminating || p.spec.OwnerKind == "DaemonSet" {
-		return
-	}
-	n := &c.nodes[p.node]
-	n.pods += by
-	if p.phase.finished() {
-		n.finished += by
-	}
-	if c.load != nil {
-		c.load.update(c, p.node)
-	}
-	if p.phase.finished() {
-		return
-	}
-	if p.unstarted {
-		n.unstarted += by
-		c.stats.lacks(c.now(), int(by)*whole)
-		return
-	}
-	if n.failed {
-		c.stats.lacks(c.now(), int(by)*n.lacks())
-	}
-	if n.serves() {
-		c.leveled(p.member, 0, int(by))
+		c.spreading.tell(c, &c.pods[i], by, nil)
 	}
 }
+
+func (c *cluster) loads(i int32, by int) { c.nodes[c.pods[i].node].pods += int32(by) }     //nolint:gosec // 1 or -1
+func (c *cluster) ends(i int32, by int)  { c.nodes[c.pods[i].node].finished += int32(by) } //nolint:gosec // 1 or -1
 
 // removePod removes the pod from the cluster.
 func (c *cluster) removePod(i int32) {
 	p := &c.pods[i]
 	c.isGone(i)
-	c.unmark(i)
-	c.exists(p, -1)
-	c.healthy(p, -1)
-	c.counted(p, -1)
-	c.occupies(i, -1)
+	c.enter(i, p.booked, account{})
 	c.works(i, -1)
 	c.nodes[p.node].gone++
 	if p.previous >= 0 {
@@ -243,14 +197,13 @@ func (c *cluster) removePod(i int32) {
 		c.pods[p.next].previous = p.previous
 	}
 	if p.terminating {
-		c.stats.terminates(p, -1)
 		c.tellGone(p)
 	}
-	id := p.id
-	delete(c.podByID, id)
+	key := c.keyOf(p)
+	delete(c.podByID, p.id)
 	c.free = append(c.free, i)
 	*p = pod{node: -1}
-	c.podChanged(id)
+	c.world.podChanged(key)
 }
 
 // takeAway removes the object of a pod at once, whatever its kubelet knows.
@@ -274,15 +227,11 @@ func (c *cluster) deletePod(i int32) {
 		return
 	}
 	if !p.terminating {
-		c.unmark(i)
-		c.healthy(p, -1)
-		c.counted(p, -1)
-		c.stats.terminates(p, 1)
-		p.terminating, p.deleted, p.until = true, uint32(c.now()/int64(time.Second)), 0
+		p.terminating, p.deleted, p.until, p.marked = true, uint32(c.now()/int64(time.Second)), 0, false
 		if lives {
 			c.takesTime(i, p.spec.endsAfter())
 		}
-		c.podChanged(c.pods[i].id)
+		c.podChanged(i)
 	}
 }
 
@@ -290,27 +239,17 @@ func (c *cluster) deletePod(i int32) {
 func (c *cluster) DeleteNode(n *node) {
 	name, i := n.name, c.nodeByID[n.name]
 	c.tellHappening(name, "the node is deleted")
-	c.moves(n, -1)
-	for p := n.firstPod; p >= 0; p = c.pods[p].next {
-		c.occupies(p, -1)
-	}
 	if c.collects {
 		c.orphan(n)
 	}
 	n.deleted = true
+	c.bookNode(i)
 	for n.firstPod >= 0 && !c.collects {
 		c.diesWithNode(&c.pods[n.firstPod])
 		c.takeAway(n.firstPod)
 	}
 	delete(c.emptied, i)
-	delete(c.outOfService, i)
 	n.epoch++
-	if c.load != nil {
-		c.load.update(c, i)
-	}
-	if c.spreading != nil && c.tallied {
-		c.spreading.look(c, i)
-	}
 	delete(c.nodeByID, name)
 	c.world.nodeChanged(name)
 }

@@ -33,7 +33,7 @@ func (c *cluster) oweDeleted() {
 	for i := range c.pods {
 		if p := &c.pods[i]; p.node >= 0 && p.terminating && c.returnsOf(p) == whenGone {
 			p.owed = true
-			c.stats.stranded(c.now(), 1)
+			c.book(int32(i)) //nolint:gosec // far fewer
 			c.leveled(p.member, 1, 0)
 		}
 	}
@@ -79,11 +79,9 @@ func (c *cluster) deletionBegins(i int32) {
 	}
 	switch {
 	case when == whenDeleted && c.detached(p) == 0:
-		c.stats.stranded(c.now(), 1)
 		c.replace(i)
 	case when != notAtAll: // no other node can have its volume before it is gone, or nobody its name
 		p.owed = true
-		c.stats.stranded(c.now(), 1)
 	}
 }
 
@@ -94,17 +92,21 @@ func (c *cluster) isGone(i int32) {
 	if !c.replaces || !p.owed && when != whenGone {
 		return
 	}
-	if !p.owed {
-		c.stats.stranded(c.now(), 1)
+	if when != notAtAll && !(when == whenGone && c.fails(i)) { // else its Job has ended
+		c.replace(i)
 	}
-	if when == notAtAll || when == whenGone && c.fails(i) {
-		c.stats.stranded(c.now(), -1) // its Job has ended
-		return
-	}
-	c.replace(i)
 }
 
+// misses counts pods that wait to be on a node, or no longer do.
+func (c *cluster) misses(s *podSpec, by int) {
+	if !s.ofDaemonSet() {
+		c.stats.lacks(c.now(), whole*by)
+	}
+}
+
+// replace lets a pod come back.
 func (c *cluster) replace(i int32) {
+	c.misses(c.pods[i].spec, 1)
 	p := &c.pods[i]
 	id := p.id
 	b := comeback{
@@ -258,9 +260,7 @@ func (p *player) place(b comeback, target int32) {
 		_, taken = c.findPod(key)
 	}
 	n := &c.nodes[target]
-	if b.spec.OwnerKind != "DaemonSet" { // only a fresh pod can belong to a DaemonSet
-		c.stats.stranded(c.now(), -1)
-	}
+	c.misses(b.spec, -1)
 	fresh := c.newPod(b.spec, b.member, n)
 	begins := c.readyAfter > 0 && !fresh.unstarted
 	if begins {

@@ -260,8 +260,10 @@ func (x *spreading) look(c *cluster, i int32) {
 				delete(values, value)
 			}
 		}
-		for p := n.firstPod; p >= 0; p = c.pods[p].next {
-			x.tell(c, &c.pods[p], by, e)
+		for k := n.firstPod; k >= 0; k = c.pods[k].next {
+			if p := &c.pods[k]; p.booked.traits&spreads != 0 {
+				x.tell(c, p, by, e)
+			}
 		}
 		if c.load != nil {
 			c.load.version++
@@ -271,9 +273,6 @@ func (x *spreading) look(c *cluster, i int32) {
 
 // tell counts a pod that begins to count (+1) or ends (-1), in one extent or, for nil, in all.
 func (x *spreading) tell(c *cluster, p *pod, by int, only *extent) {
-	if p.terminating || p.phase.finished() {
-		return
-	}
 	for _, s := range x.of(p.spec.labels, p.id.space) {
 		if e := s.extent; only == e || only == nil && int(p.node) < len(e.has) && e.has[p.node] {
 			s.add(c.nodes[p.node].labels[s.topology], by)
@@ -330,7 +329,7 @@ func (x *spreading) recount(c *cluster) {
 		s.counts, s.having, s.least = make(map[string]int), make(map[int]int), 0
 	}
 	for i := range c.pods {
-		if p := &c.pods[i]; p.node >= 0 {
+		if p := &c.pods[i]; p.booked.traits&spreads != 0 {
 			x.tell(c, p, 1, nil)
 		}
 	}

@@ -30,10 +30,9 @@ type stats struct {
 	terminating, mostTerminating int              // deleted pods that still exist
 }
 
-func (s *stats) terminates(p *pod, by int) {
-	if p.spec.ofDaemonSet() {
-		return
-	}
+// terminates counts a deleted pod that still exists.
+func (c *cluster) terminates(_ int32, by int) {
+	s := &c.stats
 	s.terminating += by
 	s.mostTerminating = max(s.mostTerminating, s.terminating)
 }
@@ -41,10 +40,7 @@ func (s *stats) terminates(p *pod, by int) {
 // whole is one pod, or all clients, in thousandths.
 const whole = 1000
 
-// stranded changes the number of pods without a live node.
-func (s *stats) stranded(now int64, by int) { s.lacks(now, whole*by) }
-
-// lacks is stranded in thousandths of a pod.
+// lacks changes the number of pods without a live node, in thousandths of a pod.
 func (s *stats) lacks(now int64, by int) {
 	s.integral += float64(s.count) / whole * time.Duration(now-s.since).Seconds()
 	s.count, s.since = s.count+by, now

@@ -79,24 +79,17 @@ func (c *cluster) SetTolerations(i int32, tolerations []v1.Toleration) {
 	spec := *c.pods[i].spec
 	spec.Tolerations = tolerations
 	c.pods[i].spec = c.spec(spec)
-	c.podChanged(c.pods[i].id)
+	c.podChanged(i)
 }
 
 // SetPhase sets a pod's phase; a pod that ends is no longer Ready.
 func (c *cluster) SetPhase(i int32, p v1.PodPhase) {
-	c.healthy(&c.pods[i], -1)
-	c.counted(&c.pods[i], -1)
-	c.occupies(i, -1)
 	c.pods[i].phase = phaseOf(p)
 	c.pods[i].ready = c.pods[i].ready && !c.pods[i].phase.finished()
-	c.healthy(&c.pods[i], 1)
-	c.counted(&c.pods[i], 1)
-	c.occupies(i, 1)
 	if j := c.jobOf(c.pods[i].spec, c.pods[i].id.space); j != nil && p == v1.PodSucceeded {
 		j.failures = 0
 	}
-	c.goesOn(&c.pods[i])
-	c.podChanged(c.pods[i].id)
+	c.podChanged(i)
 }
 
 // relabel gives a node labels, and with them perhaps another zone.
@@ -109,9 +102,7 @@ func (p *player) relabel(n *node, labels map[string]string) {
 }
 
 func (c *cluster) relabel(n *node, labels map[string]string) {
-	c.moves(n, -1)
 	n.labels, n.zone = labels, zone.KeyOf(labels)
-	c.moves(n, 1)
 	c.relabelled()
 	c.nodeChanged(n)
 }
@@ -123,22 +114,13 @@ func (c *cluster) SetPodLabels(i int32, labels map[string]string) {
 	if p.member != 0 {
 		of = c.levels.members[p.member-1].workloadKey
 	}
-	c.wanted(i, -1)
-	spec := *p.spec
+	spec, was := *p.spec, p.member
 	spec.labels = c.labelsOf(&metav1.ObjectMeta{Labels: maps.Clone(labels)})
-	p.spec, p.member = c.spec(spec), c.member(of.namespace, of.kind, of.name, spec.labels)
-	c.wanted(i, 1)
-	c.podChanged(c.pods[i].id)
-}
-
-// wanted counts a pod, as one of those that its workload wants too (+1), or no longer (-1).
-func (c *cluster) wanted(i int32, by int) {
-	p := &c.pods[i]
+	is := c.member(of.namespace, of.kind, of.name, spec.labels)
 	if c.counts(p) {
-		c.leveled(p.member, by, 0)
+		c.leveled(was, -1, 0)
+		c.leveled(is, 1, 0)
 	}
-	c.exists(p, by)
-	c.healthy(p, by)
-	c.counted(p, int32(by)) //nolint:gosec // 1 or -1
-	c.occupies(i, int64(by))
+	c.rebook(i, ofSpec, func(p *pod) { p.spec, p.member = c.spec(spec), is })
+	c.podChanged(i)
 }

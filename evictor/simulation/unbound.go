@@ -40,9 +40,9 @@ func (c *cluster) bind(object *v1.Pod, node string) error {
 func (c *cluster) awaitUnbound(after time.Duration) {
 	for _, b := range c.unbound {
 		if b.at = int64(-after); b.spec.OwnerKind != "DaemonSet" {
-			c.stats.stranded(c.now(), 1)
 			c.leveled(b.member, 1, 0)
 		}
+		c.misses(b.spec, 1)
 		c.awaits(b)
 	}
 	c.unbound = nil

@@ -112,9 +112,7 @@ func (c *cluster) bindClaims() {
 		bound := *spec
 		bound.needs = needs
 		if known {
-			c.uses(&c.pods[at], -1)
-			c.pods[at].spec = c.spec(bound)
-			c.uses(&c.pods[at], 1)
+			c.rebook(at, takes, func(p *pod) { p.spec = c.spec(bound) })
 		} else {
 			c.unbound[unbound[evictor.PodKey{Namespace: c.spaces[of.pod.space], Name: of.pod.name}]].spec = c.spec(bound)
 		}
@@ -255,11 +253,11 @@ func (z *zoneRule) has(n *node) bool {
 }
 
 // uses counts the claims that only one pod may use, of a pod that is added (+1) or removed (-1).
-func (c *cluster) uses(p *pod, by int) {
-	if p.phase.finished() || p.spec.needs == nil {
+func (c *cluster) uses(s *podSpec, by int) {
+	if s.needs == nil {
 		return
 	}
-	for _, id := range p.spec.needs.alone {
+	for _, id := range s.needs.alone {
 		c.used[id] += by
 		c.usedVersion++
 	}

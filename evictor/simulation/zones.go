@@ -61,24 +61,27 @@ func (c *cluster) zoneNamed(name string) *zoneRecord {
 	return z
 }
 
-// lives counts nodes of a zone, and how many of them live; both are changes.
-func (z *zoneRecord) lives(now int64, nodes, alive int) { z.nodes.change(now, nodes, alive) }
-
-// waits records whether a node that has changed waits for its taint.
-func (c *cluster) waits(n *node) {
+// waits says whether a node is not Ready, and without a NoExecute taint of ours.
+func (n *node) waits() bool {
 	i := findCondition(n.conditions, v1.NodeReady)
-	waits := !n.deleted && i >= 0 && n.conditions[i].Status != v1.ConditionTrue && !tainted(n)
-	if waits == n.waits {
+	return i >= 0 && n.conditions[i].Status != v1.ConditionTrue && !tainted(n)
+}
+
+// inZone counts a node in its zone (+1), or no longer (-1).
+func (c *cluster) inZone(a nodeAccount, by int) {
+	if !a.exists {
 		return
 	}
-	n.waits = waits
-	by := -1
-	if waits {
-		by = 1
+	z, alive := c.zoneNamed(a.zone.String()), 0
+	if a.alive {
+		alive = by
 	}
-	z := c.zoneOf(n)
+	z.nodes.change(c.now(), by, alive)
+	if !a.waits {
+		return
+	}
 	z.pass(c.now())
-	if z.waiting == 0 && z.limit.Waited == 0 {
+	if by > 0 && z.waiting == 0 && z.limit.Waited == 0 {
 		z.limit.From = c.Clock.Elapsed()
 	}
 	z.waiting += by
@@ -143,20 +146,6 @@ func (c *cluster) reportZones() (zones []ZoneReport) {
 	}
 	slices.SortFunc(zones, func(a, b ZoneReport) int { return cmp.Compare(a.Name, b.Name) })
 	return zones
-}
-
-// moves counts a node out of its zone (-1), or into it (+1).
-func (c *cluster) moves(n *node, by int) {
-	z := c.zoneOf(n)
-	alive := by
-	if n.failed {
-		alive = 0
-	}
-	z.lives(c.now(), by, alive)
-	if n.waits {
-		z.pass(c.now())
-		z.waiting += by
-	}
 }
 
 // countPods counts the pods of each zone, and returns how many pods are of DaemonSets.

@@ -154,7 +154,6 @@ func TestParse(t *testing.T) {
 		{"list", "\n- until: 1m\n", "f:2: a scenario must be a mapping, such as until: 30m"},
 		{"two documents", "until: 1m\n---\nuntil: 2m\n", "f: the file has more than one document"},
 		{"broken second document", "until: 1m\n---\nuntil: [\n", "f:3: near this line: did not find expected node content (the file ends there: is it cut off?)"},
-		{"edition", "until: 1m\nconfig: {}\nedition: 2\n", "f:3: edition: there is one format; drop this line"},
 		{"unknown field", "until: 1m\nconfg: {}\n", `f:2: unknown field "confg" (do you mean config?)`},
 		{"unknown fields everywhere", `config: {nodeMonitorPeriode: 5s}
 heartbeat:

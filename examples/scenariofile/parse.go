@@ -215,12 +215,8 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 		switch field, ok := known[key.Value]; {
 		case key.Kind == yaml.ScalarNode && ok:
 			w.walk(value, field, key.Value)
-		case key.Value == "edition" && as == reflect.TypeFor[Scenario]():
-			w.add(key.Line, "edition: there is one format; drop this line")
 		case key.Tag == "!!merge":
 			w.merged(value, as)
-		case as == reflect.TypeFor[Config]() && gone[key.Value] != "":
-			w.add(key.Line, "%s is gone: %s", key.Value, gone[key.Value])
 		default:
 			w.add(key.Line, "unknown field %q%s", key.Value, Hint(key.Value, maps.Keys(known)))
 		}
@@ -230,17 +226,6 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 			w.add(node.Line, "%s is missing", name)
 		}
 	}
-}
-
-// gone are settings that an evictor does not have any more, and what to use in their place.
-var gone = map[string]string{
-	"maxMarkedNodes":   "all pods of silent nodes are marked not Ready; a program may refuse its own writes by a Gate",
-	"markAllAfter":     "all pods of silent nodes are marked not Ready; a program may refuse its own writes by a Gate",
-	"maxFailedNodes":   "budget, beside config, bounds how many nodes are tainted",
-	"falseAlarmWithin": "needlessEvictions, among the figures of expect, counts evictions from nodes that came back",
-	"explainSize":      "a program keeps decisions with explain.New",
-	"maxAnnounced":     "maintenance, beside config, says how long to spare nodes whose maintenance is announced",
-	"half":             "a program may run half an evictor with package nodelifecycle or tainteviction",
 }
 
 // required are fields whose zero value means something else than that they are missing.

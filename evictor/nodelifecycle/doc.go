@@ -18,20 +18,15 @@
 // outcome is unknown is sent again, and the node keeps its turn until then. Conditions, NoSchedule taints and marks
 // only need the permission to write: they protect others, whatever spares the node.
 //
-// # From silence to taint
+// # What it asks, and what it needs alone
 //
-//	Silent       silent.go    a leases.Reader reads the leases of nodes that are about to count as silent
-//	half.Plan    half.go      notes what has changed, makes a pass if one is due, hands out turns; the loop calls it
-//	  syncNode   sync.go      reads a node that has changed; look (look.go) is the only place that reads nodes
-//	  pass       pass.go      verdicts -> zones -> rates; consider decides for each node that needs attention
-//	    standing node.go      may the node be harmed, and if not, why? The only place that decides it
-//	    enqueue  turns.go     the node waits at its zone's rate
-//	    follows  sync.go      what the verdict asks for now is scheduled
-//	  hand       hand.go      its turn has come: asks the Gate; while the node has its turn, planWrites adds the taint
-//	write        write.go     a worker: plan (plan.go), ask the Gate, look again, write
-//	mark         mark.go      a worker: pods of silent nodes are marked not Ready
-//	remove       empty.go     a worker, without TaintBasedEviction: pods of a node that has its turn are deleted
+// It asks the Gate about Write before each write; before a NoExecute taint also about Harm in the node's domain and about the
+// node's Turn; before it deletes a pod, which it does only without TaintBasedEviction, also about Harm and Evict. Package gate
+// says what goes on while one of them is refused.
 //
-// Files call only downwards in this order: silent, controller, half, pass, sync, hand, gates, verdicts, write,
-// empty, mark, inspect, plan, look, unshown, turns, node, engine.
+// Alone it needs stores of nodes and pods, a NodeWriter, and a PodWriter, which marks pods. Whoever feeds it, a Source or the
+// program, calls NodeChanged and PodChanged for what has changed, LeaseObserved for each renewal, and SetObserverHealth when
+// the watches break and when they show everything again. The leases of nodes that are about to count as silent are read by a
+// leases.Reader, if there is one: Silent names them. Pods leave tainted nodes only if something evicts them: package
+// tainteviction, which asks Own, or the controller of kube-controller-manager.
 package nodelifecycle

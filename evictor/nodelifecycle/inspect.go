@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/ratelimitqueue"
@@ -79,4 +80,115 @@ func (c *Controller) waiting() (waiting []NodeStatus) {
 		}
 	}
 	return waiting
+}
+
+// Own says whether evictions by our own taints are wanted on a node, as the store shows it now. Package tainteviction asks.
+func (c *Controller) Own(name string) (own cluster.Own) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.nodes[name]
+	if n == nil {
+		return cluster.Own{Why: standings[unjudged], Wait: c.cfg.GateInterval}
+	}
+	own.Stale = c.current(n) == nil
+	own.Domain = n.belongs
+	if !c.cfg.TaintBasedEviction { // then they order nothing, whoever set them
+		own.Why = "NoTaintBasedEviction"
+		return own
+	}
+	s := c.standing(n)
+	own.Wanted, own.Overdue = s.wanted(), n.overdue
+	if !own.Wanted {
+		own.Why = c.why(n)
+	}
+	if own.Stale || c.unclear(n) || !c.settled(n) {
+		own.Why, own.Wait = cmp.Or(own.Why, standings[settling]), c.untilPass(n)
+	}
+	if own.Wanted {
+		c.release(n)
+	}
+	return own
+}
+
+// Overdue says that pods of the node fell due by our own taints while harm was refused, or that a Gate wants them paced. They
+// wait for a turn of the node at its zone's rate.
+func (c *Controller) Overdue(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.nodes[name]; n != nil {
+		n.overdue = true
+		c.release(n)
+	}
+}
+
+// Hold keeps a node from being tainted NoExecute or emptied until Release; such a taint of ours is lifted. Its conditions and
+// its NoSchedule taints go on, because kube-scheduler looks at these taints alone.
+func (c *Controller) Hold(node, reason string) { c.hold(node, cmp.Or(reason, "Held")) }
+
+// Release ends Hold. A node that Options.Hold holds stays held.
+func (c *Controller) Release(node string) { c.hold(node, "") }
+
+func (c *Controller) hold(name, reason string) {
+	c.mu.Lock()
+	if c.holds[name] = reason; reason == "" {
+		delete(c.holds, name)
+	}
+	if n := c.nodes[name]; n != nil {
+		if reason != "" {
+			c.dequeue(n, reason)
+		}
+		c.attention[name] = n
+	}
+	c.mu.Unlock()
+	c.around.Inbox.Node(name)
+}
+
+// Silent returns the nodes that the next pass may find silent for their whole grace period, however late it comes: those of
+// which a quarter of the grace period is left, or 1.2 periods if that is more. Their leases have to be read live, because the
+// events about them may have got lost: each of these nodes waits until LeaseRead has answered for it, is named until then, and
+// is not harmed before. Once Silent was called, so is each node that falls silent unread, however late the next call is.
+//
+// The next call is due halfway between two passes, because an answer that comes during a pass is too late for it. A
+// leases.Reader does all of this.
+func (c *Controller) Silent() (nodes []string, next time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reads = true
+	gap, period := c.cfg.NodeMonitorGracePeriod/4, c.cfg.NodeMonitorPeriod
+	next = c.mu.Now.Add(gap / 2)
+	if period > 0 {
+		gap = max(gap, period+period/5)
+		pass, _ := c.monitor.Next()
+		if next = pass.Add(period / 2); !next.After(c.mu.Now) {
+			next = c.mu.Now.Add(period)
+		}
+	}
+	for _, name := range c.monitor.Silent(c.mu.Now.Add(gap)) {
+		if n := c.nodes[name]; n != nil && n.unread == nil {
+			c.unknown(n, errAsked)
+		}
+	}
+	return sortedKeys(c.unread), c.mu.Shown(next) // what could not be read is named until it is, even by who is blind
+}
+
+// LeaseRead answers for a node that Silent has named: what its lease says, the zero time if it has none, or why it cannot
+// be read. Then the node waits until it can.
+func (c *Controller) LeaseRead(node string, renewTime time.Time, resourceVersion string, err error) {
+	if err == nil && !renewTime.IsZero() {
+		c.LeaseObserved(node, renewTime, resourceVersion)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.nodes[node]
+	if n == nil {
+		return
+	}
+	if c.unknown(n, err); err == nil {
+		n.read = c.mu.Now
+		if n.failed() { // it waited for this
+			c.announce(n)
+			c.attention[node] = n
+			c.around.Inbox.Node(node)
+		}
+	}
 }

@@ -12,14 +12,12 @@
 // Taints are orders, except not-ready and unreachable (NoExecute): whoever sets these two may say by Verdicts whether
 // evictions because of them are still wanted. Without Verdicts these two are orders as well.
 //
-// # Where an eviction stands
+// # What it asks, and what it needs alone
 //
-//	half.Plan    sync.go      notes what has changed
-//	  syncNode   sync.go      the node's taints have changed: a round decides about each of its pods
-//	  syncPod    sync.go      a pod has changed
-//	    decideOn decide.go    when the pod must leave, if at all: armed, moved or cancelled
-//	evict        evict.go     a worker, at the deadline: check, ask the Gate, check again, evict
-//	  check      check.go     the last word: is it still that pod, node and taint, and does Verdicts want it?
+// It asks the Gate about Harm in the node's domain, Write and Evict before a pod leaves. Package gate says what goes on while
+// one of them is refused.
 //
-// Files call only downwards in this order: controller, evict, check, sync, decide, engine.
+// Alone it needs stores of nodes and pods and an Evicter. Whoever feeds it, a Source or the program, calls NodeChanged and
+// PodChanged for what has changed. It taints nothing: taints are those of people, of other programs, of package nodelifecycle
+// or of kube-controller-manager.
 package tainteviction

@@ -20,13 +20,13 @@
 //
 // # What it asks, and what it needs alone
 //
-// It asks the Gate about Write before each write; before a NoExecute taint also about Harm in the node's domain and about the
-// node's Turn; before it deletes a pod, which it does only without TaintBasedEviction, also about Harm and Evict. Package gate
-// says what goes on while one of them is refused.
+// It asks the Gate about Write before each write; before a NoExecute taint also about Harm in the node's domain and
+// about the node's Turn; before it deletes a pod, which it does only without TaintBasedEviction, also about Harm and
+// Evict. Package gate says what goes on while one of them is refused.
 //
-// Alone it needs stores of nodes and pods, a NodeWriter, and a PodWriter, which marks pods. Whoever feeds it, a Source or the
-// program, calls NodeChanged and PodChanged for what has changed, LeaseObserved for each renewal, and SetObserverHealth when
-// the watches break and when they show everything again. The leases of nodes that are about to count as silent are read by a
-// leases.Reader, if there is one: Silent names them. Pods leave tainted nodes only if something evicts them: package
-// tainteviction, which asks Own, or the controller of kube-controller-manager.
+// Alone it needs stores of nodes and pods, a NodeWriter, and a PodWriter, which marks pods. Whoever feeds it, a
+// Source or the program, calls NodeChanged and PodChanged for what has changed, LeaseObserved for each renewal, and
+// SetObserverHealth when the watches break and when they show everything again. The leases of nodes that are about to
+// count as silent are read by a leases.Reader, if there is one: Silent names them. Pods leave tainted nodes only if
+// something evicts them: package tainteviction, which asks Own, or the controller of kube-controller-manager.
 package nodelifecycle

@@ -14,10 +14,10 @@
 //
 // # What it asks, and what it needs alone
 //
-// It asks the Gate about Harm in the node's domain, Write and Evict before a pod leaves. Package gate says what goes on while
-// one of them is refused.
+// It asks the Gate about Harm in the node's domain, Write and Evict before a pod leaves. Package gate says what goes
+// on while one of them is refused.
 //
-// Alone it needs stores of nodes and pods and an Evicter. Whoever feeds it, a Source or the program, calls NodeChanged and
-// PodChanged for what has changed. It taints nothing: taints are those of people, of other programs, of package nodelifecycle
-// or of kube-controller-manager.
+// Alone it needs stores of nodes and pods and an Evicter. Whoever feeds it, a Source or the program, calls
+// NodeChanged and PodChanged for what has changed. It taints nothing: taints are those of people, of other programs,
+// of package nodelifecycle or of kube-controller-manager.
 package tainteviction

@@ -21,19 +21,23 @@ type Verdict struct {
 	// Expired: a Pass saw no sign of life for a whole grace period. It ends at the next sign of life at once, and not
 	// because the Ready condition vanishes.
 	Expired bool
-	// Since is from when on Ready is what it is. That is the Pass that found Ready changed, or that found another
-	// LastTransitionTime in a heartbeat or in a change to True or False of a node that is not Expired. Before any change it
-	// is when the monitor first saw the node or, without a Ready condition, the node's creation as NodeStartupGracePeriod
-	// counts it. It is never before the first Pass, nor before the last restart of all clocks.
+	// Since is from when on Ready is what it is: the Pass that found it changed. Another LastTransitionTime counts as a change,
+	// too: in a heartbeat, and with a change to True or False of a node that is not Expired. A node that has not changed has
+	// the time at which the monitor first saw it; without a Ready condition, its creation as NodeStartupGracePeriod counts it.
+	// Since is never before the first Pass, nor before the last restart of all clocks.
 	Since time.Time
 	// LastBeat is when the last sign of life was noted. While one waits for the next Pass, it is now.
 	LastBeat time.Time
 	Grace    time.Duration
-	// Settles is from when you can act on the failure of the node if nothing changes. It is zero unless Ready is False or
-	// the node is Expired. The monitor watches a node from when it first saw it, or all clocks last started if that is
-	// later. A node that is Expired settles one Grace (with a period, and 1ns) after the later of that and LastBeat. One
-	// that says itself that it is not ready settles once it has changed or given a sign of life after its first verdict
-	// and that start; before, Settles is one Grace after the watch began. Settles may lie in the past.
+	// Settles is when the failure of the node may be acted on if nothing changes before. It may lie in the past, and is zero
+	// for a node that has not failed.
+	//
+	//   - A node that is Expired settles one Grace (with a period, and 1ns) after its LastBeat, but not before it was watched
+	//     for one Grace.
+	//   - A node whose Ready is False, as it says itself, settles when it was watched for one Grace, or as soon as it has
+	//     changed or given a sign of life since the watch began and since its first verdict.
+	//
+	// The watch of a node begins when the monitor first sees it, and anew when all clocks restart.
 	Settles time.Time
 }
 

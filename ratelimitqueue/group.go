@@ -15,10 +15,12 @@ import (
 type GroupConfig[D, K comparable] struct {
 	Config             // of each domain until SetRate; a domain begins with a full bucket, with Rate 0 with an empty one
 	MaxRate rate.Limit // limits all domains together, in items a second, with a burst of 1; 0 means no limit
-	// Prefer, if not nil, chooses which due key of a domain is handed out next. It is not asked about exempt keys, which
-	// are handed out before the others, nor if only one key is due. It gets the due keys in their order. If it returns
-	// another key, or panics, the first one is handed out. Take calls it with no lock held. If the turn has passed to
-	// another domain when it returns, Take calls it again, for that domain. With Prefer, Take is O(n log n).
+	// Prefer chooses which of a domain's due keys is handed out next; nil chooses the first. It gets them in their order.
+	//
+	//   - It is not asked about exempt keys, which come before the others, nor about a single key.
+	//   - If it returns a key that is none of them, or panics, the first one is handed out.
+	//   - Take calls it with no lock held, and again if the turn has passed to another domain when it returns.
+	//   - With it, Take is O(n log n).
 	Prefer  func(domain D, due []K) K
 	OnPanic func(key, value any, stack []byte) // if not nil, is called after a panic in Prefer, with the first of its keys
 }

@@ -29,8 +29,8 @@ type Verdict struct {
 	// LastBeat is when the last sign of life was noted. While one waits for the next Pass, it is now.
 	LastBeat time.Time
 	Grace    time.Duration
-	// Settles is when the failure of the node may be acted on if nothing changes before. It may lie in the past, and is zero
-	// for a node that has not failed.
+	// Settles is when the failure of the node may be acted on if nothing changes before. It may lie in the past. It is zero
+	// unless Ready is False or the node is Expired.
 	//
 	//   - A node that is Expired settles one Grace (with a period, and 1ns) after its LastBeat, but not before it was watched
 	//     for one Grace.

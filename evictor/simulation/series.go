@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -37,7 +38,18 @@ type Series struct {
 	// Delays are the percentiles 0 to 100 of the time from silence to eviction; nil if nothing was evicted from silent
 	// nodes.
 	Delays []time.Duration
+	// Touched are the nodes that each event of the scenario touched, in the order of time, as long as they are not too many.
+	Touched []Touched
 }
+
+// Touched has the nodes to which an event of the scenario happened. Number, Round and Inner are those of Planned.
+type Touched struct {
+	Number, Round, Inner int
+	Nodes                []string
+}
+
+// mostTouched is the largest number of names in Series.Touched.
+const mostTouched = 200_000
 
 // WorkloadEvery is how many steps there are between two values of a workload.
 const WorkloadEvery = 4
@@ -55,6 +67,8 @@ type sampler struct {
 	zone   map[string]int
 	levels [][]byte // by the cluster's number of the workload
 	below  [][]byte // whether its budgets are not kept, likewise
+
+	touched int // names in Series.Touched
 }
 
 func newSampler(until time.Duration, points int) *sampler {
@@ -62,6 +76,15 @@ func newSampler(until time.Duration, points int) *sampler {
 		return nil
 	}
 	return &sampler{series: &Series{Step: max(until/time.Duration(points), time.Second)}, zone: make(map[string]int)}
+}
+
+// happens records which nodes an event touched.
+func (s *sampler) happens(e *Planned, nodes []string) {
+	if s == nil || e.Number <= 0 || e.registers || len(nodes) == 0 || s.touched+len(nodes) > mostTouched {
+		return
+	}
+	s.touched += len(nodes)
+	s.series.Touched = append(s.series.Touched, Touched{e.Number, e.Round, e.Inner, slices.Clone(nodes)})
 }
 
 // holds records that nothing changes until then.

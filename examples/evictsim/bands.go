@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
@@ -11,26 +10,21 @@ import (
 
 // eventsOf returns what was done to a cluster until the scenario's end, and how many events more than fit the page. It folds
 // equal events into one, and leaves out those that only end others, whose spans show it.
-func eventsOf(s *simulation.Scenario) (events []page.Event, more int) {
+func eventsOf(s *simulation.Scenario, touched []simulation.Touched) (events []page.Event, more int) {
 	plan, until := s.Plan(), s.Until
-	ends := make(map[int]bool) // places in plan
 	at := make(map[string]int) // places in events
 	for i := range s.Traces {
 		events = append(events, page.Event{Text: "a trace drives zone " + s.Traces[i].Zone, Spans: [][2]float64{{0, until.Seconds()}}})
 	}
+	spans := spansOf(plan, touched, until)
 	for i := range plan {
 		e := &plan[i]
-		if e.At > until || ends[i] {
+		if e.At > until || spans[i].ends {
 			continue
 		}
 		if i >= pageTimes {
 			more++
 			continue
-		}
-		span := [2]float64{e.At.Seconds(), e.At.Seconds()}
-		if end, by, lasts := endOf(plan[i:], until); lasts {
-			span[1] = end.Seconds()
-			ends[i+by] = ends[i+by] || by > 0 && endsAll(e.Event, plan[i+by].Event)
 		}
 		text := e.String()
 		if _, known := at[text]; !known {
@@ -42,7 +36,7 @@ func eventsOf(s *simulation.Scenario) (events []page.Event, more int) {
 			events = append(events, page.Event{Text: text})
 		}
 		to := &events[at[text]]
-		to.Spans = append(to.Spans, span)
+		to.Spans = append(to.Spans, [2]float64{e.At.Seconds(), spans[i].to.Seconds()})
 	}
 	for i := range events {
 		events[i].Text += when(events[i].Spans, until)
@@ -85,70 +79,93 @@ func when(spans [][2]float64, until time.Duration) string {
 	}
 }
 
-// endOf returns when the effect of a plan's first event ends, if it lasts, and the place in the plan of the event that
-// ends it, 0 if that is the end of the scenario. The next event of the opposite kind that may select the same node, judging
-// by zones and names, ends it. That may be too early, because that event may not select all of the nodes.
-func endOf(plan []simulation.Planned, until time.Duration) (end time.Duration, by int, lasts bool) {
-	first := &plan[0]
-	if first.At >= until {
-		return 0, 0, false
+// lasts is what became of a planned event.
+type lasts struct {
+	to   time.Duration // when its effect has ended on each node that it touched; its own time if it has none that lasts
+	left int           // nodes on which it lasts
+	ends bool          // it only ends others
+}
+
+// lasting are the effects that last on nodes, and the places in the plan of the events that cause them.
+type lasting struct {
+	spans        []lasts
+	down, closed map[string]int // by the node
+	api          map[string]int // by whose calls are meant
+}
+
+// spansOf follows the effects of events on the very nodes that they touched. What is still there in the end lasts until then.
+func spansOf(plan []simulation.Planned, touched []simulation.Touched, until time.Duration) []lasts {
+	type place struct{ number, round, inner int }
+	nodes := make(map[place][]string, len(touched))
+	for i := range touched {
+		t := &touched[i]
+		nodes[place{t.Number, t.Round, t.Inner}] = t.Nodes
 	}
-	if first.API != nil && first.API.State == simulation.APIUp {
-		return 0, 0, false
-	}
-	begins, opposite := lasting(first.Event)
-	if begins == nil && first.API == nil {
-		return 0, 0, false
-	}
-	for i := range plan[1:] {
-		later := &plan[i+1]
-		switch {
-		case later.At > until:
-			return until, 0, true
-		case first.API != nil:
-			if later.API != nil && (later.API.For == first.API.For || later.API.For == "") {
-				return later.At, i + 1, true
-			}
-		case opposite(later.Event) != nil && touches(begins, opposite(later.Event)):
-			return later.At, i + 1, true
+	l := lasting{spans: make([]lasts, len(plan)), down: make(map[string]int), closed: make(map[string]int), api: make(map[string]int)}
+	for i := range plan {
+		if e := &plan[i]; e.At <= until {
+			l.spans[i].to = e.At
+			l.event(i, e, nodes[place{e.Number, e.Round, e.Inner}])
 		}
 	}
-	return until, 0, true
-}
-
-// endsAll says whether an event only ends the effect of another, on all nodes of that one.
-func endsAll(first, later *simulation.Event) bool {
-	if first.API != nil {
-		return later.API.State == simulation.APIUp
+	for i := range l.spans {
+		if l.spans[i].left > 0 {
+			l.spans[i].to = until
+		}
 	}
-	begins, opposite := lasting(first)
-	ends := opposite(later)
-	return ends.String() == begins.String() || ends.Zone != "" && begins.Zone != "" && ends.Count == 0 && ends.Percent == 0 && ends.Labels == ""
+	return l.spans
 }
 
-// lasting returns the nodes of an event whose effect lasts, and a function that returns the nodes of an event that ends it.
-func lasting(e *simulation.Event) (begins *simulation.Nodes, opposite func(*simulation.Event) *simulation.Nodes) {
-	recovers := func(e *simulation.Event) *simulation.Nodes { return e.Recover }
+func (l *lasting) event(i int, e *simulation.Planned, nodes []string) {
 	switch {
-	case e.Fail != nil:
-		return e.Fail, recovers
-	case e.Partition != nil:
-		return &e.Partition.Nodes, recovers
-	case e.Cordon != nil:
-		return e.Cordon, func(e *simulation.Event) *simulation.Nodes { return e.Uncordon }
-	case e.Drain != nil:
-		return &e.Drain.Nodes, func(e *simulation.Event) *simulation.Nodes { return e.Uncordon }
+	case e.Fail != nil, e.Partition != nil:
+		l.begin(l.down, i, e.At, nodes)
+	case e.Recover != nil:
+		l.spans[i].ends = l.end(l.down, e.At, nodes)
+	case e.Cordon != nil, e.Drain != nil:
+		l.begin(l.closed, i, e.At, nodes)
+	case e.Uncordon != nil:
+		l.spans[i].ends = l.end(l.closed, e.At, nodes)
+	case e.DeleteNode != nil, e.ReplaceNode != nil:
+		l.end(l.down, e.At, nodes)
+		l.end(l.closed, e.At, nodes)
+	case e.API != nil:
+		l.calls(i, e)
 	}
-	return nil, nil
 }
 
-// touches reports whether two selections may share a node, judging by their zones and names.
-func touches(a, b *simulation.Nodes) bool {
-	switch {
-	case a.Zone != "" && b.Zone != "":
-		return a.Zone == b.Zone
-	case len(a.Names) == 0 || len(b.Names) == 0:
-		return true
+// begin notes an effect on nodes. It ends what another event caused there.
+func (l *lasting) begin(on map[string]int, i int, at time.Duration, nodes []string) {
+	l.end(on, at, nodes)
+	for _, node := range nodes {
+		on[node] = i
 	}
-	return slices.ContainsFunc(a.Names, func(name string) bool { return slices.Contains(b.Names, name) })
+	l.spans[i].left = len(nodes)
+}
+
+// end ends an effect on nodes, and says whether it was on all of them, and some.
+func (l *lasting) end(on map[string]int, at time.Duration, nodes []string) (all bool) {
+	all = len(nodes) > 0
+	for _, node := range nodes {
+		i, lasts := on[node]
+		if all = all && lasts; lasts {
+			delete(on, node)
+			l.spans[i].left--
+			l.spans[i].to = at
+		}
+	}
+	return all
+}
+
+// calls notes what the API does with calls from then on.
+func (l *lasting) calls(i int, e *simulation.Planned) {
+	for whose := range l.api {
+		if e.API.For == whose || e.API.For == "" || e.API.For == simulation.ForAll {
+			ended := l.end(l.api, e.At, []string{whose})
+			l.spans[i].ends = l.spans[i].ends || ended && e.API.State == simulation.APIUp
+		}
+	}
+	if e.API.State != simulation.APIUp {
+		l.begin(l.api, i, e.At, []string{e.API.For})
+	}
 }

@@ -13,7 +13,7 @@ import (
 
 func TestBands(t *testing.T) {
 	s, err := scenariofile.Complete("test", []byte(`
-cluster: {zones: [{name: a, nodes: 4}, {name: b, nodes: 4}]}
+cluster: {zones: [{name: a, nodes: 4, podsPerNode: 1}, {name: b, nodes: 4}]}
 events:
 - {at: 10s, fail: {zone: a, count: 2}}
 - {at: 20s, fail: {nodes: [b-000, b-001]}}
@@ -27,12 +27,12 @@ events:
 - {at: 80s, api: {state: up}}
 - {at: 85s, partition: {zone: a}}
 - {at: 90s, restart: {}}
-- {at: 95s, deletePod: {name: x}}
+- {at: 95s, deletePod: {name: a-000-p0}}
 - {at: 200s, fail: {zone: a}}
 until: 100s
 `), ".")
 	require.NoError(t, err)
-	events, more := eventsOf(simulated(s))
+	events, more := eventsOf(simulated(s), touchedIn(t, s))
 	require.Zero(t, more)
 	spans := map[string][][2]float64{}
 	for _, e := range events {
@@ -41,7 +41,6 @@ until: 100s
 	require.Equal(t, map[string][][2]float64{
 		"fail 2 nodes of zone a at 10s for 30s":      {{10, 40}}, // whose recovery is only an end
 		"fail 2 nodes at 20s for 10s":                {{20, 30}},
-		"recover zone b at 30s":                      {{30, 30}}, // it also recovers others
 		"cordon node b-002 at 50s for 10s":           {{50, 60}},
 		"uncordon node b-003 at 55s":                 {{55, 55}},
 		"uncordon 2 nodes at 1m":                     {{60, 60}},
@@ -49,8 +48,33 @@ until: 100s
 		"api slow for evictor by 1s at 1m15s for 5s": {{75, 80}},
 		"partition zone a at 1m25s to the end":       {{85, 100}},
 		"restart at 1m30s":                           {{90, 90}},
-		"deletePod x at 1m35s":                       {{95, 95}},
+		"deletePod a-000-p0 at 1m35s":                {{95, 95}},
 	}, spans)
+}
+
+// Spans come from the very nodes: that another one reboots ends no outage, and a machine that is replaced is up again.
+func TestSpansFollowNodes(t *testing.T) {
+	s, err := scenariofile.Complete("test", []byte(`
+cluster: {zones: [{name: a, nodes: 4}, {name: b, nodes: 4}]}
+events:
+- {at: 4m, fail: {node: b-003}}
+- {at: 5m, fail: {zone: a}}
+- {at: 5m10s, recover: {node: b-003}}
+- {at: 10m, fail: {nodes: [b-000, b-001]}}
+- {at: 20m, recover: {node: b-000}}
+- {at: 30m, replaceNode: {node: b-001}}
+- {at: 40m, recover: {zone: b}}
+until: 60m
+`), ".")
+	require.NoError(t, err)
+	events, _ := eventsOf(simulated(s), touchedIn(t, s))
+	var texts []string
+	for _, e := range events {
+		texts = append(texts, e.Text)
+	}
+	require.Equal(t, []string{
+		"fail node b-003 at 4m for 1m10s", "fail zone a at 5m to the end", "fail 2 nodes at 10m for 20m", "replaceNode node b-001 at 30m", "recover zone b at 40m",
+	}, texts)
 }
 
 // TestRepeatedEventsAreFolded: whether by repeat or written out.
@@ -70,7 +94,7 @@ events:
 until: 24h
 `), ".")
 	require.NoError(t, err)
-	events, more := eventsOf(simulated(s))
+	events, more := eventsOf(simulated(s), touchedIn(t, s))
 	require.Zero(t, more)
 	var texts []string
 	for _, e := range events {
@@ -92,17 +116,26 @@ func TestEventsHaveABound(t *testing.T) {
 	}
 	s, err := scenariofile.Complete("test", []byte(text), ".")
 	require.NoError(t, err)
-	events, more := eventsOf(simulated(s))
+	events, more := eventsOf(simulated(s), nil)
 	require.Len(t, events, pageEvents)
 	require.Equal(t, 3, more)
 
 	text = "cluster: {zones: [{name: a, nodes: 100}]}\nuntil: 10h\nevents:\n- {at: 0s, repeat: {every: 1s, events: [{at: 0s, restart: {}}]}}\n"
 	s, err = scenariofile.Complete("test", []byte(text), ".")
 	require.NoError(t, err)
-	events, more = eventsOf(simulated(s))
+	events, more = eventsOf(simulated(s), nil)
 	require.Len(t, events, 1)
 	require.Len(t, events[0].Spans, pageTimes)
 	require.Equal(t, 36_001-pageTimes, more)
+}
+
+func touchedIn(t *testing.T, s *scenariofile.Scenario) []simulation.Touched {
+	t.Helper()
+	played := simulated(s)
+	played.Points = 1
+	r, err := simulation.Play(t.Context(), *played)
+	require.NoError(t, err)
+	return r.Series.Touched
 }
 
 func simulated(s *scenariofile.Scenario) *simulation.Scenario {

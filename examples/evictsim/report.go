@@ -43,7 +43,7 @@ func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*simulati
 		for _, name := range names {
 			r.Values = append(r.Values, o.Value(name))
 		}
-		r.Events, r.MoreEvents = eventsOf(scenarios[i])
+		r.Events, r.MoreEvents = eventsOf(scenarios[i], o.Report.Series.Touched)
 		if i == 0 && stories != nil {
 			r.Stories, r.Untold = stories.told()
 		}

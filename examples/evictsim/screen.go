@@ -110,8 +110,8 @@ func wrapped(text string, width int) string {
 
 func tellSettings(w io.Writer, s *simulation.Scenario) {
 	c := &s.Config
-	fmt.Fprintf(w, "  grace %s, pass every %s, heartbeat every %s; generated pods tolerate an outage for 5m\n",
-		short(c.Nodes.NodeMonitorGracePeriod), short(c.Nodes.NodeMonitorPeriod), short(s.LeaseInterval))
+	fmt.Fprintf(w, "  grace %s, pass every %s, heartbeat every %s%s\n",
+		short(c.Nodes.NodeMonitorGracePeriod), short(c.Nodes.NodeMonitorPeriod), short(s.LeaseInterval), tolerance(s))
 	fmt.Fprintf(w, "  %s nodes/s per zone; with %s %% or more not Ready: %s, or none in a zone of up to %s\n",
 		number(c.Nodes.NodeEvictionRate), number(100*c.Nodes.UnhealthyZoneThreshold), number(c.Nodes.SecondaryNodeEvictionRate), some(c.Nodes.LargeClusterSizeThreshold, "node"))
 	if s.NotReadyFor > 0 {
@@ -137,6 +137,31 @@ func tellSettings(w io.Writer, s *simulation.Scenario) {
 	default:
 		fmt.Fprintf(w, "  evicted pods do not come back (no reschedule)\n")
 	}
+}
+
+// tolerance says for how long pods of generated nodes tolerate an outage; nothing if there are none.
+func tolerance(s *simulation.Scenario) string {
+	var all []time.Duration
+	for i := range s.Zones {
+		z, seconds := &s.Zones[i], simulation.TolerationSeconds(300)
+		for _, set := range []*simulation.TolerationSeconds{s.DefaultTolerationSeconds, z.TolerationSeconds} {
+			if set != nil {
+				seconds = max(0, *set) // none, and less than nothing, are no time
+			}
+		}
+		if z.Nodes > 0 && z.PodsPerNode > 0 {
+			all = append(all, time.Duration(min(seconds, math.MaxInt32))*time.Second)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return ""
+	case slices.Max(all) == 0:
+		return "; generated pods tolerate no outage"
+	case slices.Min(all) == slices.Max(all):
+		return "; generated pods tolerate an outage for " + short(all[0])
+	}
+	return fmt.Sprintf("; generated pods tolerate an outage for %s to %s", short(slices.Min(all)), short(slices.Max(all)))
 }
 
 func number(v float64) string {

@@ -15,20 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-)
-
-// When no lease is seen to advance, the guard reads some live at each look, beginning with those renewed last, because
-// their nodes were alive last. It goes on past leases that are gone and nodes that failed when the watch did: these say
-// nothing about the watch.
-const (
-	probedLeases = 3  // leases read
-	triedLeases  = 16 // leases asked for, those that are gone included
+	"github.com/evictkit/evictkit/internal/sighting"
 )
 
 // guard tells evictors whether they can see the cluster well enough to declare nodes Unknown.
 type guard struct {
-	c    *Cluster
-	next int // used by run alone: the first lease to read at the next look, counted from the one renewed last
+	c     *Cluster
+	watch sighting.Watch // of leases; used by run alone
 
 	telling sync.Mutex // held while targets are told of health, so that none hears an older finding last; mu is taken within
 
@@ -39,16 +32,9 @@ type guard struct {
 	err      error                // guarded by mu: what look found last
 	blind    error                // guarded by mu: why no lease can be read that must be, nil if one can
 	told     []evictor.Target     // guarded by mu
-	unseen   renewal              // guarded by mu: one that was read live and that the informer did not have
 	lost     map[string]time.Time // guarded by mu: such renewals of nodes that were about to count as silent
 	unread   error                // guarded by mu: of the last read of such a node's lease, nil if it succeeded
 	unreadAt time.Time            // guarded by mu
-}
-
-// renewal is one of a node's lease; the zero renewal is none.
-type renewal struct {
-	node string
-	at   time.Time
 }
 
 func newGuard(c *Cluster) *guard { return &guard{c: c, lost: make(map[string]time.Time)} }
@@ -212,12 +198,12 @@ func (g *guard) unreadable(err error) { g.find(func() { g.blind = err }) }
 
 // run looks until the context ends.
 func (g *guard) run(ctx context.Context) {
-	silence := g.c.opts.LeaseSilence
-	if silence < 0 {
+	g.watch.Silence = g.c.opts.LeaseSilence
+	if g.watch.Silence < 0 {
 		return
 	}
 	for {
-		timer := g.c.opts.Clock.NewTimer(max(silence/8, time.Millisecond))
+		timer := g.c.opts.Clock.NewTimer(g.watch.Every())
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -236,9 +222,9 @@ func (g *guard) run(ctx context.Context) {
 // look says why the cluster cannot be seen well enough. It returns nil if all is well, or if the leases, read live, are
 // as old as the informer says.
 func (g *guard) look(ctx context.Context) error {
-	silence, now := g.c.opts.LeaseSilence, g.c.opts.Clock.Now()
+	silence, now := g.watch.Silence, g.c.opts.Clock.Now()
 	g.mu.Lock()
-	quiet, was, unseen, slept := now.Sub(g.advanced), g.err, g.unseen, !g.woke.IsZero()
+	quiet, was, slept := now.Sub(g.advanced), g.err, !g.woke.IsZero()
 	g.mu.Unlock()
 	for _, l := range g.c.allLinks() {
 		if since, err := l.broken(now); err != nil && since >= silence {
@@ -249,65 +235,38 @@ func (g *guard) look(ctx context.Context) error {
 	case slept && g.c.sources.leases == nil:
 		return g.c.answers(ctx)
 	case quiet < silence && !slept, g.c.sources.leases == nil:
-		g.next = 0
-		g.remember(renewal{})
+		g.watch.Well()
 		return nil
 	}
-	live, err := g.probe(ctx, unseen)
-	switch {
-	case slept && apierrors.IsForbidden(err):
-		return g.c.answers(ctx)
-	case err != nil:
-		return fmt.Errorf("no lease has advanced for %s, and none can be read: %w", quiet.Round(time.Second), err)
-	}
-	g.remember(live)
-	switch {
-	case live.node == "":
-		return nil
-	case unseen.node != "" && !g.c.sees(unseen):
-		return fmt.Errorf("the watch of leases has stood still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), unseen.node)
-	default:
-		return was // the watch may be about to deliver it; the next look decides
-	}
-}
-
-func (g *guard) remember(unseen renewal) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.unseen = unseen
-}
-
-// probe reads a few leases live, and returns a renewal that has not been seen, if any. It begins with the node of the one
-// that was not seen before.
-func (g *guard) probe(ctx context.Context, unseen renewal) (renewal, error) {
-	patience := g.c.opts.LeaseSilence / 2
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	looks, cancel := context.WithTimeout(ctx, g.watch.Patience())
 	defer cancel()
-	names := g.c.lastRenewed(g.next, triedLeases)
-	if unseen.node != "" {
-		names = append([]string{unseen.node}, names...)
+	err := g.watch.Look(looks, quiet, probing{g.c, g.watch.Patience()}, was)
+	if slept && apierrors.IsForbidden(err) {
+		return g.c.answers(ctx)
 	}
-	read := 0
-	for _, name := range names {
-		g.next++
-		lease, err := g.c.readLease(ctx, name)
-		live := renewal{name, lease.RenewTime}
-		switch {
-		case errors.Is(err, context.DeadlineExceeded):
-			return renewal{}, fmt.Errorf("no answer within %s: %w", patience, err)
-		case err != nil:
-			return renewal{}, err
-		case lease.RenewTime.IsZero():
-			continue
-		case !g.c.sees(live):
-			return live, nil
-		}
-		if read++; read == probedLeases {
-			break
-		}
-	}
-	return renewal{}, nil
+	return err
 }
+
+// probing reads leases live.
+type probing struct {
+	*Cluster
+	patience time.Duration
+}
+
+// LastShown names leases as the informer has them.
+func (p probing) LastShown(from, n int) []string { return p.lastRenewed(from, n) }
+
+// Read reads a lease.
+func (p probing) Read(ctx context.Context, node string) (time.Time, error) {
+	lease, err := p.readLease(ctx, node)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s: %w", p.patience, err)
+	}
+	return lease.RenewTime, err
+}
+
+// Shows says whether the informer has the renewal.
+func (p probing) Shows(r sighting.Renewal) bool { return p.sees(r) }
 
 // answers says why the API server does not answer, for a Cluster that has no leases or may not read them.
 func (c *Cluster) answers(ctx context.Context) error {
@@ -320,10 +279,10 @@ func (c *Cluster) answers(ctx context.Context) error {
 }
 
 // sees says whether the informer has this renewal of the node's lease, or a later one.
-func (c *Cluster) sees(r renewal) bool {
-	obj, ok, err := c.sources.leases.GetByKey(v1.NamespaceNodeLease + "/" + r.node)
+func (c *Cluster) sees(r sighting.Renewal) bool {
+	obj, ok, err := c.sources.leases.GetByKey(v1.NamespaceNodeLease + "/" + r.Node)
 	l, is := nodeLease(obj)
-	return err == nil && ok && is && !l.Spec.RenewTime.Time.Before(r.at)
+	return err == nil && ok && is && !l.Spec.RenewTime.Time.Before(r.At)
 }
 
 // lastRenewed names n leases, the last renewed first, starting at position from and wrapping around.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/evictkit/evictkit/internal/sighting"
 )
 
 // PartialError is the error of Cluster.Health if the guard sees the cluster well enough to act, but not all of it.
@@ -40,7 +42,7 @@ const unreadFor = 2 * time.Minute
 // wasRead notes what was read of the lease of a node that is about to count as silent: when the node renewed it, the zero
 // time if never, or why it cannot be read.
 func (g *guard) wasRead(node string, renewed time.Time, err error) {
-	lost := err == nil && !renewed.IsZero() && !g.c.sees(renewal{node, renewed})
+	lost := err == nil && !renewed.IsZero() && !g.c.sees(sighting.Renewal{Node: node, At: renewed})
 	now := g.c.opts.Clock.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -62,7 +64,7 @@ func (g *guard) partial() error {
 	defer g.mu.Unlock()
 	p := &PartialError{}
 	for node, renewed := range g.lost {
-		if _, exists := g.c.nodes.Node(node); !exists || g.c.sees(renewal{node, renewed}) {
+		if _, exists := g.c.nodes.Node(node); !exists || g.c.sees(sighting.Renewal{Node: node, At: renewed}) {
 			delete(g.lost, node)
 			continue
 		}

@@ -2,56 +2,44 @@ package simulation
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/internal/sighting"
 )
 
-// The guard of package clientgo, with its defaults: it looks eight times in each silence, and reads some leases live if
-// no lease was seen to advance for that long.
+// The silence of the guard of package clientgo, by its defaults. What it looks at is judged by the same rule.
 const (
 	longestSilence = 20 * time.Second
 	shareOfGrace   = 2.0 / 5 // of the grace period, if that is less
-	looksInSilence = 8
-	probedLeases   = 3
 )
 
 // guard plays how clientgo's guard tells an evictor whether it sees the cluster.
 type guard struct {
-	silence time.Duration
-	last    time.Duration // when the last look ended, or else when the process began
-	due     time.Duration // see nextLook
-	ends    time.Duration // when the current look ends, which waits for answers; never if there is none
-	finds   error         // what it will have found
-	broken  time.Duration // since when the watches are broken; never if they are not
-	next    int           // the first lease to read at the next look, counted from the one that was renewed last
-	unseen  sighting      // what the last look read and the watch did not show
-	err     error         // what was told last
-}
-
-// sighting is a renewal that was read; the zero sighting is none.
-type sighting struct {
-	node    string
-	renewed int64
+	watch  sighting.Watch
+	last   time.Duration // when the last look ended, or else when the process began
+	due    time.Duration // see nextLook
+	ends   time.Duration // when the current look ends, which waits for answers; never if there is none
+	finds  error         // what it will have found
+	broken time.Duration // since when the watches are broken; never if they are not
+	err    error         // what was told last
 }
 
 var errUnanswered = errors.New("no answer")
 
 func newGuard(grace, began time.Duration) guard {
 	silence := min(longestSilence, time.Duration(float64(grace)*shareOfGrace))
-	return guard{silence: silence, last: began, due: never, ends: never, broken: never}
+	return guard{watch: sighting.Watch{Silence: silence}, last: began, due: never, ends: never, broken: never}
 }
-
-// every is the time between two looks.
-func (g *guard) every() time.Duration { return max(g.silence/looksInSilence, time.Millisecond) }
 
 // from returns when the first look begins at that time or later.
 func (g *guard) from(at time.Duration) time.Duration {
-	later := max(at-g.last, 1) + g.every() - 1
-	return g.last + later - later%g.every()
+	later := max(at-g.last, 1) + g.watch.Every() - 1
+	return g.last + later - later%g.watch.Every()
 }
 
 // nextLook returns when the next look begins, or the current one ends; never while looks can only find that all is well.
@@ -69,13 +57,13 @@ func (p *player) nextLook() time.Duration {
 }
 
 // look lets the guard look if it is time.
-func (p *player) look(at time.Duration) {
+func (p *player) look(ctx context.Context, at time.Duration) {
 	g := &p.guard
 	if g.due > at {
 		return
 	}
 	if g.ends == never {
-		took, finds := p.sees(at)
+		took, finds := p.sees(ctx, at)
 		g.ends, g.finds = at+took, finds
 	}
 	if g.ends > at {
@@ -106,74 +94,63 @@ func (p *player) tellOf(part, text string) {
 }
 
 // sees returns what a look finds that begins now, and how long it takes.
-func (p *player) sees(at time.Duration) (took time.Duration, found error) {
+func (p *player) sees(ctx context.Context, at time.Duration) (took time.Duration, found error) {
 	g := &p.guard
-	quiet, was := at-time.Duration(p.cluster.advanced), g.unseen
+	quiet := at - time.Duration(p.cluster.advanced)
 	switch {
-	case quiet < g.silence:
-		g.next, g.unseen = 0, sighting{}
+	case quiet < g.watch.Silence:
+		g.watch.Well()
 		return 0, nil
 	case p.apiDown:
 		return 0, fmt.Errorf("no lease has advanced for %s, and none can be read", quiet.Round(time.Second))
 	}
-	live, took, err := p.probe()
-	if err != nil {
-		return took, fmt.Errorf("no lease has advanced for %s, and none can be read: %w", quiet.Round(time.Second), err)
-	}
-	g.unseen = live
-	switch {
-	case live == sighting{}:
-		return took, nil
-	case p.cluster.hides(was):
-		return took, fmt.Errorf("the watch of leases has stood still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), was.node)
-	default:
-		return took, g.err // the watch may be about to deliver it; the next look decides
-	}
+	leases := probing{player: p}
+	found = g.watch.Look(ctx, quiet, &leases, g.err)
+	return leases.took, found
 }
 
-// probe reads a few leases, and returns one that has advanced unseen, if any.
-func (p *player) probe() (live sighting, took time.Duration, err error) {
-	g, c := &p.guard, p.cluster
-	patience := g.silence / 2
-	for _, i := range c.toRead(g) {
-		g.next++
-		if took += p.writer.latency; took > patience {
-			return live, patience, fmt.Errorf("%w within %s", errUnanswered, patience)
-		}
-		n := &c.nodes[i]
-		if at := (sighting{n.name, n.renewed}); c.hides(at) {
-			return at, took, nil
-		}
-	}
-	return live, took, nil
+// probing reads leases for the guard, and knows how long that took.
+type probing struct {
+	*player
+	took time.Duration
 }
 
-// hides says whether the watch has not shown that renewal or a later one.
-func (c *cluster) hides(s sighting) bool {
-	i, exists := c.nodeByID[s.node]
-	return exists && c.nodes[i].seen < s.renewed
-}
-
-// toRead returns the nodes whose leases a look reads: the one first whose renewal was read and not seen, and then by the last
-// renewal that the watch has shown, the latest first.
-func (c *cluster) toRead(g *guard) (nodes []int32) {
-	var all []int32
+// LastShown names leases as the watch shows them.
+func (p *probing) LastShown(from, n int) []string {
+	c := p.cluster
+	var all []*node
 	for i := range c.nodes {
-		if !c.nodes[i].deleted {
-			all = append(all, int32(i))
+		if n := &c.nodes[i]; !n.deleted {
+			all = append(all, n)
 		}
 	}
-	slices.SortFunc(all, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(c.nodes[b].seen, c.nodes[a].seen), cmp.Compare(c.nodes[a].name, c.nodes[b].name))
+	slices.SortFunc(all, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(b.seen, a.seen), cmp.Compare(a.name, b.name))
 	})
-	from := g.next
-	if i, exists := c.nodeByID[g.unseen.node]; exists {
-		nodes = append(nodes, i)
+	names := make([]string, 0, n)
+	for k := range min(n, len(all)) {
+		names = append(names, all[(from+k)%len(all)].name)
 	}
-	for k := range min(probedLeases, len(all)) {
-		nodes = append(nodes, all[(from+k)%len(all)])
+	return names
+}
+
+// Read reads a lease from the API.
+func (p *probing) Read(_ context.Context, name string) (time.Time, error) {
+	i, exists := p.cluster.nodeByID[name]
+	if !exists {
+		return time.Time{}, nil
 	}
-	return nodes[:min(probedLeases, len(nodes))]
+	if p.took += p.writer.latency; p.took > p.guard.watch.Patience() {
+		p.took = p.guard.watch.Patience()
+		return time.Time{}, fmt.Errorf("%w within %s", errUnanswered, p.took)
+	}
+	return Epoch.Add(time.Duration(p.cluster.nodes[i].renewed)), nil
+}
+
+// Shows says whether the watch shows that renewal, or a later one.
+func (p *probing) Shows(r sighting.Renewal) bool {
+	i, exists := p.cluster.nodeByID[r.Node]
+	return !exists || p.cluster.nodes[i].seen >= int64(r.At.Sub(Epoch))
 }
 
 // watchesBreak makes the watches show nothing, or what they have missed and whatever comes.

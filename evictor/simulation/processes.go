@@ -24,7 +24,10 @@ func (p *player) processes() []process {
 		{p.nextSample, plain(p.drive)},
 		{nil, plain(p.renewals)}, // the loop lets those come that nobody waits for
 		{p.cluster.NextReport, plain(p.reports)},
-		{func() time.Duration { p.guard.due = p.nextLook(); return p.guard.due }, plain(p.look)}, // an instant makes none due
+		{
+			func() time.Duration { p.guard.due = p.nextLook(); return p.guard.due }, // an instant makes none due
+			func(ctx context.Context, at time.Duration) error { p.look(ctx, at); return nil },
+		},
 		{p.leader.next, may(p.elect)},
 		{p.writer.nextArrival, plain(p.writer.arrive)},
 		{p.nextComeback, plain(p.comeBack)},

@@ -1,0 +1,101 @@
+// Package sighting decides whether the watch of leases still shows what happens. When no lease was seen to advance for a while,
+// some are read. If they stand still there, too, their nodes do. If one has advanced unseen, and the watch does not show that at
+// the next look either, the watch is at fault.
+//
+//	watch := sighting.Watch{Silence: 20 * time.Second}
+//	if quiet < watch.Silence { // since a lease was last seen to advance
+//		watch.Well()
+//		return nil
+//	}
+//	return watch.Look(ctx, quiet, leases, told) // at each look, an eighth of the silence apart
+package sighting
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// A look reads some leases, beginning with those renewed last, because their nodes were alive last. It goes on past leases that
+// are gone and nodes that failed when the watch did: these say nothing about the watch.
+const (
+	probed = 3  // leases read
+	tried  = 16 // leases asked for, those that are gone included
+)
+
+// Renewal is one of a node's lease; the zero Renewal is none.
+type Renewal struct {
+	Node string
+	At   time.Time
+}
+
+// Leases are what is known of them, and how they are read.
+type Leases interface {
+	// LastShown names so many leases, as the watch shows them, the last renewed first, starting at a position and wrapping around.
+	LastShown(from, n int) []string
+	// Read returns when the node's lease was renewed, the zero time if there is none.
+	Read(ctx context.Context, node string) (time.Time, error)
+	// Shows says whether the watch shows this renewal, or a later one.
+	Shows(r Renewal) bool
+}
+
+// Watch remembers what looks have found. It is not safe for concurrent use.
+type Watch struct {
+	Silence time.Duration // how long no lease may be seen to advance until a look reads some
+
+	next   int     // the first lease to read at the next look
+	unseen Renewal // that was read, and not shown
+}
+
+// Every is the time between two looks.
+func (w *Watch) Every() time.Duration { return max(w.Silence/8, time.Millisecond) }
+
+// Patience is how long a look may wait for answers.
+func (w *Watch) Patience() time.Duration { return w.Silence / 2 }
+
+// Well forgets what was found: a lease was seen to advance.
+func (w *Watch) Well() { w.next, w.unseen = 0, Renewal{} }
+
+// Look returns why the cluster cannot be seen, nil if it can. told is what was found before: it still holds while the watch may be
+// about to show what was read.
+func (w *Watch) Look(ctx context.Context, quiet time.Duration, leases Leases, told error) error {
+	was := w.unseen
+	live, err := w.probe(ctx, leases)
+	if err != nil {
+		return fmt.Errorf("no lease has advanced for %s, and none can be read: %w", quiet.Round(time.Second), err)
+	}
+	w.unseen = live
+	switch {
+	case live.Node == "":
+		return nil
+	case was.Node != "" && !leases.Shows(was):
+		return fmt.Errorf("the watch of leases has stood still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), was.Node)
+	}
+	return told
+}
+
+// probe reads a few leases, and returns a renewal that is not shown, if any. It begins with the node of the one that was not shown
+// before.
+func (w *Watch) probe(ctx context.Context, leases Leases) (Renewal, error) {
+	nodes, read := leases.LastShown(w.next, tried), 0
+	if w.unseen.Node != "" {
+		nodes = append([]string{w.unseen.Node}, nodes...)
+	}
+	for _, node := range nodes {
+		w.next++
+		at, err := leases.Read(ctx, node)
+		live := Renewal{node, at}
+		switch {
+		case err != nil:
+			return Renewal{}, err
+		case at.IsZero():
+			continue
+		case !leases.Shows(live):
+			return live, nil
+		}
+		if read++; read == probed {
+			return Renewal{}, nil
+		}
+	}
+	return Renewal{}, nil
+}

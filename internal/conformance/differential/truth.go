@@ -20,6 +20,7 @@ type truth struct {
 	zoneOf    map[string]string // of every node that ever exists
 	health    map[string][]moment
 	foreign   map[string][]span        // foreign NoExecute taints of a node
+	keys      map[string][]string      // of these taints
 	again     []moment                 // when a node was given a foreign NoExecute taint that it had
 	spared    map[string]bool          // pods that ended or are mirrors
 	added     []moment                 // nodes that were added later
@@ -71,7 +72,7 @@ var epoch = simulation.Epoch
 func (s span) holds(t time.Duration) bool { return s.from <= t && t <= s.to }
 
 func truthOf(c *Case) *truth {
-	t := &truth{settings: settings{c.Scenario.Config, c.Scenario.Heartbeat, c.Scenario.Until}, zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, reports: map[string][]time.Duration{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}, bound: map[string]time.Duration{}, removed: map[string]time.Duration{}}
+	t := &truth{settings: settings{c.Scenario.Config, c.Scenario.Heartbeat, c.Scenario.Until}, zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, keys: map[string][]string{}, reports: map[string][]time.Duration{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}, bound: map[string]time.Duration{}, removed: map[string]time.Duration{}}
 	var generated []string
 	for i := range c.Scenario.Cluster.Zones {
 		z := &c.Scenario.Cluster.Zones[i]
@@ -86,6 +87,7 @@ func truthOf(c *Case) *truth {
 		for _, taint := range n.Spec.Taints {
 			if taint.Effect == v1.TaintEffectNoExecute {
 				t.foreign[n.Name] = append(t.foreign[n.Name], span{0, forever})
+				t.keys[n.Name] = append(t.keys[n.Name], taint.Key)
 			}
 		}
 	}
@@ -254,12 +256,12 @@ func (t *truth) event(e *simulation.Event) {
 func (t *truth) taints(e *simulation.Event) {
 	if e.Taint != nil && e.Taint.Effect == v1.TaintEffectNoExecute {
 		for _, name := range t.selected(&e.Taint.Nodes) {
-			t.taint(e.At, name)
+			t.taint(e.At, name, e.Taint.Key)
 		}
 	}
 	if e.Untaint != nil && e.Untaint.Effect == v1.TaintEffectNoExecute {
 		for _, name := range t.selected(&e.Untaint.Nodes) { // which of several goes does not matter: spans only say that there may be more
-			if spans := t.foreign[name]; len(spans) == 1 && spans[0].to == forever {
+			if spans := t.foreign[name]; len(spans) == 1 && spans[0].to == forever && t.keys[name][0] == e.Untaint.Key {
 				spans[0].to = e.At
 			}
 		}
@@ -316,11 +318,11 @@ func mute(n *v1.Node) bool {
 }
 
 // taint notes a foreign taint.
-func (t *truth) taint(at time.Duration, node string) {
+func (t *truth) taint(at time.Duration, node, key string) {
 	if slices.ContainsFunc(t.foreign[node], func(s span) bool { return s.holds(at) }) {
 		t.again = append(t.again, moment{at: at, name: node})
 	}
-	t.foreign[node] = append(t.foreign[node], span{at, forever})
+	t.foreign[node], t.keys[node] = append(t.foreign[node], span{at, forever}), append(t.keys[node], key)
 }
 
 // lost says whether the watch loses the renewals of the node's lease at that instant.

@@ -138,11 +138,11 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}
 	nodes := cfg.Nodes
-	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: nodes.GateInterval, Panicked: opts.OnPanic})
+	around := environment.New(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: nodes.GateInterval, Panicked: opts.OnPanic})
 	ofNodes := nodelifecycle.Options{
-		Clock: around, Gate: opts.Gate, Policy: opts.Policy, Domain: opts.Domain, Excluded: opts.Excluded, Hold: opts.Hold, Prefer: opts.Prefer, Jitter: opts.Jitter, OnPanic: opts.OnPanic,
+		Gate: opts.Gate, Policy: opts.Policy, Domain: opts.Domain, Excluded: opts.Excluded, Hold: opts.Hold, Prefer: opts.Prefer, Jitter: opts.Jitter, OnPanic: opts.OnPanic,
 	}
-	ofPods := tainteviction.Options{Clock: around, Jitter: opts.Jitter, OnPanic: opts.OnPanic}
+	ofPods := tainteviction.Options{Jitter: opts.Jitter, OnPanic: opts.OnPanic}
 	if opts.Observer != nil {
 		ofNodes.Observer, ofPods.Observer = opts.Observer.ObserveNode, opts.Observer.ObservePod
 	}
@@ -150,11 +150,11 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	var err error
 	unfed := clients
 	unfed.Source = nil // it feeds both
-	e.nodes, err = nodelifecycle.New(nodes, unfed, ofNodes)
+	e.nodes, err = nodelifecycle.Within(around, nodes, unfed, ofNodes)
 	if err != nil {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}
-	e.pods, err = tainteviction.New(cfg.Pods(), tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Verdicts: e.nodes}, ofPods)
+	e.pods, err = tainteviction.Within(around, cfg.Pods(), tainteviction.Clients{Nodes: clients.Nodes, Pods: clients.Pods, Evicter: clients.PodWriter, Verdicts: e.nodes}, ofPods)
 	if err != nil {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}

@@ -1,7 +1,6 @@
 package nodelifecycle
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,11 +32,19 @@ type Controller struct {
 
 // New checks the configuration and the clients, and returns a Controller.
 func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
+	return Within(nil, cfg, clients, opts)
+}
+
+// Within is New for package evictor, whose halves share an environment: its clock and its gate are those of the options. Nil makes
+// one.
+func Within(around *environment.Environment, cfg Config, clients Clients, opts Options) (*Controller, error) {
 	if err := slices.Concat(cfg.faults(), absent.In("clients", clients, "nodes", "pods", "nodeWriter", "podWriter"), absent.In("options", opts)).ToAggregate(); err != nil {
 		return nil, fmt.Errorf("nodelifecycle: %w", err)
 	}
 	opts = opts.withDefaults()
-	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Panicked: opts.OnPanic})
+	if around == nil {
+		around = environment.New(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Panicked: opts.OnPanic})
+	}
 	c := &Controller{engine: engine{
 		mu:  environment.Lock{Around: around},
 		cfg: cfg, clients: clients, opts: opts, around: around,
@@ -57,7 +64,7 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 }
 
 // build makes the pieces of which the controller is made.
-func (c *Controller) build() error {
+func (c *Controller) build() (err error) {
 	cfg, opts := c.cfg, c.opts
 	policy := opts.Policy
 	if policy == nil {
@@ -66,42 +73,59 @@ func (c *Controller) build() error {
 			LargeZoneThreshold: cfg.LargeClusterSizeThreshold, UnhealthyThreshold: cfg.UnhealthyZoneThreshold,
 		}
 	}
-	policy = guarded{policy, c.around}
-	queues := ratelimitqueue.GroupConfig[zone.Key, turnKey]{
-		Config:  ratelimitqueue.Config{Rate: rate.Limit(cfg.NodeEvictionRate), Clock: c.around}, // until the policy is asked
-		MaxRate: rate.Limit(cfg.MaxNodesPerSecond),
+	if c.zones, err = zone.New[string](guarded{policy, c.around}); err != nil {
+		return err
 	}
-	if opts.Prefer != nil {
-		queues.Prefer = func(domain zone.Key, due []turnKey) turnKey {
-			names := make([]string, len(due))
-			for i := range due {
-				names[i] = due[i].node
-			}
-			var chosen string
-			if err := c.around.Guard("Prefer", func() error { chosen = opts.Prefer(domain, names); return nil }); err != nil {
-				c.around.Fails("Prefer", err)
-			}
-			if i := slices.IndexFunc(due, func(k turnKey) bool { return k.node == chosen }); i >= 0 {
-				return due[i]
-			}
-			return turnKey{}
-		}
+	if c.monitor, err = health.NewMonitor(health.Config{
+		Clock: c.around.Clock, NodeMonitorPeriod: cfg.NodeMonitorPeriod, MaxGap: cfg.MaxGap,
+		NodeMonitorGracePeriod: cfg.NodeMonitorGracePeriod, NodeStartupGracePeriod: cfg.NodeStartupGracePeriod,
+	}); err != nil {
+		return err
 	}
-	work := timedworker.Config{Clock: c.around, OnPanic: opts.OnPanic, Workers: cfg.NodeWorkers, Backoff: c.backoff()}
+	if c.turns, err = ratelimitqueue.NewGroup[zone.Key, turnKey, struct{}](c.queues()); err != nil {
+		return err
+	}
+	work := timedworker.Config{Clock: c.around.Clock, OnPanic: opts.OnPanic, Workers: cfg.NodeWorkers, Backoff: c.backoff()}
 	lifting := work
 	lifting.Workers = liftWorkers
-	var errs [7]error
-	c.monitor, errs[0] = health.NewMonitor(health.Config{
-		Clock: c.around, NodeMonitorPeriod: cfg.NodeMonitorPeriod, MaxGap: cfg.MaxGap,
-		NodeMonitorGracePeriod: cfg.NodeMonitorGracePeriod, NodeStartupGracePeriod: cfg.NodeStartupGracePeriod,
-	})
-	c.zones, errs[1] = zone.New[string](policy)
-	c.turns, errs[2] = ratelimitqueue.NewGroup[zone.Key, turnKey, struct{}](queues)
-	c.writes, errs[3] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, false) }, work)
-	c.lifts, errs[4] = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, true) }, lifting)
-	c.marks, errs[5] = timedworker.New(c.mark, work)
-	c.deletes, errs[6] = timedworker.New(c.remove, work)
-	return cmp.Or(errs[:]...)
+	if c.writes, err = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, false) }, work); err != nil {
+		return err
+	}
+	if c.lifts, err = timedworker.New(func(ctx context.Context, w nodeWork) timedworker.Result { return c.write(ctx, w.Key, true) }, lifting); err != nil {
+		return err
+	}
+	if c.marks, err = timedworker.New(c.mark, work); err != nil {
+		return err
+	}
+	c.deletes, err = timedworker.New(c.remove, work)
+	return err
+}
+
+// queues configures the turns.
+func (c *Controller) queues() ratelimitqueue.GroupConfig[zone.Key, turnKey] {
+	cfg, opts := c.cfg, c.opts
+	config := ratelimitqueue.GroupConfig[zone.Key, turnKey]{
+		Config:  ratelimitqueue.Config{Rate: rate.Limit(cfg.NodeEvictionRate), Clock: c.around.Clock}, // until the policy is asked
+		MaxRate: rate.Limit(cfg.MaxNodesPerSecond),
+	}
+	if opts.Prefer == nil {
+		return config
+	}
+	config.Prefer = func(domain zone.Key, due []turnKey) turnKey {
+		names := make([]string, len(due))
+		for i := range due {
+			names[i] = due[i].node
+		}
+		var chosen string
+		if err := c.around.Guard("Prefer", func() error { chosen = opts.Prefer(domain, names); return nil }); err != nil {
+			c.around.Fails("Prefer", err)
+		}
+		if i := slices.IndexFunc(due, func(k turnKey) bool { return k.node == chosen }); i >= 0 {
+			return due[i]
+		}
+		return turnKey{}
+	}
+	return config
 }
 
 // guarded is a policy that stops a zone while it panics.

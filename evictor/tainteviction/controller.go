@@ -26,13 +26,21 @@ type Controller struct {
 
 // New checks the configuration and the clients, and returns a Controller.
 func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
+	return Within(nil, cfg, clients, opts)
+}
+
+// Within is New for package evictor, whose halves share an environment: its clock and its gate are those of the options. Nil makes
+// one.
+func Within(around *environment.Environment, cfg Config, clients Clients, opts Options) (*Controller, error) {
 	if err := slices.Concat(cfg.faults(), absent.In("clients", clients, "nodes", "pods", "evicter"), absent.In("options", opts)).ToAggregate(); err != nil {
 		return nil, fmt.Errorf("tainteviction: %w", err)
 	}
 	if opts.Domain == nil {
 		opts.Domain = func(node *v1.Node) zone.Key { return zone.KeyOf(node.Labels) }
 	}
-	around := environment.Of(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Panicked: opts.OnPanic})
+	if around == nil {
+		around = environment.New(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.GateInterval, Panicked: opts.OnPanic})
+	}
 	c := &Controller{engine: engine{
 		mu:  environment.Lock{Around: around},
 		cfg: cfg, clients: clients, opts: opts, around: around,
@@ -40,7 +48,7 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	}}
 	var err error
 	c.armed, err = timedworker.New(c.evict, timedworker.Config{
-		Clock: around, OnPanic: opts.OnPanic, Workers: cfg.PodWorkers,
+		Clock: around.Clock, OnPanic: opts.OnPanic, Workers: cfg.PodWorkers,
 		Backoff: timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter},
 	})
 	if err != nil {

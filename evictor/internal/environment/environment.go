@@ -13,7 +13,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/inbox"
 )
 
-// Environment is itself a clock, so that an evictor hands it to both halves as theirs.
+// Environment is what the parts of one evictor share.
 type Environment struct {
 	*Clock
 	Inbox   *inbox.Inbox[cluster.PodKey]
@@ -36,11 +36,8 @@ type Settings struct {
 	Panicked Panicked
 }
 
-// Of returns the Environment that the settings' clock is or, if it is none, a new one.
-func Of(s Settings) *Environment {
-	if joined, ok := s.Clock.(*Environment); ok {
-		return joined
-	}
+// New returns an Environment without parts.
+func New(s Settings) *Environment {
 	e := &Environment{Clock: steady(s.Clock), Inbox: inbox.New[cluster.PodKey](), Panicked: s.Panicked, reported: make(map[string]time.Time)}
 	e.Out.panicked, e.Out.failed = e.Panicked, e.Fails
 	e.Evicted.pods, e.Evicted.now = make(map[cluster.PodKey]*evicted), make(map[cluster.PodKey]bool)

@@ -91,7 +91,7 @@ func (o Options) Permissions() []Permission {
 	}
 	if o.lifecycle() {
 		add(leases, "get")
-		if o.shared() {
+		if o.Informers != nil {
 			leases.Namespace = ""
 		}
 		add(leases, "list", "watch")

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery/fake"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	clientset "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -76,7 +75,7 @@ func permissions(o clientgo.Options) (all []string) {
 
 func TestPermissionsFollowTheOptions(t *testing.T) {
 	least := permissions(clientgo.Options{})
-	more := permissions(clientgo.Options{EvictionAPI: true, DaemonSets: true, Factory: informers.NewSharedInformerFactory(clientset.NewClientset(), 0)})
+	more := permissions(clientgo.Options{EvictionAPI: true, DaemonSets: true, Informers: new(programs).GetInformer})
 	require.Equal(t, []string{
 		"list nodes", "watch nodes", "patch nodes", "patch nodes/status", "list pods", "watch pods", "patch pods/status", "delete pods",
 		"get leases.coordination.k8s.io in kube-node-lease", "list leases.coordination.k8s.io in kube-node-lease", "watch leases.coordination.k8s.io in kube-node-lease",

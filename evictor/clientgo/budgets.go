@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/evictor/clientgo/internal/slim"
 	"github.com/evictkit/evictkit/evictor/gate"
 )
 
@@ -65,7 +66,7 @@ type refusing struct {
 
 // workloadOf returns the workload of a pod, as the store shows it.
 func workloadOf(p *v1.Pod) workload {
-	ready := conditionOf(p.Status.Conditions, v1.PodReady)
+	ready := slim.Condition(p.Status.Conditions, v1.PodReady)
 	w := workload{p.UID, ready != nil && ready.Status == v1.ConditionTrue}
 	if owner := metav1.GetControllerOfNoCopy(p); owner != nil {
 		w.uid = owner.UID

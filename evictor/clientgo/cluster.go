@@ -57,10 +57,7 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	c.writes = &writes{clock: c.opts.Clock, silence: c.opts.LeaseSilence}
 	c.budgets.clock = c.opts.Clock
 	c.events = &events{opts: c.opts}
-	sources, err := c.informers()
-	if err != nil {
-		return nil, err
-	}
+	sources := c.informers()
 	c.nodes = newNodeStore(sources.nodes, c.complete)
 	c.pods = &podStore{pods: sources.pods}
 	// Before any handler of Feed, so that the store knows of a change before the evictor is told.

@@ -39,9 +39,9 @@
 //   - Of the annotations that Keep names, it keeps those that fit into 16 KiB, in the order of their keys, and of
 //     owners those that fit into 4 KiB. It cuts status and reason of a node's condition to 256 bytes.
 //
-// A program that already has whole nodes and pods in a SharedInformerFactory sets Options.Factory, and one with a cache
-// of its own sets Options.Informers, so that it watches nothing twice. Resyncs of these informers cost work and have no
-// other effect. Package evictor/manager, a module of its own, does this and the rest for controller-runtime.
+// A program that already has nodes and pods in informers of its own sets Options.Informers, so that it watches nothing
+// twice. Resyncs of these informers cost work and have no other effect. Package evictor/manager, a module of its own,
+// does this and the rest for controller-runtime.
 //
 // # What it asks of the API server
 //

@@ -15,21 +15,14 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo/internal/slim"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/taints"
 )
 
-// The condition DisruptionTarget that upstream writes to a pod before it deletes the pod because of taints.
-const (
-	disruptionReason  = "DeletionByTaintManager"
-	disruptionMessage = "Taint manager: deleting due to NoExecute taint"
-)
-
-// disrupted says whether the pod has that condition.
-func disrupted(p *v1.Pod) bool {
-	c := conditionOf(p.Status.Conditions, v1.DisruptionTarget)
-	return c != nil && c.Status == v1.ConditionTrue && c.Reason == disruptionReason
-}
+// disruptionMessage is that of the condition DisruptionTarget that upstream writes to a pod before it deletes the pod because of
+// taints.
+const disruptionMessage = "Taint manager: deleting due to NoExecute taint"
 
 // podWriter implements nodelifecycle.PodWriter.
 type podWriter struct {
@@ -60,7 +53,7 @@ func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why taints.De
 		if !ok || p.UID != ref.UID {
 			return failed("deleting pod", "pods", ref.String(), apierrors.NewNotFound(v1.Resource("pods"), ref.Name))
 		}
-		mark, generation = !disrupted(p), p.Generation
+		mark, generation = !slim.Disrupted(p), p.Generation
 	}
 	began := w.clock.Now()
 	err := w.remove(ctx, ref, mark, generation)
@@ -98,7 +91,7 @@ func (w *podWriter) askFor(ctx context.Context, what string, ref evictor.PodRef,
 func (w *podWriter) remove(ctx context.Context, ref evictor.PodRef, mark bool, generation int64) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}}
 	if mark {
-		condition := v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: disruptionReason, Message: disruptionMessage}
+		condition := v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: slim.DisruptionReason, Message: disruptionMessage}
 		if err := patchCondition(ctx, w.evictions, w.clock.Now(), ref, "", generation, condition); err != nil {
 			return failed("patching the condition DisruptionTarget of pod", "pods", ref.String(), err)
 		}

@@ -3,10 +3,10 @@ package clientgo
 import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo/internal/slim"
 )
 
 // each returns a handler that treats every event alike. For a tombstone it passes on the object within.
@@ -29,8 +29,8 @@ func nodeHandler(e evictor.Target) cache.ResourceEventHandler {
 func podHandler(e evictor.Target) cache.ResourceEventHandler {
 	return each(func(obj any) {
 		switch p := obj.(type) {
-		case *pod:
-			e.PodChanged(p.podKey())
+		case *slim.Pod:
+			e.PodChanged(p.Key())
 		case *v1.Pod:
 			e.PodChanged(evictor.PodKey{Namespace: p.Namespace, Name: p.Name})
 		}
@@ -71,9 +71,4 @@ func renewals(handle func(*coordinationv1.Lease)) cache.ResourceEventHandler {
 func nodeLease(obj any) (*coordinationv1.Lease, bool) {
 	l, ok := obj.(*coordinationv1.Lease)
 	return l, ok && l.Namespace == v1.NamespaceNodeLease && l.Spec.RenewTime != nil
-}
-
-// slimLease keeps of a lease when it was renewed.
-func slimLease(whole *coordinationv1.Lease) runtime.Object {
-	return &coordinationv1.Lease{ObjectMeta: slim(&whole.ObjectMeta), Spec: coordinationv1.LeaseSpec{RenewTime: whole.Spec.RenewTime}}
 }

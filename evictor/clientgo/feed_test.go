@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo/internal/slim"
 )
 
 // fed is a Target that keeps what it was told.
@@ -58,7 +59,7 @@ func TestATombstoneStandsForItsObject(t *testing.T) {
 	f := &fed{}
 	whole := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "p"}}
 	nodeHandler(f).OnDelete(cache.DeletedFinalStateUnknown{Key: "n", Obj: versionOf("1")})
-	podHandler(f).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/p", Obj: slimPod(&Options{}, whole)})
+	podHandler(f).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/p", Obj: slim.Keep{}.Pod(whole)})
 	podHandler(f).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/p", Obj: whole})
 	require.Equal(t, []string{"node n", "pod shop/p", "pod shop/p"}, f.told)
 }

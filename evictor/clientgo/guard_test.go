@@ -176,7 +176,9 @@ func startGuardedWith(t *testing.T, resync time.Duration, o clientgo.Options) *g
 		return false, nil, nil
 	})
 	if resync != never {
-		o.Factory = informers.NewSharedInformerFactory(g.client, resync)
+		p := cached(t, g.client)
+		p.factory = informers.NewSharedInformerFactory(g.client, resync)
+		o.Informers = p.GetInformer
 	}
 	var err error
 	g.cluster, err = clientgo.New(slowClient{g.client, g.latency}, o)

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -83,7 +82,7 @@ func TestTaintEvictionTouchesNeitherLeasesNorNodes(t *testing.T) {
 				client := fake.NewClientset(tainted, node("a-1"), pod("leaves", "a-0"), pod("stays", "a-1"))
 				options := clientgo.Options{Half: clientgo.TaintEviction}
 				if share {
-					options.Factory = informers.NewSharedInformerFactory(client, never)
+					options.Informers = cached(t, client).GetInformer
 				}
 				cluster := runPods(t, client, options, tainteviction.Options{})
 				for range 60 {

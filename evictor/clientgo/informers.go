@@ -2,8 +2,6 @@ package clientgo
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/evictkit/evictkit/evictor/clientgo/internal/slim"
 )
 
 // indexByNode is the name of the index of pods by the node they are bound to.
@@ -31,30 +31,25 @@ type sources struct {
 // the time of a synctest bubble.
 const noResync = 1000 * time.Hour
 
-// informers makes the Cluster's own informers, or uses those of Options.Factory or Options.Informers.
-func (c *Cluster) informers() (sources, error) {
-	var s sources
-	switch {
-	case c.opts.Informers != nil:
+// informers makes the Cluster's own informers, or uses those of Options.Informers.
+func (c *Cluster) informers() (s sources) {
+	if c.opts.Informers != nil {
 		s.nodes = c.lateSource(&s, "nodes", &v1.Node{}, nil)
 		s.pods = c.lateSource(&s, "pods", &v1.Pod{}, cache.Indexers{indexByNode: nodeOf})
 		if c.opts.lifecycle() {
 			s.leases = c.lateSource(&s, "leases", &coordinationv1.Lease{}, nil)
 		}
-	case c.opts.Factory != nil:
-		if err := c.ofFactory(&s); err != nil {
-			return s, err
-		}
-	default:
+	} else {
+		kept := c.opts.kept()
 		nodes := c.client.CoreV1().Nodes()
-		s.nodes = sourceOf(watched(c, &s, "nodes", &v1.Node{}, func(whole *v1.Node) runtime.Object { return c.opts.Keep.slimNode(whole) }, nil, nodes.Watch,
+		s.nodes = sourceOf(watched(c, &s, "nodes", &v1.Node{}, func(whole *v1.Node) runtime.Object { return kept.Node(whole) }, nil, nodes.Watch,
 			listed(nodes.List, func(l *v1.NodeList) (*metav1.ListMeta, []v1.Node) { return &l.ListMeta, l.Items })))
 		pods := c.client.CoreV1().Pods(metav1.NamespaceAll)
-		s.pods = sourceOf(watched(c, &s, "pods", &v1.Pod{}, func(whole *v1.Pod) runtime.Object { return slimPod(&c.opts, whole) }, cache.Indexers{indexByNode: nodeOf}, pods.Watch,
+		s.pods = sourceOf(watched(c, &s, "pods", &v1.Pod{}, func(whole *v1.Pod) runtime.Object { return kept.Pod(whole) }, cache.Indexers{indexByNode: nodeOf}, pods.Watch,
 			listed(pods.List, func(l *v1.PodList) (*metav1.ListMeta, []v1.Pod) { return &l.ListMeta, l.Items })))
 		if c.opts.lifecycle() {
 			leases := c.client.CoordinationV1().Leases(v1.NamespaceNodeLease)
-			s.leases = sourceOf(watched(c, &s, "leases in kube-node-lease", &coordinationv1.Lease{}, slimLease, nil, leases.Watch,
+			s.leases = sourceOf(watched(c, &s, "leases in kube-node-lease", &coordinationv1.Lease{}, slim.Lease, nil, leases.Watch,
 				listed(leases.List, func(l *coordinationv1.LeaseList) (*metav1.ListMeta, []coordinationv1.Lease) {
 					return &l.ListMeta, l.Items
 				})))
@@ -62,27 +57,10 @@ func (c *Cluster) informers() (sources, error) {
 	}
 	if c.opts.DaemonSets {
 		sets := c.client.AppsV1().DaemonSets(metav1.NamespaceAll)
-		s.daemonSets = watched(c, &s, "daemonsets", &appsv1.DaemonSet{}, slimDaemonSet, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, sets.Watch,
+		s.daemonSets = watched(c, &s, "daemonsets", &appsv1.DaemonSet{}, slim.DaemonSet, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, sets.Watch,
 			listed(sets.List, func(l *appsv1.DaemonSetList) (*metav1.ListMeta, []appsv1.DaemonSet) { return &l.ListMeta, l.Items }))
 	}
-	return s, nil
-}
-
-// ofFactory uses the informers of Options.Factory.
-func (c *Cluster) ofFactory(s *sources) error {
-	factory := c.opts.Factory
-	pods := factory.Core().V1().Pods().Informer()
-	s.nodes, s.pods = sourceOf(factory.Core().V1().Nodes().Informer()), sourceOf(pods)
-	if c.opts.lifecycle() {
-		s.leases = sourceOf(factory.Coordination().V1().Leases().Informer())
-	}
-	if _, ok := pods.GetIndexer().GetIndexers()[indexByNode]; ok {
-		return errors.New("clientgo: the factory serves another Cluster already; make one factory for each")
-	}
-	if err := pods.AddIndexers(cache.Indexers{indexByNode: nodeOf}); err != nil {
-		return fmt.Errorf("clientgo: the informer of pods: %w", err)
-	}
-	return nil
+	return s
 }
 
 // lateSource is an informer from Options.Informers.
@@ -109,8 +87,8 @@ func listed[L, T any](list func(context.Context, metav1.ListOptions) (*L, error)
 	}
 }
 
-// watched makes an informer of the Cluster's own. It keeps of each object what slim returns.
-func watched[T any](c *Cluster, s *sources, what string, example runtime.Object, slim func(*T) runtime.Object, index cache.Indexers,
+// watched makes an informer of the Cluster's own. It keeps of each object what smaller returns.
+func watched[T any](c *Cluster, s *sources, what string, example runtime.Object, smaller func(*T) runtime.Object, index cache.Indexers,
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error),
 	list func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []T, error),
 ) cache.SharedIndexInformer {
@@ -119,7 +97,7 @@ func watched[T any](c *Cluster, s *sources, what string, example runtime.Object,
 		about, page, err := list(ctx, o)
 		small := make([]runtime.Object, len(page))
 		for i := range page {
-			small[i] = slim(&page[i])
+			small[i] = smaller(&page[i])
 		}
 		return about, small, err
 	}
@@ -131,7 +109,7 @@ func watched[T any](c *Cluster, s *sources, what string, example runtime.Object,
 	lw.has = counted(informer)
 	err := informer.SetTransform(func(obj any) (any, error) {
 		if whole, ok := obj.(*T); ok {
-			return slim(whole), nil
+			return smaller(whole), nil
 		}
 		return obj, nil // slim already
 	})
@@ -150,8 +128,8 @@ func counted(informer cache.SharedIndexInformer) func() int {
 // nodeOf is the index function of pods by node.
 func nodeOf(obj any) ([]string, error) {
 	switch p := obj.(type) {
-	case *pod:
-		if node := p.node.Value(); node != "" {
+	case *slim.Pod:
+		if node := p.Node(); node != "" {
 			return []string{node}, nil
 		}
 	case *v1.Pod:

@@ -30,8 +30,8 @@ func TestAHoldByALabelHolds(t *testing.T) {
 	}{
 		"own informers":             {func(*testing.T, *fake.Clientset) clientgo.Options { return clientgo.Options{} }, false},
 		"own informers, more named": {func(*testing.T, *fake.Clientset) clientgo.Options { return clientgo.Options{Keep: keep} }, true},
-		"a factory": {func(_ *testing.T, client *fake.Clientset) clientgo.Options {
-			return clientgo.Options{Factory: informers.NewSharedInformerFactory(client, never)}
+		"a cache": {func(t *testing.T, client *fake.Clientset) clientgo.Options {
+			return clientgo.Options{Informers: cached(t, client).GetInformer}
 		}, false},
 		"a slim cache": {func(t *testing.T, client *fake.Clientset) clientgo.Options {
 			p := cached(t, client)

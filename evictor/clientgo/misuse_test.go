@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
@@ -147,9 +146,6 @@ func TestWrongUseIsAnswered(t *testing.T) {
 	made := func(o clientgo.Options) func() error {
 		return func() error { return misuse.Said(clientgo.New(fake.NewClientset(), o)) }
 	}
-	factory := func() informers.SharedInformerFactory {
-		return informers.NewSharedInformerFactory(fake.NewClientset(), 0)
-	}
 	misuse.Check(t, []struct {
 		Wrong  string
 		Use    func() error
@@ -170,15 +166,8 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		{"a half that is none", made(clientgo.Options{Half: clientgo.TaintEviction + 1}), "half: Invalid value: 3: must be Both, Lifecycle or TaintEviction"},
 		{"DaemonSets for a half that deletes no pods", made(clientgo.Options{Half: clientgo.Lifecycle, DaemonSets: true}),
 			"daemonSets: Invalid value: true: has no effect unless half is Both: otherwise no pods of failed nodes are deleted"},
-		{"what to keep of somebody else's objects", made(clientgo.Options{Factory: factory(), Keep: clientgo.Keep{Owners: true}}),
-			"has no effect with factory or informers, which keep what their transform functions leave: Keep.Slim is one"},
-		{"two caches", made(clientgo.Options{Factory: factory(), Informers: func(context.Context, clientgo.Object) (clientgo.Informer, error) { return nil, nil }}),
-			`informers: Invalid value: "a function": cannot be set together with factory: there can be only one cache`},
-		{"a factory for two Clusters", func() error {
-			shared := factory()
-			cluster(clientgo.Options{Factory: shared})
-			return made(clientgo.Options{Factory: shared})()
-		}, "clientgo: the factory serves another Cluster already; make one factory for each"},
+		{"what to keep of somebody else's objects", made(clientgo.Options{Informers: new(programs).GetInformer, Keep: clientgo.Keep{Owners: true}}),
+			"has no effect with informers, which keep what their transform functions leave: Keep.Slim is one"},
 		{"nobody to feed", func() error { return cluster(clientgo.Options{}).Feed(nil) },
 			"clientgo: Feed needs a target, such as an evictor, not nil"},
 		{"a nil pointer to feed", func() error { return cluster(clientgo.Options{}).Feed(noTarget) }, "clientgo: Feed needs a target"},
@@ -195,31 +184,6 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		}, "clientgo: this Cluster's Run has ended and cannot be repeated; make another Cluster"},
 		{"Step before Run", func() error { return errors.New(cluster(clientgo.Options{}).Awaits()) }, "its Cluster to run (Cluster.Run, which Evictor.Run does)"},
 	})
-}
-
-// TestAFactorysInformersAreStarted, also when the program has started the factory before or not at all.
-func TestAFactorysInformersAreStarted(t *testing.T) {
-	for name, early := range map[string]bool{"before": true, "not at all": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				client := fake.NewClientset(node("a-0"), lease("a-0"))
-				factory := informers.NewSharedInformerFactory(client, never)
-				if early {
-					factory.Start(ctx.Done())
-				}
-				cluster, err := clientgo.New(client, clientgo.Options{Factory: factory})
-				require.NoError(t, err)
-				ran := make(chan error)
-				go func() { ran <- cluster.Run(ctx) }()
-				synctest.Wait()
-				require.True(t, cluster.Synced())
-				cancel()
-				require.NoError(t, <-ran)
-				factory.Shutdown()
-			})
-		})
-	}
 }
 
 // TestEachSortOfRequestHasItsOwnRate: events do not hold evictions up, nor these the lifting of taints.

@@ -1,13 +1,20 @@
 package clientgo
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/evictkit/evictkit/evictor/clientgo/internal/slim"
+	"github.com/evictkit/evictkit/taints"
 )
 
 func versionOf(version string) *v1.Node {
@@ -74,26 +81,52 @@ func TestAKeptNodeHasWhatIsRead(t *testing.T) {
 			n.Status.Conditions = append(n.Status.Conditions, v1.NodeCondition{Type: announced, Status: v1.ConditionTrue})
 		}
 	}
-	require.Equal(t, kept, Keep{}.slimNode(whole))
+	require.Equal(t, kept, slim.Keep{}.Node(whole))
 	kept.Annotations = map[string]string{"hold": "yes"}
-	require.Equal(t, kept, Keep{NodeAnnotations: []string{"hold", "not there"}}.slimNode(whole))
-	require.Equal(t, kept, Keep{NodeAnnotations: []string{"hold"}}.slimNode(kept))
+	require.Equal(t, kept, (&Options{Keep: Keep{NodeAnnotations: []string{"hold", "not there"}}}).kept().Node(whole))
+	require.Equal(t, kept, (&Options{Keep: Keep{NodeAnnotations: []string{"hold"}}}).kept().Node(kept))
 }
 
 // TestASlimNodeIsTheOneThatIsKept, and has all its labels; what is neither node, pod nor the lease of a node stays whole.
 func TestASlimNodeIsTheOneThatIsKept(t *testing.T) {
 	whole := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"pool": "p"}, Annotations: map[string]string{"large": "text"}}}
-	slim, err := Keep{}.Slim(whole)
+	small, err := Keep{}.Slim(whole)
 	require.NoError(t, err)
-	require.Equal(t, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"pool": "p"}}}, slim)
+	require.Equal(t, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"pool": "p"}}}, small)
 	lease := renewedAt(v1.NamespaceNodeLease, "u", "1", 100)
 	lease.Annotations = map[string]string{"large": "text"}
-	slim, err = Keep{}.Slim(lease)
+	small, err = Keep{}.Slim(lease)
 	require.NoError(t, err)
-	require.Equal(t, slimLease(lease), slim)
+	require.Equal(t, slim.Lease(lease), small)
 	for _, other := range []any{renewedAt("kube-system", "u", "1", 100), &v1.Secret{}, cache.DeletedFinalStateUnknown{}} {
-		slim, err := Keep{}.Slim(other)
+		small, err := Keep{}.Slim(other)
 		require.NoError(t, err)
-		require.Equal(t, other, slim)
+		require.Equal(t, other, small)
 	}
+}
+
+// TestTaintsThatAreNotKeptAreNotLost when the others are written: they are read again, in the version that was kept.
+func TestTaintsThatAreNotKeptAreNotLost(t *testing.T) {
+	whole := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u", ResourceVersion: "7"}}
+	for i := range 4000 {
+		whole.Spec.Taints = append(whole.Spec.Taints, v1.Taint{Key: fmt.Sprint("other-", i), Effect: v1.TaintEffectNoSchedule})
+	}
+	whole.Spec.Taints = append(whole.Spec.Taints, v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}, v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute})
+	client := fake.NewClientset(whole)
+	c, err := New(client, Options{})
+	require.NoError(t, err)
+	writer := c.Clients().NodeWriter
+	kept := slim.Keep{}.Node(whole)
+	require.Len(t, kept.Spec.Taints, 2)
+	require.Equal(t, kept, slim.Keep{}.Node(kept), "the informer's transform function sees what was listed again")
+	lift := taints.Change{Remove: []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}}
+	require.NoError(t, writer.UpdateTaints(context.Background(), kept, lift))
+	written, err := client.CoreV1().Nodes().Get(context.Background(), "n", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, whole.Spec.Taints[:4001], written.Spec.Taints)
+
+	kept.ResourceVersion = "6"
+	require.True(t, apierrors.IsConflict(writer.UpdateTaints(context.Background(), kept, lift)))
+	require.NoError(t, client.CoreV1().Nodes().Delete(context.Background(), "n", metav1.DeleteOptions{}))
+	require.True(t, apierrors.IsConflict(writer.UpdateTaints(context.Background(), kept, lift)))
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 )
@@ -27,14 +26,11 @@ type Options struct {
 	// a DaemonSet selects but does not own, as upstream did.
 	DaemonSets bool
 
-	// Factory, if not nil, provides the informers, with whole objects and the leases of all namespaces. Use it in programs
-	// that have a factory anyway, so that they watch nothing twice. The Cluster's Run starts those of its informers that
-	// are not running, and ends them with itself. With a Factory, the guard notices only that the watch of leases stands
-	// still, not that those of nodes and pods are broken. Nil means the Cluster's own informers, which keep little.
-	Factory informers.SharedInformerFactory
-	// Informers is Factory for a cache that the program runs itself, such as controller-runtime's. The Cluster does not
-	// start it. If the cache makes its informers with Cluster.NewInformer, the guard also notices when their watches are
-	// broken. The cache's transform functions decide what it keeps; Keep.Slim is one.
+	// Informers, if not nil, returns the informers of a cache that the program runs itself, such as controller-runtime's or
+	// a SharedInformerFactory, so that it watches nothing twice. The Cluster does not start it. Its transform functions
+	// decide what it keeps; Keep.Slim is one. The guard notices only that the watch of leases stands still, not that those
+	// of nodes and pods are broken, unless the cache makes its informers with Cluster.NewInformer. Nil means the Cluster's
+	// own informers, which keep little.
 	Informers Informers
 	// Keep names what the Cluster's own informers keep of nodes and pods beside their labels and what an evictor itself
 	// reads.
@@ -73,7 +69,7 @@ func (o Options) validate(client kubernetes.Interface) error {
 	if absent(client) {
 		errs = append(errs, field.Required(field.NewPath("client"), "such as kubernetes.NewForConfig makes one"))
 	}
-	for name, value := range map[string]any{"eventClient": o.EventClient, "evictionClient": o.EvictionClient, "factory": o.Factory, "clock": o.Clock} {
+	for name, value := range map[string]any{"eventClient": o.EventClient, "evictionClient": o.EvictionClient, "clock": o.Clock} {
 		if value != nil && absent(value) {
 			errs = append(errs, field.Invalid(field.NewPath(name), fmt.Sprintf("%T(nil)", value), "is a nil pointer within an interface; leave the field unset for the default"))
 		}
@@ -85,17 +81,11 @@ func (o Options) validate(client kubernetes.Interface) error {
 	if o.DaemonSets && o.Half != Both {
 		errs = append(errs, field.Invalid(field.NewPath("daemonSets"), true, "has no effect unless half is Both: otherwise no pods of failed nodes are deleted"))
 	}
-	if o.shared() && !o.Keep.none() {
-		errs = append(errs, field.Invalid(field.NewPath("keep"), o.Keep, "has no effect with factory or informers, which keep what their transform functions leave: Keep.Slim is one"))
-	}
-	if o.Factory != nil && o.Informers != nil {
-		errs = append(errs, field.Invalid(field.NewPath("informers"), "a function", "cannot be set together with factory: there can be only one cache"))
+	if o.Informers != nil && !o.Keep.none() {
+		errs = append(errs, field.Invalid(field.NewPath("keep"), o.Keep, "has no effect with informers, which keep what their transform functions leave: Keep.Slim is one"))
 	}
 	return errs.ToAggregate()
 }
-
-// shared says whether somebody else provides the informers.
-func (o Options) shared() bool { return o.Factory != nil || o.Informers != nil }
 
 // absent says whether a value is nil or holds a nil pointer.
 func absent(value any) bool {

@@ -85,9 +85,6 @@ func (c *Cluster) start() {
 	for _, run := range slices.Concat([]task{c.guard.run, c.guard.ticks, c.trials}, c.sources.runs(), c.begin) {
 		c.launch(run)
 	}
-	if c.opts.Factory != nil {
-		c.opts.Factory.Start(ctx.Done())
-	}
 }
 
 func (s *sources) runs() (all []task) {

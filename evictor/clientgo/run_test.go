@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -24,9 +23,6 @@ import (
 func TestTenLines(t *testing.T) {
 	for name, watching := range map[string]func(*testing.T, *fake.Clientset) clientgo.Options{
 		"OwnInformers": func(*testing.T, *fake.Clientset) clientgo.Options { return clientgo.Options{} },
-		"SharedInformers": func(_ *testing.T, client *fake.Clientset) clientgo.Options {
-			return clientgo.Options{Factory: informers.NewSharedInformerFactory(client, never)}
-		},
 		"InformersOfTheProgram": func(t *testing.T, client *fake.Clientset) clientgo.Options {
 			return clientgo.Options{Informers: cached(t, client).GetInformer}
 		},

@@ -109,8 +109,8 @@ const (
 // validate finds contradictions between the settings; each library validates its own.
 func (w what) validate(options ctrl.Options, more Options) error {
 	errs := w.unheard(more)
-	if more.Cluster.Informers != nil || more.Cluster.Factory != nil {
-		errs = append(errs, field.Forbidden(field.NewPath("cluster", "informers"), "must be nil, and so must factory: the informers are the manager's"))
+	if more.Cluster.Informers != nil {
+		errs = append(errs, field.Forbidden(field.NewPath("cluster", "informers"), "must be nil: the informers are the manager's"))
 	}
 	if len(options.Cache.DefaultNamespaces) > 0 {
 		errs = append(errs, field.Forbidden(field.NewPath("cache", "defaultNamespaces"), "an evictor needs the pods of all namespaces: restrict other kinds in ByObject instead"))

@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -37,8 +36,8 @@ func TestWrongUseIsAnswered(t *testing.T) {
 		{"no config", made(nil, ctrl.Options{}, settings, Options{}), "clientgo: config: Required value: how to reach the API server"},
 		{"informers of one's own, some namespaces, and a lease that is too short", made(&rest.Config{}, ctrl.Options{
 			LeaderElection: true, LeaseDuration: &short, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{"shop": {}}},
-		}, settings, Options{Cluster: clientgo.Options{Factory: informers.NewSharedInformerFactory(fake.NewClientset(), 0)}}),
-			"manager: [cluster.informers: Forbidden: must be nil, and so must factory: the informers are the manager's, " +
+		}, settings, Options{Cluster: clientgo.Options{Informers: func(context.Context, clientgo.Object) (clientgo.Informer, error) { return nil, nil }}}),
+			"manager: [cluster.informers: Forbidden: must be nil: the informers are the manager's, " +
 				"cache.defaultNamespaces: Forbidden: an evictor needs the pods of all namespaces: restrict other kinds in ByObject instead, " +
 				`leaseDuration: Invalid value: "12s": must be at least renewDeadline (10s) and the 4s in which a leader finishes its last writes, in whole seconds]`},
 		{"a lease without a namespace, outside of a pod", made(&rest.Config{}, ctrl.Options{LeaderElection: true, LeaderElectionID: "l"}, settings, Options{}),

@@ -1,4 +1,4 @@
-package clientgo
+package slim
 
 import (
 	"fmt"
@@ -27,38 +27,35 @@ func TestWhatIsNamedIsKept(t *testing.T) {
 	mirror := map[string]string{v1.MirrorPodAnnotationKey: "mirror"}
 	for _, row := range []struct {
 		name        string
-		options     Options
+		keep        Keep
 		annotations map[string]string
 		owners      []metav1.OwnerReference
 	}{
-		{"Nothing", Options{}, mirror, nil},
-		{"Annotations", Options{Keep: Keep{PodAnnotations: []string{"index", "gang", "none"}}}, map[string]string{"gang": "g-1", "index": "3", v1.MirrorPodAnnotationKey: "mirror"}, nil},
-		{"TheMirrors", Options{Keep: Keep{PodAnnotations: []string{v1.MirrorPodAnnotationKey}}}, map[string]string{v1.MirrorPodAnnotationKey: "hash"}, nil},
-		{"Controller", Options{EvictionAPI: true}, mirror, whole.OwnerReferences[:1]},
-		{"Owners", Options{Keep: Keep{Owners: true}}, mirror, whole.OwnerReferences},
+		{"Nothing", Keep{}, mirror, nil},
+		{"Annotations", Keep{PodAnnotations: []string{"index", "gang", "none"}}, map[string]string{"gang": "g-1", "index": "3", v1.MirrorPodAnnotationKey: "mirror"}, nil},
+		{"TheMirrors", Keep{PodAnnotations: []string{v1.MirrorPodAnnotationKey}}, map[string]string{v1.MirrorPodAnnotationKey: "hash"}, nil},
+		{"Controller", Keep{Controllers: true}, mirror, whole.OwnerReferences[:1]},
+		{"Owners", Keep{Owners: true}, mirror, whole.OwnerReferences},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			kept, shown := slimPod(&row.options, whole), &v1.Pod{}
+			kept, shown := row.keep.Pod(whole), &v1.Pod{}
 			for range 2 { // the second time over what it has shown itself
-				kept.show(shown)
+				kept.Show(shown)
 				require.Equal(t, whole.Labels, shown.Labels)
 				require.Equal(t, row.annotations, shown.Annotations)
 				require.Equal(t, row.owners, shown.OwnerReferences)
 			}
-			slim, err := row.options.Keep.Slim(whole)
-			require.NoError(t, err)
-			again, err := row.options.Keep.Slim(slim)
-			require.NoError(t, err)
-			require.Equal(t, slim, again)
+			small := row.keep.Object(whole)
+			require.Equal(t, small, row.keep.Object(small))
 		})
 	}
 }
 
 // TestThePodsOfAWorkloadHaveTheSameAttributes, those of a StatefulSet too, which have labels of their own.
 func TestThePodsOfAWorkloadHaveTheSameAttributes(t *testing.T) {
-	of := func(i int) (*v1.Pod, *pod) {
+	of := func(i int) (*v1.Pod, *Pod) {
 		whole := labelledPod(i)
-		return whole, slimPod(&Options{EvictionAPI: true, Keep: Keep{PodAnnotations: []string{"scheduling.k8s.io/group-name"}}}, whole)
+		return whole, Keep{Controllers: true, PodAnnotations: []string{"scheduling.k8s.io/group-name"}}.Pod(whole)
 	}
 	for _, workload := range []int{0, 1} { // a StatefulSet, a Deployment
 		_, first := of(20 * workload)
@@ -66,7 +63,7 @@ func TestThePodsOfAWorkloadHaveTheSameAttributes(t *testing.T) {
 			whole, kept := of(20*workload + i)
 			require.Equal(t, first.attributes, kept.attributes)
 			var shown v1.Pod
-			kept.show(&shown)
+			kept.Show(&shown)
 			require.Equal(t, whole.Labels, shown.Labels)
 		}
 	}
@@ -74,7 +71,7 @@ func TestThePodsOfAWorkloadHaveTheSameAttributes(t *testing.T) {
 
 // TestNodesShareTexts, also those that come after a collection, and while others come that no two nodes have.
 func TestNodesShareTexts(t *testing.T) {
-	made := func(i int) *v1.Node { return Keep{}.slimNode(labelledNode(i)) }
+	made := func(i int) *v1.Node { return Keep{}.Node(labelledNode(i)) }
 	at := func(text string) *byte { return unsafe.StringData(text) }
 	first := made(0)
 	require.Equal(t, labelledNode(0).Labels, first.Labels)

@@ -1,4 +1,4 @@
-package clientgo
+package slim
 
 import (
 	"fmt"
@@ -75,25 +75,30 @@ func labelledPod(i int) *v1.Pod {
 func BenchmarkKept(b *testing.B) {
 	const nodes, pods = 100_000, 1_000_000
 	for _, row := range []struct {
-		what    string
-		n       int
-		options Options
+		what string
+		n    int
+		keep Keep
 	}{
-		{"nodes", nodes, Options{}},
-		{"pods", pods, Options{}},
-		{"pods/EvictionAPI", pods, Options{EvictionAPI: true}},
-		{"pods/named", pods, Options{Keep: Keep{PodAnnotations: []string{"scheduling.k8s.io/group-name"}, Owners: true}}},
+		{"nodes", nodes, Keep{}},
+		{"pods", pods, Keep{}},
+		{"pods/EvictionAPI", pods, Keep{Controllers: true}},
+		{"pods/named", pods, Keep{PodAnnotations: []string{"scheduling.k8s.io/group-name"}, Owners: true}},
 	} {
 		b.Run(row.what, func(b *testing.B) {
 			for range b.N {
 				before := steadyHeap()
-				store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{indexByNode: nodeOf})
+				store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{"node": func(obj any) ([]string, error) {
+					if p, ok := obj.(*Pod); ok {
+						return []string{p.Node()}, nil
+					}
+					return nil, nil
+				}})
 				for i := range row.n {
 					var object any
 					if row.what == "nodes" {
-						object = Keep{}.slimNode(labelledNode(i))
+						object = row.keep.Node(labelledNode(i))
 					} else {
-						object = slimPod(&row.options, labelledPod(i))
+						object = row.keep.Pod(labelledPod(i))
 					}
 					if err := store.Add(object); err != nil {
 						b.Fatal(err)

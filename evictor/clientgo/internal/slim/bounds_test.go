@@ -1,7 +1,6 @@
-package clientgo
+package slim
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,13 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/tools/cache"
-
-	"github.com/evictkit/evictkit/taints"
 )
 
 // heap is what is in use, in bytes, after a collection.
@@ -70,10 +64,10 @@ func tolerating(number, tolerations int) *v1.Pod {
 func TestTolerationsGoWithTheirPods(t *testing.T) {
 	before := heap()
 	for i := range 1000 {
-		_ = slimPod(&Options{}, tolerating(i, 50)) // added, and forgotten: 12 MiB
+		_ = Keep{}.Pod(tolerating(i, 50)) // added, and forgotten: 12 MiB
 	}
 	takes(t, before, 1<<20)
-	kept := slimPod(&Options{}, tolerating(-1, 50))
+	kept := Keep{}.Pod(tolerating(-1, 50))
 	runtime.GC()
 	require.Len(t, kept.tolerations.appendTo(nil), 50, "while there is such a pod its own stay")
 }
@@ -140,12 +134,12 @@ func TestOnePodBringsABoundedNumberOfBytes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opts := &Options{DaemonSets: true, Keep: Keep{PodAnnotations: []string{"gang", "large"}, Owners: true}}
+			opts := Keep{DaemonSets: true, PodAnnotations: []string{"gang", "large"}, Owners: true}
 			const pods = 20
 			kept := make([]any, 0, pods)
 			before := heap()
 			for i := range pods {
-				kept = append(kept, slimPod(opts, whole(i)))
+				kept = append(kept, opts.Pod(whole(i)))
 			}
 			takes(t, before, pods*(maxTolerations+2048))
 			runtime.KeepAlive(kept)
@@ -153,26 +147,10 @@ func TestOnePodBringsABoundedNumberOfBytes(t *testing.T) {
 	}
 }
 
-// TestTooManyLabelsSpareTheirOwn: where labels are matched with DaemonSets, what is too much for that evicts nobody of another tenant,
-// and spares nobody.
-func TestTooManyLabelsSpareTheirOwn(t *testing.T) {
-	yes, many := true, many(0)
-	sets := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	spared := func(namespace string, labels map[string]string) bool {
-		opts := &Options{DaemonSets: true, EvictionAPI: true}
-		shown, ok := (&podStore{daemonSets: sets}).shown(slimPod(opts, &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", Labels: labels, OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: &yes}}}}), new(v1.Pod))
-		require.True(t, ok)
-		return ofDaemonSet(shown)
-	}
-	require.False(t, spared("tenant", nil))
-	require.True(t, spared("tenant", many))
-	set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "d"}, Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: many}}}
-	before := heap()
-	require.NoError(t, sets.Add(slimDaemonSet(set)))
-	takes(t, before, maxLabels)
-	require.True(t, spared("tenant", nil))
-	require.False(t, spared("other", nil))
-	require.Equal(t, "d", set.Name, "it was there all the while")
+// TestASelectorOfBoundedSizeIsKept of a DaemonSet.
+func TestASelectorOfBoundedSizeIsKept(t *testing.T) {
+	set := &appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: many(0)}}}
+	require.Less(t, DaemonSet(set).(*appsv1.DaemonSet).Spec.Selector.Size(), maxLabels)
 }
 
 // TestAUsualPodIsKeptInFewBytes, beside what the informer's store and index take.
@@ -185,7 +163,7 @@ func TestAUsualPodIsKeptInFewBytes(t *testing.T) {
 		p.Namespace, p.Name, p.ResourceVersion = "a-namespace", fmt.Sprintf("deployment-%010d-%05d", i, i), fmt.Sprint(1_000_000+i)
 		p.UID, p.Spec.NodeName = types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i)), fmt.Sprint("node-", i%100)
 		p.Labels = map[string]string{"app.kubernetes.io/name": fmt.Sprint("web-", i/20), "app.kubernetes.io/part-of": "shop", "pod-template-hash": fmt.Sprintf("%010d", i/20)}
-		kept = append(kept, slimPod(&Options{}, p))
+		kept = append(kept, Keep{}.Pod(p))
 	}
 	takes(t, before, pods*(112+48+48)) // itself and its key, its share of the labels of 20 pods, and what else lives in this process
 	runtime.KeepAlive(kept)
@@ -199,7 +177,7 @@ func TestEqualTolerationsAreKeptOnce(t *testing.T) {
 	for i := range pods {
 		p := tolerating(0, 50)
 		p.Name = fmt.Sprint("p", i)
-		kept = append(kept, slimPod(&Options{}, p))
+		kept = append(kept, Keep{}.Pod(p))
 	}
 	takes(t, before, pods*512)
 	runtime.KeepAlive(kept)
@@ -210,7 +188,7 @@ func TestEqualTolerationsAreKeptOnce(t *testing.T) {
 func TestTooManyTolerationsEvictNobodyEarly(t *testing.T) {
 	show := func(whole *v1.Pod) []v1.Toleration {
 		var shown v1.Pod
-		slimPod(&Options{}, whole).show(&shown)
+		Keep{}.Pod(whole).Show(&shown)
 		return shown.Spec.Tolerations
 	}
 	require.Equal(t, toleratesAll, show(tolerating(0, 100)))
@@ -236,7 +214,7 @@ func TestANodeIsKeptInABoundedNumberOfBytes(t *testing.T) {
 		for k := range 4000 {
 			n.Status.Conditions = append(n.Status.Conditions, v1.NodeCondition{Type: v1.NodeConditionType(fmt.Sprint(i, k)), Reason: "X"}, v1.NodeCondition{Type: v1.NodeReady})
 		}
-		kept = append(kept, Keep{}.slimNode(n))
+		kept = append(kept, Keep{}.Node(n))
 	}
 	takes(t, before, nodes*4096)
 	runtime.KeepAlive(kept)
@@ -251,24 +229,24 @@ func TestANodesLabelsAreKeptInABoundedNumberOfBytes(t *testing.T) {
 		}
 		return n
 	}
-	first := Keep{}.slimNode(whole(0))
+	first := Keep{}.Node(whole(0))
 	for _, key := range append([]string{"label-0", "label-1", "label-10", "label-100"}, readLabels...) {
 		require.Contains(t, first.Labels, key)
 	}
 	require.NotContains(t, first.Labels, "label-999")
-	require.Equal(t, first, Keep{}.slimNode(whole(0)))
-	require.Equal(t, first, Keep{}.slimNode(first))
+	require.Equal(t, first, Keep{}.Node(whole(0)))
+	require.Equal(t, first, Keep{}.Node(first))
 	features := make(map[string]string)
 	for k := range 400 { // as many as discovery writes, and more
 		features[fmt.Sprintf("feature.node.kubernetes.io/cpu-cpuid.FEATURE%d", k)] = "true"
 	}
-	require.Equal(t, features, Keep{}.slimNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: features}}).Labels)
+	require.Equal(t, features, Keep{}.Node(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: features}}).Labels)
 
 	const nodes = 20
 	kept := make([]any, 0, nodes)
 	before := heap()
 	for i := range nodes {
-		kept = append(kept, Keep{}.slimNode(whole(i)))
+		kept = append(kept, Keep{}.Node(whole(i)))
 	}
 	takes(t, before, nodes*(maxNodeLabels+16<<10))
 	runtime.KeepAlive(kept)
@@ -287,14 +265,14 @@ func tainted(number, others int) *v1.Node {
 // TestTaintsAreKeptInABoundedNumberOfBytes, those first that an evictor writes or evicts for.
 func TestTaintsAreKeptInABoundedNumberOfBytes(t *testing.T) {
 	few := tainted(0, 40)
-	require.Equal(t, few.Spec.Taints, Keep{}.slimNode(few).Spec.Taints)
-	require.Empty(t, Keep{}.slimNode(few).Annotations)
+	require.Equal(t, few.Spec.Taints, Keep{}.Node(few).Spec.Taints)
+	require.Empty(t, Keep{}.Node(few).Annotations)
 	many := tainted(0, 4000)
-	require.Equal(t, many.Spec.Taints[4000:], Keep{}.slimNode(many).Spec.Taints)
+	require.Equal(t, many.Spec.Taints[4000:], Keep{}.Node(many).Spec.Taints)
 	for i := range many.Spec.Taints {
 		many.Spec.Taints[i].Effect = v1.TaintEffectNoExecute
 	}
-	kept := Keep{}.slimNode(many).Spec.Taints
+	kept := Keep{}.Node(many).Spec.Taints
 	require.Equal(t, v1.TaintNodeUnreachable, kept[len(kept)-1].Key)
 
 	const nodes = 20
@@ -305,32 +283,10 @@ func TestTaintsAreKeptInABoundedNumberOfBytes(t *testing.T) {
 		for k := range n.Spec.Taints {
 			n.Spec.Taints[k].Effect = v1.TaintEffectNoExecute
 		}
-		all = append(all, Keep{}.slimNode(n))
+		all = append(all, Keep{}.Node(n))
 	}
 	takes(t, before, nodes*(maxTaints+4096))
 	runtime.KeepAlive(all)
-}
-
-// TestTaintsThatAreNotKeptAreNotLost when the others are written: they are read again, in the version that was kept.
-func TestTaintsThatAreNotKeptAreNotLost(t *testing.T) {
-	whole := tainted(0, 4000)
-	client := fake.NewClientset(whole)
-	c, err := New(client, Options{})
-	require.NoError(t, err)
-	writer := c.Clients().NodeWriter
-	kept := Keep{}.slimNode(whole)
-	require.Len(t, kept.Spec.Taints, 2)
-	require.Equal(t, kept, Keep{}.slimNode(kept), "the informer's transform function sees what was listed again")
-	lift := taints.Change{Remove: []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}}
-	require.NoError(t, writer.UpdateTaints(context.Background(), kept, lift))
-	written, err := client.CoreV1().Nodes().Get(context.Background(), "n0", metav1.GetOptions{})
-	require.NoError(t, err)
-	require.Equal(t, whole.Spec.Taints[:4001], written.Spec.Taints)
-
-	kept.ResourceVersion = "6"
-	require.True(t, apierrors.IsConflict(writer.UpdateTaints(context.Background(), kept, lift)))
-	require.NoError(t, client.CoreV1().Nodes().Delete(context.Background(), "n0", metav1.DeleteOptions{}))
-	require.True(t, apierrors.IsConflict(writer.UpdateTaints(context.Background(), kept, lift)))
 }
 
 // TestAUsualNodeIsKeptInFewBytes.
@@ -346,7 +302,7 @@ func TestAUsualNodeIsKeptInFewBytes(t *testing.T) {
 		for _, kind := range keptConditions[:4] {
 			n.Status.Conditions = append(n.Status.Conditions, v1.NodeCondition{Type: kind, Status: v1.ConditionStatus(fmt.Sprint("Fal", "se")), Reason: fmt.Sprint("Reason", kind), Message: "text"})
 		}
-		kept = append(kept, Keep{}.slimNode(n))
+		kept = append(kept, Keep{}.Node(n))
 	}
 	takes(t, before, nodes*1800)
 	runtime.KeepAlive(kept)

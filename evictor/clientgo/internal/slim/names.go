@@ -1,14 +1,13 @@
-package clientgo
+package slim
 
 import (
 	"strconv"
 
-	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 )
 
 // names holds the UID and resourceVersion of a pod whose UID is not a UUID or whose resourceVersion is not a number.
@@ -18,7 +17,7 @@ type names struct {
 }
 
 // name sets the pod's key, UID and resourceVersion.
-func (p *pod) name(o *metav1.ObjectMeta) {
+func (p *Pod) name(o *metav1.ObjectMeta) {
 	p.key, p.space = o.Name, uint16(len(o.Namespace)) //nolint:gosec // the API server allows 63 characters
 	if p.space > 0 {
 		p.key = o.Namespace + "/" + o.Name
@@ -32,16 +31,19 @@ func (p *pod) name(o *metav1.ObjectMeta) {
 	p.uid, p.version = uid, version
 }
 
-// podKey returns the key that an evictor uses.
-func (p *pod) podKey() evictor.PodKey {
+// Key returns the key that an evictor uses.
+func (p *Pod) Key() cluster.PodKey {
 	if p.space == 0 {
-		return evictor.PodKey{Name: p.key}
+		return cluster.PodKey{Name: p.key}
 	}
-	return evictor.PodKey{Namespace: p.key[:p.space], Name: p.key[p.space+1:]}
+	return cluster.PodKey{Namespace: p.key[:p.space], Name: p.key[p.space+1:]}
 }
 
+// Node returns the name of the node that the pod is bound to, or nothing.
+func (p *Pod) Node() string { return p.node.Value() }
+
 // names returns the UID and the resourceVersion.
-func (p *pod) names() names {
+func (p *Pod) names() names {
 	if p.odd != nil {
 		return *p.odd
 	}
@@ -49,13 +51,13 @@ func (p *pod) names() names {
 }
 
 // GetObjectMeta lets informers read the key and the resourceVersion.
-func (p *pod) GetObjectMeta() metav1.Object { return &about{nothing, p} }
+func (p *Pod) GetObjectMeta() metav1.Object { return &about{nothing, p} }
 
 // about is the part of the metadata that informers read. Its name is the whole key, so that they need not build a key for
 // each object.
 type about struct {
 	metav1.Object
-	of *pod
+	of *Pod
 }
 
 var nothing metav1.Object = &metav1.ObjectMeta{}
@@ -69,20 +71,5 @@ func (a *about) GetUID() types.UID { return a.of.names().uid }
 // GetResourceVersion implements metav1.Object.
 func (a *about) GetResourceVersion() string { return a.of.names().version }
 
-// GetObjectKind makes pod a runtime.Object, together with DeepCopyObject, so that it can be in a list.
-func (p *pod) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-
-// slim returns the part of an object's metadata that is kept.
-func slim(o *metav1.ObjectMeta) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, CreationTimestamp: o.CreationTimestamp}
-}
-
-// conditionOf returns the pod's condition of that type, or nil.
-func conditionOf(conditions []v1.PodCondition, kind v1.PodConditionType) *v1.PodCondition {
-	for i := range conditions {
-		if conditions[i].Type == kind {
-			return &conditions[i]
-		}
-	}
-	return nil
-}
+// GetObjectKind makes Pod a runtime.Object, together with DeepCopyObject, so that it can be in a list.
+func (p *Pod) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }

@@ -1,4 +1,4 @@
-package clientgo
+package slim
 
 import (
 	"encoding/binary"
@@ -15,20 +15,19 @@ import (
 // of a workload have the same, and only as long as a pod has them.
 type attributes struct{ text unique.Handle[string] }
 
-// attributesOf returns what is kept, and whether some of the labels are left away.
-func attributesOf(opts *Options, whole *metav1.ObjectMeta) (kept attributes, cut bool) {
+// attributes returns what is kept, and whether some of the labels are left away.
+func (k Keep) attributes(whole *metav1.ObjectMeta) (kept attributes, cut bool) {
 	labels := fitting(whole.Labels, maxLabels)
 	text := attributesText{name: whole.Name, bytes: make([]byte, 0, 256)}
 	text.pairs(labels)
-	text.pairs(fitting(named(whole.Annotations, opts.Keep.PodAnnotations), maxAnnotations))
-	text.owners(keptOwners(opts, whole))
+	text.pairs(fitting(named(whole.Annotations, k.PodAnnotations), maxAnnotations))
+	text.owners(k.owners(whole))
 	return attributes{unique.Make(string(text.bytes))}, len(labels) < len(whole.Labels)
 }
 
-// keptOwners returns the owners that are kept, those that fit: with Owners all, with EvictionAPI the controller, whose pods
-// share a disruption budget.
-func keptOwners(opts *Options, whole *metav1.ObjectMeta) (kept []metav1.OwnerReference) {
-	if !opts.Keep.Owners && !opts.EvictionAPI {
+// owners returns the owners that are kept, those that fit.
+func (k Keep) owners(whole *metav1.ObjectMeta) (kept []metav1.OwnerReference) {
+	if !k.Owners && !k.Controllers {
 		return nil
 	}
 	room := maxOwners
@@ -36,7 +35,7 @@ func keptOwners(opts *Options, whole *metav1.ObjectMeta) (kept []metav1.OwnerRef
 		o := &whole.OwnerReferences[i]
 		const itself = 40
 		size := itself + len(o.APIVersion) + len(o.Kind) + len(o.Name) + len(o.UID)
-		if size <= room && (opts.Keep.Owners || o.Controller != nil && *o.Controller) {
+		if size <= room && (k.Owners || o.Controller != nil && *o.Controller) {
 			kept, room = append(kept, *o), room-size
 		}
 	}

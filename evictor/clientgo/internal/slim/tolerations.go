@@ -1,4 +1,4 @@
-package clientgo
+package slim
 
 import (
 	"encoding/binary"

@@ -75,7 +75,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	stopped.attach(e, clients.Nodes, o.announced > 0)
 	m.Watch(e.nodes, e.pods, cluster.Health)
 	rival := newBeside(electing, &o, clients.Nodes, clock.RealClock{}, logger)
-	secured, err := newSecurity(ctx, o.security, config, logger)
+	secured, err := newSecurity(ctx, &o, config, logger)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 	if o.dryRun {
 		all = slices.DeleteFunc(all, func(p clientgo.Permission) bool { return !slices.Contains([]string{"get", "list", "watch"}, p.Verb) })
 	}
-	if !o.security.insecure && (o.metricsAddress != "" || o.debugAddress != "") {
+	if o.asksClients() {
 		all = append(all, clientgo.Permission{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"},
 			clientgo.Permission{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"})
 		for _, verb := range []string{"list", "watch"} {

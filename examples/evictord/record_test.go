@@ -70,8 +70,7 @@ func scrapes(t *testing.T) (texts []string) {
 	mayWrite := func() error { return unless(leads, "another leads") }
 	health := func() error { return unless(sees, "watches are broken") }
 	pulled := map[string]string{}
-	b := &brakes{clock: c.Clock(), logger: slog.New(slog.DiscardHandler), get: func(context.Context) (map[string]string, error) { return pulled, nil }}
-	b.last.Store(b.read(t.Context()))
+	b := brakesOf(t.Context(), "", func(context.Context) (map[string]string, error) { return pulled, nil }, c.Clock(), slog.New(slog.DiscardHandler))
 	bounds, err := budgetOf(t, c.Clock(), "bounds: [{name: all, per: topology.kubernetes.io/zone, of: Bad, max: 100%}]")
 	require.NoError(t, err)
 	options, err := bounds.on(evictor.DefaultConfig().Nodes, evictor.Options{

@@ -55,7 +55,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	changed := func() {}
 	leader := newTerms(func() *leadership {
-		l := newLeadership(electing, o.leader, cluster.MayLead, logger)
+		l := newLeadership(electing, o.leader, func() error { return cmp.Or(stopped.unread(), cluster.MayLead()) }, logger)
 		l.changed = func() { changed() }
 		return l
 	})
@@ -79,7 +79,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health), bounds, rival.writes)...)
+	told := observed(m, leader.healthy, stopped.partBeside(cluster.Parts), secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health), bounds, rival.writes)...)
 	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, why, leader.mayWrite, sight(cluster), stopped, bounds}), logger)
 	if err != nil {
 		return err

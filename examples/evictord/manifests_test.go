@@ -154,7 +154,8 @@ func TestEachOverlayHasItsMode(t *testing.T) {
 	}
 }
 
-// TestApplyingTheManifestsChangesNoBrake: what has no data is left alone by kubectl apply.
+// TestApplyingTheManifestsChangesNoBrake: what has no data is left alone by kubectl apply, and what has this annotation by
+// Flux, which takes away what kubectl has written.
 func TestApplyingTheManifestsChangesNoBrake(t *testing.T) {
 	for _, name := range overlays(t) {
 		r := renderOverlay(t, name)
@@ -162,6 +163,7 @@ func TestApplyingTheManifestsChangesNoBrake(t *testing.T) {
 		made := r.configMaps[0]
 		require.Equal(t, made.Namespace+"/"+made.Name, r.options(t).brakes)
 		require.Nil(t, made.Data)
+		require.Equal(t, map[string]string{"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}, made.Annotations)
 	}
 }
 

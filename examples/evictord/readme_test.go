@@ -230,6 +230,9 @@ func TestPeopleOnCallMayDoWhatTheFirstScreenSays(t *testing.T) {
 		require.Contains(t, first, "kubectl -n kube-system patch configmap evictkit-controller-brakes ")
 		may(clientgo.Permission{Verb: verb, Resource: "configmaps", Name: "evictkit-controller-brakes"})
 	}
+	require.Contains(t, readme(t), "kubectl -n kube-system logs -l app.kubernetes.io/name=evictkit-controller --since=1m --tail=-1 --prefix | grep brakes")
+	may(clientgo.Permission{Verb: "list", Resource: "pods"})
+	may(clientgo.Permission{Verb: "get", Resource: "pods", Subresource: "log"})
 	require.Contains(t, first, "kubectl -n kube-system scale deployment/evictkit-controller ")
 	may(clientgo.Permission{Verb: "get", Group: "apps", Resource: "deployments", Name: "evictkit-controller"})
 	may(clientgo.Permission{Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Name: "evictkit-controller"})

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,6 +126,30 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+var (
+	typed    = regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`)
+	labelled = regexp.MustCompile(`([a-z_]+)="`)
+)
+
+// promised returns the name, the type and the labels of each metric that is served, but for those of the Go runtime.
+func promised(served string) (all []string) {
+	for _, match := range typed.FindAllStringSubmatch(served, -1) {
+		name, kind := match[1], match[2]
+		if strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") {
+			continue
+		}
+		var labels []string
+		for _, sample := range regexp.MustCompile(`(?m)^`+name+`(?:_bucket|_sum|_count)?\{(.*)\}`).FindAllStringSubmatch(served, -1) {
+			for _, label := range labelled.FindAllStringSubmatch(sample[1], -1) {
+				labels = append(labels, label[1])
+			}
+		}
+		slices.Sort(labels)
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", name, kind, strings.Join(slices.Compact(labels), ","))))
+	}
+	return all
+}
+
 var fullName = regexp.MustCompile(`fqName: "([^"]+)"`)
 
 // TestARecordedRun has every metric of the controller. It writes files if a directory is given.
@@ -132,6 +157,9 @@ func TestARecordedRun(t *testing.T) {
 	texts := scrapes(t)
 	require.Len(t, texts, int(2*time.Hour/scrapePeriod))
 	last := texts[len(texts)-1]
+	text, err := os.ReadFile("metrics.txt")
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimSpace(string(text)), strings.Join(promised(last), "\n"), "a change needs a line in CHANGELOG.md")
 	described := make(chan *prometheus.Desc, 100)
 	metrics.New(metrics.Options{}).Describe(described)
 	close(described)

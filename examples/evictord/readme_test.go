@@ -217,7 +217,16 @@ func TestTheBudgetOfThePage(t *testing.T) {
 	require.NotEqual(t, names[0], names[1])
 }
 
-// TestPeopleOnCallMayDoWhatTheFirstScreenSays and no more. kubectl reads an object before it patches or scales it.
+// TestAFlagOfThePageArrives by the patch of the page.
+func TestAFlagOfThePageArrives(t *testing.T) {
+	r := madeOf(t, optional(t), map[string]string{"budget.yaml": "bounds: []"})
+	o := r.options(t)
+	require.EqualValues(t, 100, o.qps)
+	require.NotEmpty(t, o.brakes, "it is added to the others")
+}
+
+// TestPeopleOnCallMayDoWhatTheFirstScreenSays, see whether the brakes hold, and no more. kubectl reads an object before it
+// patches or scales it, and lists the pods of whose logs it is asked by a selector.
 func TestPeopleOnCallMayDoWhatTheFirstScreenSays(t *testing.T) {
 	first, _, _ := strings.Cut(readme(t), "\n## ")
 	r := render(t, filesys.MakeFsOnDisk(), "manifests/oncall")

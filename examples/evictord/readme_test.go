@@ -36,7 +36,7 @@ var (
 )
 
 // others are flags of other programs that the page mentions outside of commands.
-var others = []string{"--controllers"}
+var others = []string{"--controllers", "--sync-policy"}
 
 func TestFlagsOfThePageExist(t *testing.T) {
 	var help bytes.Buffer

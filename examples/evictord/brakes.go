@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/taints"
@@ -31,7 +32,8 @@ import (
 //
 // They come by the API because harm goes by it: a controller that has no API server to read its brakes from can do no
 // harm either. They are read again and again, and not watched: a watch may be old, or stand still. A read that fails
-// leaves all brakes as they are.
+// leaves all brakes as they are. Before the first one that succeeds, the brake of all is pulled, and this replica does not
+// lead.
 type brakes struct {
 	source string                                                    // the flag, for errors; empty without --brakes
 	get    func(context.Context) (data map[string]string, err error) // nil without --brakes
@@ -49,7 +51,8 @@ type brakes struct {
 // brakesRead is a result of reading them. It is never changed.
 type brakesRead struct {
 	pulled map[string]string
-	at     time.Time // when pulled was read
+	at     time.Time // when pulled was read, or the start
+	never  bool      // nobody has read them yet
 	err    error     // of the last try, which was later than at if it is not nil
 }
 
@@ -62,29 +65,51 @@ const (
 	brakeOfNode = "node."
 )
 
-// newBrakes reads the brakes for the first time. An error means that nobody knows what must not be done.
+// newBrakes reads the brakes for the first time.
 func newBrakes(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (*brakes, error) {
-	b := &brakes{clock: clock.RealClock{}, logger: logger}
-	b.last.Store(&brakesRead{})
 	if o.brakes == "" {
-		return b, nil
+		return brakesOf(ctx, "", nil, clock.RealClock{}, logger), nil
 	}
 	client, err := clientFor("brakes", config, brakesWithin)
 	if err != nil {
 		return nil, err
 	}
 	namespace, name, _ := strings.Cut(o.brakes, "/")
-	b.source = "--" + brakesFlag + "=" + o.brakes
-	b.get = func(ctx context.Context) (map[string]string, error) {
+	return brakesOf(ctx, "--"+brakesFlag+"="+o.brakes, func(ctx context.Context) (map[string]string, error) {
 		read, err := client.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return nil, err
 		}
 		return read.Data, nil
+	}, clock.RealClock{}, logger), nil
+}
+
+// brakesOf reads the brakes with get for the first time. A nil get means that there are none.
+func brakesOf(ctx context.Context, source string, get func(context.Context) (map[string]string, error), on clock.PassiveClock, logger *slog.Logger) *brakes {
+	b := &brakes{source: source, get: get, clock: on, logger: logger}
+	b.last.Store(&brakesRead{})
+	if get != nil {
+		b.last.Store(&brakesRead{pulled: map[string]string{brakeOfAll: "the brakes were not read yet"}, at: on.Now(), never: true})
+		first := b.read(ctx)
+		b.last.Store(first)
+		if first.err != nil {
+			b.logger.Warn("cannot read the brakes: nothing is tainted and nobody evicted until they are read", "error", first.err)
+		}
 	}
-	first := b.read(ctx)
-	b.last.Store(first)
-	return b, first.err
+	return b
+}
+
+// unread says why nobody has read the brakes yet, nil once they were read.
+func (b *brakes) unread() error {
+	if is := b.last.Load(); is.never {
+		return is.err
+	}
+	return nil
+}
+
+// partBeside adds the brakes to the parts without which this replica does not lead.
+func (b *brakes) partBeside(others func() []clientgo.Part) func() []clientgo.Part {
+	return func() []clientgo.Part { return append(others(), clientgo.Part{Name: "brakes", Err: b.unread()}) }
 }
 
 // read asks once. What was read before stays if there is an error, which names the flag.
@@ -92,7 +117,7 @@ func (b *brakes) read(ctx context.Context) *brakesRead {
 	data, err := b.get(ctx)
 	if err != nil {
 		was := b.last.Load()
-		return &brakesRead{was.pulled, was.at, fmt.Errorf("%s: %w", b.source, err)}
+		return &brakesRead{was.pulled, was.at, was.never, fmt.Errorf("%s: %w", b.source, err)}
 	}
 	pulled := make(map[string]string, len(data))
 	for key, why := range data {

@@ -44,11 +44,14 @@ type braked struct {
 // brake starts an evictor on which these brakes are pulled already.
 func brake(t *testing.T, c *evictortest.Cluster, which clientgo.Half, announced *maintenance.Announced, data map[string]string) *braked {
 	t.Helper()
-	b := &braked{cluster: c, data: data}
-	b.brakes = &brakes{source: "--brakes=n/b", clock: c.Clock(), logger: slog.New(slog.NewTextHandler(&b.log, nil))}
-	b.get = func(context.Context) (map[string]string, error) { return b.data, b.fails }
-	b.last.Store(&brakesRead{})
-	b.last.Store(b.read(t.Context()))
+	return (&braked{cluster: c, data: data}).start(t, which, announced)
+}
+
+func (b *braked) start(t *testing.T, which clientgo.Half, announced *maintenance.Announced) *braked {
+	t.Helper()
+	c := b.cluster
+	b.brakes = brakesOf(t.Context(), "--brakes=n/b", func(context.Context) (map[string]string, error) { return b.data, b.fails },
+		c.Clock(), slog.New(slog.NewTextHandler(&b.log, nil)))
 	e, err := newControllers(which, evictor.DefaultConfig(), c.Clients(), evictor.Options{
 		Clock: c.Clock(), Gate: b.gate(), Hold: announced.Hold, Excluded: announced.Excluded,
 		Observer: evictor.Observe(func(d evictor.NodeDecision) {
@@ -185,6 +188,29 @@ func TestBrakesThatCannotBeReadStay(t *testing.T) {
 	require.True(t, b.cluster.HasNoExecute("a-0"))
 }
 
+// TestBrakesThatNobodyHasReadStopAll, as in an outage in which a replica starts, and it does not lead. It goes on when they
+// are read.
+func TestBrakesThatNobodyHasReadStopAll(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 5), evictortest.PodsPerNode(1))
+	b := (&braked{cluster: c, fails: errors.New("no answer")}).start(t, clientgo.Both, &maintenance.Announced{Clock: c.Clock()})
+	require.Contains(t, b.log.String(), `error="--brakes=n/b: no answer"`)
+	c.Fail("a-0")
+	for range 10 {
+		c.Advance(time.Minute)
+		b.look(t.Context())
+	}
+	require.Equal(t, []string{"node.kubernetes.io/unreachable:NoSchedule"}, c.Taints("a-0"))
+	require.EqualError(t, b.unread(), "--brakes=n/b: no answer")
+	require.Contains(t, metricsOf(t, b), "evictkit_brakes_age_seconds 600\n", "since the start")
+	b.fails = nil
+	b.pull(t, map[string]string{"node.a-0": "debugging"})
+	require.NoError(t, b.unread())
+	c.Fail("a-1")
+	c.Advance(10 * time.Minute)
+	require.False(t, c.HasNoExecute("a-0"))
+	require.True(t, c.HasNoExecute("a-1"))
+}
+
 // TestABrakeThatStopsNothingIsTold: somebody who has misspelled it believes that it holds.
 func TestABrakeThatStopsNothingIsTold(t *testing.T) {
 	b := newBraked(t, nil)
@@ -232,15 +258,18 @@ func TestTheProgramReadsItsBrakes(t *testing.T) {
 	s.Start()
 	t.Cleanup(s.Close)
 	flag := "--brakes=kube-system/evictkit-controller-brakes"
-	err := try(context.Background(), []string{"--kubeconfig", kubeconfig(t, s.URL), "--leader-elect=false", flag}, io.Discard)
-	require.ErrorContains(t, err, flag+": ")
-	require.ErrorContains(t, err, "not found")
+	leases(s, func(*http.Request) bool { return false })
+	r := start(t, s, flag)
+	told := func() string { return fetch("http://" + r.debug + "/debug/evictor") }
+	require.Eventually(t, func() bool {
+		return strings.HasPrefix(fetch("http://"+r.metrics+"/readyz"), "brakes: "+flag+": ")
+	}, time.Minute, 10*time.Millisecond, "all else is ready")
+	require.Contains(t, told(), `"all": "the brakes were not read yet"`)
 
 	pull := func(brakes map[string]string) { data.Store(&brakes) }
 	pull(map[string]string{"all": "incident 4711"})
-	r := start(t, s, "--leader-elect=false", flag)
-	told := func() string { return fetch("http://" + r.debug + "/debug/evictor") }
-	require.Contains(t, told(), `"all": "incident 4711"`, "from the start")
+	r.leads(t)
+	require.Contains(t, told(), `"all": "incident 4711"`)
 	require.Contains(t, fetch("http://"+r.metrics+"/metrics"), `evictkit_brakes{kind="all"} 1`)
 	pull(map[string]string{"node." + nodeName(1): "debugging"})
 	require.Eventually(t, func() bool { return strings.Contains(told(), `"why": "debugging"`) }, time.Minute, 10*time.Millisecond)
@@ -253,7 +282,7 @@ func TestTheProgramReadsItsBrakes(t *testing.T) {
 	}
 
 	s.denied = func(_, resource string) bool { return resource == "configmaps" }
-	err = try(context.Background(), []string{"--kubeconfig", kubeconfig(t, s.URL), "--insecure-serving", flag}, io.Discard)
+	err := try(context.Background(), []string{"--kubeconfig", kubeconfig(t, s.URL), "--insecure-serving", flag}, io.Discard)
 	require.EqualError(t, err, "no permission to get configmaps evictkit-controller-brakes in kube-system")
 	for _, wrong := range []string{"brakes", "/brakes", "n/", "a/b/c"} {
 		_, err := parse([]string{"--brakes=" + wrong}, io.Discard)

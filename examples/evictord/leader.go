@@ -127,8 +127,10 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 	case <-elected:
 	case <-l.lost:
 	case <-blind:
-		reason = fmt.Errorf("%w: %w", errBlind, *l.blind.Load())
-		l.logger.Warn("not fit to lead: releasing the lease if this replica holds it", "why", reason)
+		if !errors.Is(l.mayWrite(), errLostLease) { // a process that was suspended finds both out at once
+			reason = fmt.Errorf("%w: %w", errBlind, *l.blind.Load())
+			l.logger.Warn("not fit to lead: releasing the lease if this replica holds it", "why", reason)
+		}
 	}
 	stop(reason)
 	select {

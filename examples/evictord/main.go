@@ -30,6 +30,7 @@ import (
 )
 
 func main() {
+	signal.Ignore(syscall.SIGPIPE) // when the reader of the log dies, the program goes on without it
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal kills the process
 	err := program(ctx)

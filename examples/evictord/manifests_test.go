@@ -14,9 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -31,6 +33,8 @@ type rendered struct {
 	accounts   []v1.ServiceAccount
 	configMaps []v1.ConfigMap
 	budget     policyv1.PodDisruptionBudget
+	networks   []networkingv1.NetworkPolicy
+	monitoring map[string]map[string]string // the labels of what the Prometheus operator reads, by kind
 	deployment appsv1.Deployment
 }
 
@@ -72,7 +76,15 @@ func render(t *testing.T, files filesys.FileSystem, dir string) (r rendered) {
 			read(text, &r.budget)
 		case "Deployment":
 			read(text, &r.deployment)
-		case "PodMonitor", "PrometheusRule", "Secret": // internal/conformance/alerts does
+		case "NetworkPolicy":
+			r.networks = append(r.networks, networkingv1.NetworkPolicy{})
+			read(text, &r.networks[len(r.networks)-1])
+		case "PodMonitor", "PrometheusRule": // internal/conformance/alerts looks at the rest
+			if r.monitoring == nil {
+				r.monitoring = map[string]map[string]string{}
+			}
+			r.monitoring[resource.GetKind()] = resource.GetLabels()
+		case "Secret":
 		default:
 			require.Fail(t, "nobody looks at it", resource.GetKind())
 		}
@@ -154,7 +166,8 @@ func TestEachOverlayHasItsMode(t *testing.T) {
 	}
 }
 
-// TestApplyingTheManifestsChangesNoBrake: what has no data is left alone by kubectl apply.
+// TestApplyingTheManifestsChangesNoBrake: what has no data is left alone by kubectl apply, and what has this annotation by
+// Flux, which takes away what kubectl has written.
 func TestApplyingTheManifestsChangesNoBrake(t *testing.T) {
 	for _, name := range overlays(t) {
 		r := renderOverlay(t, name)
@@ -162,6 +175,7 @@ func TestApplyingTheManifestsChangesNoBrake(t *testing.T) {
 		made := r.configMaps[0]
 		require.Equal(t, made.Namespace+"/"+made.Name, r.options(t).brakes)
 		require.Nil(t, made.Data)
+		require.Equal(t, map[string]string{"kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent"}, made.Annotations)
 	}
 }
 
@@ -203,6 +217,45 @@ func TestItStartsWhereEveryNodeIsNew(t *testing.T) {
 	_, section, _ := strings.Cut(readme(t), "\n## When the leader is lost\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	require.Contains(t, section, "While nobody leads, new nodes stay unschedulable.")
+}
+
+// TestAProbeHasTime to be answered by a process that is short of CPU: a restart would not help it.
+func TestAProbeHasTime(t *testing.T) {
+	for _, name := range overlays(t) {
+		container := renderOverlay(t, name).deployment.Spec.Template.Spec.Containers[0]
+		for _, probe := range []*v1.Probe{container.LivenessProbe, container.ReadinessProbe} {
+			require.EqualValues(t, 5, probe.TimeoutSeconds, name)
+		}
+	}
+}
+
+// TestOnlyPrometheusReachesTheMetrics: the overlays let nobody in, and monitoring lets Prometheus in.
+func TestOnlyPrometheusReachesTheMetrics(t *testing.T) {
+	for _, name := range overlays(t) {
+		r := renderOverlay(t, name)
+		require.Len(t, r.networks, 1)
+		require.Equal(t, r.deployment.Namespace, r.networks[0].Namespace)
+		require.Equal(t, networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: r.deployment.Spec.Template.Labels}, PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+		}, r.networks[0].Spec)
+		in := render(t, filesys.MakeFsOnDisk(), "manifests/monitoring").networks
+		require.Len(t, in, 1)
+		require.Equal(t, r.networks[0].Spec.PodSelector, in[0].Spec.PodSelector)
+		require.Equal(t, r.deployment.Spec.Template.Spec.Containers[0].Ports[0].Name, in[0].Spec.Ingress[0].Ports[0].Port.StrVal)
+	}
+}
+
+// TestPrometheusFindsTheRules and the monitor by the label that kube-prometheus-stack selects them by: that of its release,
+// also if that has another name than the manifests say.
+func TestPrometheusFindsTheRules(t *testing.T) {
+	stock := render(t, filesys.MakeFsOnDisk(), "manifests/monitoring").monitoring
+	other := madeOf(t, optional(t), map[string]string{"budget.yaml": "bounds: []"}).monitoring
+	for release, found := range map[string]map[string]map[string]string{"kube-prometheus-stack": stock, "RELEASE": other} {
+		selects := labels.SelectorFromSet(labels.Set{"release": release})
+		for _, kind := range []string{"PodMonitor", "PrometheusRule"} {
+			require.True(t, selects.Matches(labels.Set(found[kind])), "%s: %v", kind, found[kind])
+		}
+	}
 }
 
 // TestTheComponentZonesInsists on different zones: where the overlays prefer them it demands them, of the zones that have

@@ -197,14 +197,22 @@ func (s *securityOptions) validate(refuse func(flag string, value any, why strin
 	}
 }
 
-// podsOfANode is the kubelet's default for the most pods of a node.
-const podsOfANode = 110
+// podsOfANode is the kubelet's default for the most pods of a node, and leaseRenewed for how often it renews its lease: a
+// quarter of nodeLeaseDurationSeconds.
+const (
+	podsOfANode  = 110
+	leaseRenewed = 10 * time.Second
+)
 
 // warnings name pairs of flags that are valid but work against each other.
 func (o *options) warnings() (all []string) {
 	if needed := o.evictor.Nodes.NodeEvictionRate * podsOfANode; o.evicts() && float64(o.qps) < needed {
 		all = append(all, fmt.Sprintf("--kube-api-qps=%g is too low: --node-eviction-rate=%g may evict %g pods a second in each zone (%d a node), which will be late",
 			o.qps, o.evictor.Nodes.NodeEvictionRate, needed, podsOfANode))
+	}
+	if grace := o.evictor.Nodes.NodeMonitorGracePeriod; o.half != clientgo.TaintEviction && grace <= leaseRenewed*11/10 { // kubelets add up to 4 % to it
+		all = append(all, fmt.Sprintf("--node-monitor-grace-period=%s is too short: kubelets renew their leases every %s unless nodeLeaseDurationSeconds says otherwise, so nodes that are well become Unknown between two renewals",
+			grace, leaseRenewed))
 	}
 	if o.half == clientgo.Lifecycle && !o.evictor.Nodes.TaintBasedEviction {
 		all = append(all, "--enable-taint-manager=false: NoExecute taints evict nobody, whoever sets them, unless another taint manager runs; --half=both acts on those of others")

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,14 +46,17 @@ func TestFlagsArrive(t *testing.T) {
 // TestFlagsThatHinderEachOtherAreWarnedOf: a warning names both.
 func TestFlagsThatHinderEachOtherAreWarnedOf(t *testing.T) {
 	for args, want := range map[string][]string{
-		"--kube-api-qps=20":         nil,
-		"--kube-api-qps=5":          {"--kube-api-qps=5 is too low: --node-eviction-rate=0.1 may evict 11 pods a second in each zone (110 a node), which will be late"},
-		"--node-eviction-rate=2":    {"--kube-api-qps=20 is too low: --node-eviction-rate=2 may evict 220 pods a second in each zone (110 a node), which will be late"},
-		"--node-eviction-rate=0":    nil,
-		"--kube-api-qps=1000.125":   nil,
-		"--pod-eviction-timeout=1m": {"--pod-eviction-timeout=1m0s has no effect with --enable-taint-manager: pods leave as their tolerations end"},
+		"--kube-api-qps=20":                                    nil,
+		"--kube-api-qps=5":                                     {"--kube-api-qps=5 is too low: --node-eviction-rate=0.1 may evict 11 pods a second in each zone (110 a node), which will be late"},
+		"--node-eviction-rate=2":                               {"--kube-api-qps=20 is too low: --node-eviction-rate=2 may evict 220 pods a second in each zone (110 a node), which will be late"},
+		"--node-eviction-rate=0":                               nil,
+		"--kube-api-qps=1000.125":                              nil,
+		"--node-monitor-grace-period=10s":                      {"--node-monitor-grace-period=10s is too short: kubelets renew their leases every 10s unless nodeLeaseDurationSeconds says otherwise, so nodes that are well become Unknown between two renewals"},
+		"--node-monitor-grace-period=20s":                      nil,
+		"--node-monitor-grace-period=6s --half=taint-eviction": nil,
+		"--pod-eviction-timeout=1m":                            {"--pod-eviction-timeout=1m0s has no effect with --enable-taint-manager: pods leave as their tolerations end"},
 	} {
-		o, err := parse([]string{args}, io.Discard)
+		o, err := parse(strings.Fields(args), io.Discard)
 		require.NoError(t, err)
 		require.Equal(t, want, o.warnings(), args)
 	}

@@ -36,7 +36,7 @@ var (
 )
 
 // others are flags of other programs that the page mentions outside of commands.
-var others = []string{"--controllers"}
+var others = []string{"--controllers", "--sync-policy"}
 
 func TestFlagsOfThePageExist(t *testing.T) {
 	var help bytes.Buffer
@@ -217,7 +217,16 @@ func TestTheBudgetOfThePage(t *testing.T) {
 	require.NotEqual(t, names[0], names[1])
 }
 
-// TestPeopleOnCallMayDoWhatTheFirstScreenSays and no more. kubectl reads an object before it patches or scales it.
+// TestAFlagOfThePageArrives by the patch of the page.
+func TestAFlagOfThePageArrives(t *testing.T) {
+	r := madeOf(t, optional(t), map[string]string{"budget.yaml": "bounds: []"})
+	o := r.options(t)
+	require.EqualValues(t, 100, o.qps)
+	require.NotEmpty(t, o.brakes, "it is added to the others")
+}
+
+// TestPeopleOnCallMayDoWhatTheFirstScreenSays, see whether the brakes hold, and no more. kubectl reads an object before it
+// patches or scales it, and lists the pods of whose logs it is asked by a selector.
 func TestPeopleOnCallMayDoWhatTheFirstScreenSays(t *testing.T) {
 	first, _, _ := strings.Cut(readme(t), "\n## ")
 	r := render(t, filesys.MakeFsOnDisk(), "manifests/oncall")
@@ -230,6 +239,9 @@ func TestPeopleOnCallMayDoWhatTheFirstScreenSays(t *testing.T) {
 		require.Contains(t, first, "kubectl -n kube-system patch configmap evictkit-controller-brakes ")
 		may(clientgo.Permission{Verb: verb, Resource: "configmaps", Name: "evictkit-controller-brakes"})
 	}
+	require.Contains(t, readme(t), "kubectl -n kube-system logs -l app.kubernetes.io/name=evictkit-controller --since=1m --tail=-1 --prefix | grep brakes")
+	may(clientgo.Permission{Verb: "list", Resource: "pods"})
+	may(clientgo.Permission{Verb: "get", Resource: "pods", Subresource: "log"})
 	require.Contains(t, first, "kubectl -n kube-system scale deployment/evictkit-controller ")
 	may(clientgo.Permission{Verb: "get", Group: "apps", Resource: "deployments", Name: "evictkit-controller"})
 	may(clientgo.Permission{Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Name: "evictkit-controller"})

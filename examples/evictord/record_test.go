@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,8 +71,7 @@ func scrapes(t *testing.T) (texts []string) {
 	mayWrite := func() error { return unless(leads, "another leads") }
 	health := func() error { return unless(sees, "watches are broken") }
 	pulled := map[string]string{}
-	b := &brakes{clock: c.Clock(), logger: slog.New(slog.DiscardHandler), get: func(context.Context) (map[string]string, error) { return pulled, nil }}
-	b.last.Store(b.read(t.Context()))
+	b := brakesOf(t.Context(), "", func(context.Context) (map[string]string, error) { return pulled, nil }, c.Clock(), slog.New(slog.DiscardHandler))
 	bounds, err := budgetOf(t, c.Clock(), "bounds: [{name: all, per: topology.kubernetes.io/zone, of: Bad, max: 100%}]")
 	require.NoError(t, err)
 	options, err := bounds.on(evictor.DefaultConfig().Nodes, evictor.Options{
@@ -126,6 +126,30 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+var (
+	typed    = regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`)
+	labelled = regexp.MustCompile(`([a-z_]+)="`)
+)
+
+// promised returns the name, the type and the labels of each metric that is served, but for those of the Go runtime.
+func promised(served string) (all []string) {
+	for _, match := range typed.FindAllStringSubmatch(served, -1) {
+		name, kind := match[1], match[2]
+		if strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") {
+			continue
+		}
+		var labels []string
+		for _, sample := range regexp.MustCompile(`(?m)^`+name+`(?:_bucket|_sum|_count)?\{(.*)\}`).FindAllStringSubmatch(served, -1) {
+			for _, label := range labelled.FindAllStringSubmatch(sample[1], -1) {
+				labels = append(labels, label[1])
+			}
+		}
+		slices.Sort(labels)
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", name, kind, strings.Join(slices.Compact(labels), ","))))
+	}
+	return all
+}
+
 var fullName = regexp.MustCompile(`fqName: "([^"]+)"`)
 
 // TestARecordedRun has every metric of the controller. It writes files if a directory is given.
@@ -133,6 +157,9 @@ func TestARecordedRun(t *testing.T) {
 	texts := scrapes(t)
 	require.Len(t, texts, int(2*time.Hour/scrapePeriod))
 	last := texts[len(texts)-1]
+	text, err := os.ReadFile("metrics.txt")
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimSpace(string(text)), strings.Join(promised(last), "\n"), "a change needs a line in CHANGELOG.md")
 	described := make(chan *prometheus.Desc, 100)
 	metrics.New(metrics.Options{}).Describe(described)
 	close(described)

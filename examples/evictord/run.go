@@ -55,7 +55,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	changed := func() {}
 	leader := newTerms(func() *leadership {
-		l := newLeadership(electing, o.leader, cluster.MayLead, logger)
+		l := newLeadership(electing, o.leader, func() error { return cmp.Or(stopped.unread(), cluster.MayLead()) }, logger)
 		l.changed = func() { changed() }
 		return l
 	})
@@ -75,11 +75,11 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	stopped.attach(e, clients.Nodes, o.announced > 0)
 	m.Watch(e.nodes, e.pods, cluster.Health)
 	rival := newBeside(electing, &o, clients.Nodes, clock.RealClock{}, logger)
-	secured, err := newSecurity(ctx, o.security, config, logger)
+	secured, err := newSecurity(ctx, &o, config, logger)
 	if err != nil {
 		return err
 	}
-	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health), bounds, rival.writes)...)
+	told := observed(m, leader.healthy, stopped.partBeside(cluster.Parts), secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health), bounds, rival.writes)...)
 	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, why, leader.mayWrite, sight(cluster), stopped, bounds}), logger)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 	if o.dryRun {
 		all = slices.DeleteFunc(all, func(p clientgo.Permission) bool { return !slices.Contains([]string{"get", "list", "watch"}, p.Verb) })
 	}
-	if !o.security.insecure && (o.metricsAddress != "" || o.debugAddress != "") {
+	if o.asksClients() {
 		all = append(all, clientgo.Permission{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"},
 			clientgo.Permission{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"})
 		for _, verb := range []string{"list", "watch"} {

@@ -44,12 +44,18 @@ type security struct {
 // clientCA is the ConfigMap in which the API server publishes the CA of its clients' certificates.
 var clientCA = clientgo.Permission{Resource: "configmaps", Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}
 
+// asksClients says whether clients of the served addresses must be known.
+func (o *options) asksClients() bool {
+	return !o.security.insecure && (o.metricsAddress != "" || o.debugAddress != "")
+}
+
 // newSecurity authenticates clients by TokenReviews and client certificates, and authorizes them by
 // SubjectAccessReviews, as kube-controller-manager does and with the same library. The CA of client certificates is
 // reloaded when it changes; while it is unknown, only tokens are accepted. A serving certificate in files is reloaded
-// when it changes; without files, the process makes a self-signed one. Reloading ends with ctx.
-func newSecurity(ctx context.Context, o securityOptions, config *rest.Config, logger *slog.Logger) (*security, error) {
-	if o.insecure {
+// when it changes; without files, the process makes a self-signed one. Reloading ends with ctx. Where nobody is asked who
+// he is, it asks the API server nothing.
+func newSecurity(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (*security, error) {
+	if !o.asksClients() {
 		return &security{}, nil
 	}
 	s := &security{logger: logger}
@@ -79,7 +85,7 @@ func newSecurity(ctx context.Context, o securityOptions, config *rest.Config, lo
 	}
 	// Only HTTP/1.1, so that a connection carries one request at a time.
 	s.tls = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, ClientAuth: tls.RequestClientCert}
-	if o.certFile == "" {
+	if o.security.certFile == "" {
 		chain, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 		if err != nil {
 			return nil, fmt.Errorf("self-signed certificate: %w", err)
@@ -89,9 +95,9 @@ func newSecurity(ctx context.Context, o securityOptions, config *rest.Config, lo
 		return s, err
 	}
 	ctrllog.SetLogger(logr.FromSlogHandler(logger.Handler())) // the watcher's
-	watcher, err := certwatcher.New(o.certFile, o.keyFile)
+	watcher, err := certwatcher.New(o.security.certFile, o.security.keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("--%s=%s, --%s=%s: %w", certFlag, o.certFile, keyFlag, o.keyFile, err)
+		return nil, fmt.Errorf("--%s=%s, --%s=%s: %w", certFlag, o.security.certFile, keyFlag, o.security.keyFile, err)
 	}
 	s.tls.GetCertificate = watcher.GetCertificate
 	go func() {

@@ -120,7 +120,7 @@ func served(t *testing.T, api *reviewer, o securityOptions) string {
 	t.Cleanup(cancel)
 	out := &log{}
 	logger := slog.New(slog.NewTextHandler(out, nil))
-	s, err := newSecurity(ctx, o, &rest.Config{Host: api.URL, QPS: 1000, Burst: 1000}, logger)
+	s, err := newSecurity(ctx, &options{security: o, metricsAddress: ":0"}, &rest.Config{Host: api.URL, QPS: 1000, Burst: 1000}, logger)
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/debug/evictor", s.guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pending\n") })))
@@ -274,12 +274,21 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 }
 
 func TestACertificateThatCannotBeReadIsAnError(t *testing.T) {
-	_, err := newSecurity(context.Background(), securityOptions{certFile: "/no/such", keyFile: "/no/key"}, &rest.Config{Host: "http://127.0.0.1:1"}, slog.New(slog.DiscardHandler))
+	_, err := newSecurity(context.Background(), &options{security: securityOptions{certFile: "/no/such", keyFile: "/no/key"}, debugAddress: ":0"}, &rest.Config{Host: "http://127.0.0.1:1"}, slog.New(slog.DiscardHandler))
 	require.EqualError(t, err, "--tls-cert-file=/no/such, --tls-private-key-file=/no/key: open /no/such: no such file or directory")
 	_, err = parse([]string{"--tls-cert-file=a"}, io.Discard)
 	require.EqualError(t, err, "--tls-cert-file=a: belongs with --tls-private-key-file: give both or neither")
 	_, err = parse([]string{"--tls-cert-file=a", "--tls-private-key-file=b", "--insecure-serving"}, io.Discard)
 	require.EqualError(t, err, "--tls-cert-file=a: has no meaning with --insecure-serving")
+}
+
+// TestWhoServesNothingReadsNoCA of its clients, for which it may have no permission.
+func TestWhoServesNothingReadsNoCA(t *testing.T) {
+	o, err := parse([]string{"--metrics-address=", "--debug-address=", "--leader-elect=false"}, io.Discard)
+	require.NoError(t, err)
+	s, err := newSecurity(t.Context(), &o, &rest.Config{Host: "http://127.0.0.1:1"}, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.Equal(t, &security{}, s)
 }
 
 // TestRequestsAreBounded in size and number. A waiting request costs nothing more.

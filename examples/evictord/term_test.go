@@ -224,3 +224,40 @@ func TestALeaseThatAnotherHoldsEndsTheTerm(t *testing.T) {
 		require.LessOrEqual(t, ended.Sub(taken), usualElection.retry)
 	})
 }
+
+// TestAProcessThatWasStoppedTooLongExits, also if it first finds out that it sees nothing, and its timers are late: it
+// lost the lease, and another replica may lead.
+func TestAProcessThatWasStoppedTooLongExits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		var down atomic.Bool
+		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if down.Load() {
+				time.Sleep(time.Minute)
+			}
+			return down.Load(), nil, errors.New("no answer")
+		})
+		var blind atomic.Bool
+		l := newLeadership(client, usualElection, func() error {
+			if blind.Load() {
+				return errIll
+			}
+			return nil
+		}, slog.New(slog.DiscardHandler))
+		ran := make(chan error)
+		go func() {
+			ran <- l.run(t.Context(), func(ctx context.Context) error {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			})
+		}()
+		time.Sleep(time.Minute)
+		require.NoError(t, l.mayWrite())
+		down.Store(true)
+		time.Sleep(time.Second)
+		l.expiry.Stop()
+		time.Sleep(usualElection.renewDeadline)
+		blind.Store(true)
+		require.ErrorIs(t, <-ran, errLostLease)
+	})
+}

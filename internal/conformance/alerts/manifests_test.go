@@ -69,6 +69,8 @@ func TestThePodMonitorIsTheirs(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(read(t, "manifests/base/deployment.yaml"), &deployment))
 	pod := deployment.Spec.Template
 	require.Equal(t, deployment.Metadata.Namespace, monitor.Namespace)
+	require.NotEmpty(t, monitor.Labels["release"])
+	require.Equal(t, monitor.Labels, prometheusRule(t).Labels, "Prometheus finds both or none")
 	require.Equal(t, pod.Metadata.Labels, monitor.Spec.Selector.MatchLabels)
 	require.Len(t, monitor.Spec.PodMetricsEndpoints, 1)
 	require.Equal(t, pod.Spec.Containers[0].Ports[0].Name, *monitor.Spec.PodMetricsEndpoints[0].Port)

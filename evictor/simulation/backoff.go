@@ -20,9 +20,10 @@ type backoff struct {
 	held     []comeback // pods that are not created yet
 }
 
-// failed counts a failure, now, of a pod that ended at that time. What the controller saw at an earlier look does not matter
-// any more, even if that ended later.
+// failed counts a failure, now, of a pod that ended at that time, which the API shows in whole seconds. What the controller
+// saw at an earlier look does not matter any more, even if that ended later.
 func (b *backoff) failed(now, ended int64) {
+	ended -= ended % int64(time.Second)
 	if b.failures++; b.looks <= now {
 		b.looks, b.last = now+int64(jobLook), ended
 	}

@@ -90,7 +90,8 @@ func TestAJobsControllerSeesTheFailuresOfASecondAtOnce(t *testing.T) {
 	evicted := 6*time.Minute + 45*time.Second // it had ended five minutes before
 	deleted := evicted - 750*time.Millisecond
 	at := createdAt(t, c, Event{At: time.Minute, Fail: named("a1")}, deletes("p1", deleted))
-	require.Equal(t, []time.Duration{deleted + 20*time.Second, deleted + 20*time.Second}, at)
+	created := deleted.Truncate(time.Second) + 20*time.Second // the API shows whole seconds
+	require.Equal(t, []time.Duration{created, created}, at)
 }
 
 // A pod that succeeds makes the Job forget its failures.

@@ -9,19 +9,23 @@ const (
 	longestBackoff  = 10 * time.Minute
 )
 
+// jobLook is how long a Job's controller collects what happens to pods before it looks.
+const jobLook = time.Second
+
 // backoff is what a Job's controller remembers of failures. Time does not make it forget them.
 type backoff struct {
 	failures int        // since a pod last succeeded
-	noted    int64      // when the last of these failures was noted
-	last     int64      // when the pods that failed then had ended, as the API shows it
+	looks    int64      // when it looks at the last of these failures
+	last     int64      // when the pods that it sees then had ended, as the API shows it
 	held     []comeback // pods that are not created yet
 }
 
-// failed counts a failure, noted now, of a pod that ended at that time. What was noted before does not matter any more, even
-// if that ended later.
+// failed counts a failure, now, of a pod that ended at that time, which the API shows in whole seconds. What the controller
+// saw at an earlier look does not matter any more, even if that ended later.
 func (b *backoff) failed(now, ended int64) {
-	if b.failures++; b.noted < now {
-		b.noted, b.last = now, ended
+	ended -= ended % int64(time.Second)
+	if b.failures++; b.looks <= now {
+		b.looks, b.last = now+int64(jobLook), ended
 	}
 	b.last = max(b.last, ended)
 }
@@ -35,7 +39,7 @@ func (b *backoff) due() int64 {
 	for i := 1; i < b.failures && wait < longestBackoff; i++ {
 		wait *= 2
 	}
-	return b.last + int64(min(wait, longestBackoff))
+	return max(b.looks, b.last+int64(min(wait, longestBackoff)))
 }
 
 // holdBack makes a pod of a Job wait until its controller may create it.

@@ -74,12 +74,24 @@ func TestAJobsWaitRunsFromTheEndOfItsPod(t *testing.T) {
 	lines, _, _ := told(t, c, Scenario{Until: time.Hour, Events: []Event{{At: time.Minute, Fail: named("a1")}}})
 	_, back := scheduled(lines, "p0-r1")
 	evicted := of(lines, timeline.KindEvict)[0].T
-	require.Equal(t, evicted+10*time.Second, back, "the first wait is over already")
+	require.Equal(t, evicted+11*time.Second, back, "the first wait is over already when the controller looks")
 
 	c = filed(t, v1.ReadWriteOnce, hasty)
 	lines, _, _ = told(t, c, Scenario{Until: time.Hour, Events: []Event{{At: time.Minute, Fail: named("a1")}}})
 	_, back = scheduled(lines, "p1-r1")
 	require.Equal(t, of(lines, timeline.KindEvict)[0].T+20*time.Second, back, "it was Ready when it was evicted")
+}
+
+// A Job's controller looks a second after a failure, and sees then what else has failed. The wait runs from what ended last.
+func TestAJobsControllerSeesTheFailuresOfASecondAtOnce(t *testing.T) {
+	patient := owned("Job", "batch", "p0", "a1")
+	patient.Spec.Tolerations = admitted(nil, 300)
+	c := filed(t, v1.ReadWriteOnce, patient, owned("Job", "batch", "p1", "a2"))
+	evicted := 6*time.Minute + 45*time.Second // it had ended five minutes before
+	deleted := evicted - 750*time.Millisecond
+	at := createdAt(t, c, Event{At: time.Minute, Fail: named("a1")}, deletes("p1", deleted))
+	created := deleted.Truncate(time.Second) + 20*time.Second // the API shows whole seconds
+	require.Equal(t, []time.Duration{created, created}, at)
 }
 
 // A pod that succeeds makes the Job forget its failures.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -102,6 +103,13 @@ func job(limit int32) []any {
 	return []any{j}
 }
 
+// set is a StatefulSet of so many pods.
+func set(pods int32) []any {
+	s := &appsv1.StatefulSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}}
+	s.Namespace, s.Name, s.Spec.Replicas = "shop", "w", &pods
+	return []any{s}
+}
+
 // volume binds the only pod to a volume in zone a.
 func volume() []any {
 	claim := &v1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}}
@@ -192,8 +200,9 @@ func TestWhyAWorkloadSuffersAndWhatHelps(t *testing.T) {
 				if p.Spec.NodeName == "b0" {
 					p.Status.Phase, p.Status.Conditions = v1.PodRunning, []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse}}
 				}
-			}, nil},
-			because: "pods are stuck, and tainting their nodes out of service would not suffice: a pod before them in the StatefulSet is not Ready",
+			}, set(3)},
+			because:  "pods are stuck, and tainting their nodes out of service would not suffice: a pod before them in the StatefulSet is not Ready",
+			remedies: []string{"podManagementPolicy: Parallel, and out-of-service taint if surely off"}, halves: true,
 		},
 		"one pod": {
 			small: small{three, "ReplicaSet", []string{"a0"}, nil, nil}, because: "there is one pod", remedies: []string{"a second replica elsewhere"},

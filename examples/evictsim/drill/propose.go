@@ -14,7 +14,7 @@ import (
 var otherwise = map[string]string{
 	jobFailed:   "The pods of a Job that has failed count as missing, and no longer as lost: so what keeps a Job going may cost pod-hours lost.",
 	lackedPods:  "Find out why they were missing: kubectl get pods -A --field-selector status.phase=Pending",
-	notReadyOne: "Find out why that pod is not Ready. podManagementPolicy: Parallel would not wait for it; it cannot be changed in a StatefulSet that exists.",
+	notReadyOne: "Find out why that pod is not Ready.",
 	noRoom:      "Lower requests make room, too, if the pods need less than they ask for.",
 	severalNo:   "Look at what refuses them, rule by rule: kubectl describe pod.",
 }
@@ -28,6 +28,8 @@ func (c *Cluster) propose(g *Group, loss *Loss) (all []Remedy) {
 		all = c.forJobs(g, loss)
 	case stuckPods, inUse:
 		all = []Remedy{c.outOfServiceTaint(loss)}
+	case notReadyOne:
+		all = parallel(g)
 	case singlePod:
 		all = c.secondReplica(g, loss)
 	case together:
@@ -92,9 +94,6 @@ func (c *Cluster) chosen(loss *Loss) string {
 		if len(nodes) > 1 && len(nodes) == len(loss.Nodes) && slices.Contains(nodes, loss.Nodes[0]) {
 			return "-l " + loss.Label + "=" + value
 		}
-	}
-	if len(loss.Nodes) == 1 {
-		return loss.Nodes[0]
 	}
 	return firstOf(loss.Nodes)
 }

@@ -10,7 +10,7 @@ import (
 
 // forJobs proposes what keeps Jobs from failing because their pods are evicted.
 func (c *Cluster) forJobs(g *Group, loss *Loss) []Remedy {
-	limit, always := c.limits(g, loss)
+	limit, restarted := c.limits(g, loss)
 	backoff := Remedy{Name: fmt.Sprintf("backoffLimit: %d", limit), Hasty: -1, But: []string{
 		"It can be changed while a Job runs. Each failure doubles the time until the Job makes its next pod, up to 10m.",
 	}}
@@ -31,7 +31,7 @@ func (c *Cluster) forJobs(g *Group, loss *Loss) []Remedy {
 		"It cannot be changed in a Job that exists: it holds for new Jobs.",
 		"With it, a pod is replaced only when it is gone (podReplacementPolicy: Failed): those on silent nodes not until these are back.",
 	}}
-	if always {
+	if restarted {
 		policy.But = append(policy.But, "It needs restartPolicy: Never, which some of these do not have.")
 	}
 	policy.alters = []alter{g.onJobs(func(job *batchv1.Job) {
@@ -58,8 +58,8 @@ func (g *Group) onJobs(change func(*batchv1.Job)) alter {
 // usualBackoffLimit is the API server's default.
 const usualBackoffLimit = 6
 
-// limits returns a backoffLimit that all of a group's Jobs keep to if each of their pods on the lost nodes fails, and as many others as today's
-// limits allow. It also says whether their pods are restarted by kubelets.
+// limits returns a backoffLimit that all of a group's Jobs keep to if each of their pods on the lost nodes fails, and as many others
+// as today's limits allow. It also says whether kubelets restart some of their pods.
 func (c *Cluster) limits(g *Group, loss *Loss) (enough int, restarted bool) {
 	lost := make(map[string]int)
 	for _, pod := range c.pods {
@@ -76,7 +76,7 @@ func (c *Cluster) limits(g *Group, loss *Loss) (enough int, restarted bool) {
 		if job.Spec.BackoffLimit != nil {
 			today = int(*job.Spec.BackoffLimit)
 		}
-		enough = max(enough, today+int(job.Status.Failed)+lost[nameOf(job.Namespace, "Job", job.Name)])
+		enough = max(enough, today+lost[nameOf(job.Namespace, "Job", job.Name)])
 	}
 	for _, pod := range c.objects.Pods {
 		restarted = restarted || g.has(workloadOf(pod)) && pod.Spec.RestartPolicy != v1.RestartPolicyNever

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -18,6 +19,19 @@ func owned(g *Group) []Remedy {
 		But: []string{"A pod that exists gets no controller by this: delete it once the new one runs."}, Hasty: -1,
 		alters: []alter{g.onPods(func(pod *v1.Pod) {
 			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: pod.Name, Controller: &isTrue}}
+		})},
+	}}
+}
+
+// parallel proposes StatefulSets whose pods do not wait for each other.
+func parallel(g *Group) []Remedy {
+	return []Remedy{{
+		Name: "podManagementPolicy: Parallel", How: []string{"podManagementPolicy: Parallel"}, Hasty: -1,
+		But: []string{"It cannot be changed in a StatefulSet that exists: kubectl delete statefulset --cascade=orphan, then make it anew."},
+		alters: []alter{onObjects(func(set *appsv1.StatefulSet) {
+			if g.has(nameOf(set.Namespace, "StatefulSet", set.Name)) {
+				set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
+			}
 		})},
 	}}
 }

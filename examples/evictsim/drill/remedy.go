@@ -47,7 +47,7 @@ func (e *Effect) helps(today *Effect) bool {
 // Remedy is what people can change in a cluster, and what the loss costs then.
 type Remedy struct {
 	Name string   `json:"name"`
-	How  []string `json:"how"`           // lines of YAML, and commands
+	How  []string `json:"how,omitempty"` // lines of YAML, and commands
 	But  []string `json:"but,omitempty"` // conditions, costs, and what cannot be changed in objects that exist
 	Effect
 	// Hasty is how many pods a false alarm of HastyAlarm evicts while they run; -1 unless the remedy makes evictions come earlier.

@@ -191,6 +191,7 @@ type assessment struct {
 	NotSimulated map[string]int `json:"notSimulated"`
 	NotReady     float64        `json:"notReadyForSeconds"` // at first, after a loss
 	Headline     string         `json:"headline"`
+	Helps        string         `json:"helps"` // most, against the worst loss
 
 	advice *drill.Advice
 	sets   []string
@@ -265,7 +266,7 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 		}
 		a.Worst = append(a.Worst, worstOf(broken))
 	}
-	a.Headline = a.Worst[0].headline()
+	a.Headline, a.Helps = a.Worst[0].headline(), a.Worst[0].best()
 	search := drill.Search{Cluster: cluster, Tick: tick}
 	for _, r := range worst[:searched] {
 		for _, loss := range losses {

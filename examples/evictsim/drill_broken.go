@@ -51,22 +51,28 @@ func worstOf(b *drill.Broken) worstTold {
 	return w
 }
 
-// headline says what the worst loss costs, and what helps most.
+// headline says what the worst loss costs.
 func (l *worstTold) headline() string {
-	text := fmt.Sprintf("Losing %s costs most: %s lost and %s missing, %s Pending at the worst time, %s broken.",
-		l.Name, podHours(l.PodHoursLost), precise(l.PodHoursMissing), some(l.MostPending, "pod"), some(l.BudgetsBroken, "budget"))
-	if l.FailedJobs > 0 {
-		text = strings.TrimSuffix(text, ".") + ", " + some(l.FailedJobs, "Job") + " failed."
+	text := fmt.Sprintf("Losing %s costs most: %s lost and %s missing", l.Name, podHours(l.PodHoursLost), precise(l.PodHoursMissing))
+	for _, f := range []struct {
+		count       int
+		thing, what string
+	}{{l.MostPending, "pod", "Pending at the worst time"}, {l.BudgetsBroken, "budget", "broken"}, {l.FailedJobs, "Job", "failed"}, {l.LostForGood, "pod", "gone for good"}} {
+		if f.count > 0 {
+			text += ", " + some(f.count, f.thing) + " " + f.what
+		}
 	}
-	if len(l.Groups) == 0 {
-		return text
+	return text + "."
+}
+
+// best says what lowers the pod-hours lost most.
+func (l *worstTold) best() string {
+	if len(l.Groups) == 0 || len(l.Groups[0].Remedies) == 0 || l.Groups[0].Remedies[0].PodHoursLost >= l.PodHoursLost {
+		return "No remedy that the drill can play lowers the pod-hours lost."
 	}
 	g := &l.Groups[0]
-	if len(g.Remedies) == 0 || g.Remedies[0].PodHoursLost >= l.PodHoursLost {
-		return text + " No remedy that the drill can play lowers the pod-hours lost."
-	}
 	m := &g.Remedies[0]
-	return text + fmt.Sprintf(" What lowers the pod-hours lost most is %s, for %s: %s.", m.Name, g.whom(), l.changes(&m.Effect))
+	return fmt.Sprintf("What lowers the pod-hours lost most is %s, for %s: %s.", m.Name, g.whom(), l.changes(&m.Effect))
 }
 
 func (g *groupTold) whom() string {

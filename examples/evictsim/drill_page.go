@@ -10,7 +10,7 @@ import (
 func (a *assessment) page() *page.Drill {
 	tableOf := func(c *columns) page.Table { return page.Table{Titles: c.titles, Rows: c.rows} }
 	d := &page.Drill{
-		Title: a.title(), Headline: a.Headline, Advice: a.Advice, Apply: a.Apply, Losses: tableOf(a.lossTable()), NoAlarm: noAlarm + ".", ApplyTitle: strings.TrimSuffix(howToApply, ":"),
+		Title: a.title(), Headline: a.Headline, Helps: a.Helps, Advice: a.Advice, Apply: a.Apply, Losses: tableOf(a.lossTable()), NoAlarm: noAlarm + ".", ApplyTitle: strings.TrimSuffix(howToApply, ":"),
 		PlayTitle: howToPlay, Play: a.Play, NotSimulated: a.notSimulated(), Charts: "The worst loss: " + a.worst.Name,
 	}
 	if alarms := a.alarmTable(); len(alarms.rows) > 0 {

@@ -15,8 +15,10 @@ import (
 // tell prints a drill.
 func (a *assessment) tell(w io.Writer) {
 	fmt.Fprintln(w, a.title())
-	for _, line := range brokenAt(a.Headline, 100) {
-		fmt.Fprintln(w, line)
+	for _, text := range []string{a.Headline, a.Helps} {
+		for _, line := range brokenAt(text, 100) {
+			fmt.Fprintln(w, line)
+		}
 	}
 	fmt.Fprintln(w)
 	a.lossTable().write(w, "")

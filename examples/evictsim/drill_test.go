@@ -108,7 +108,7 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, `^playing 35 losses and false alarms with today's settings, remedies for the worst 2, and settings over the worst 4: up to 871 runs, about \d+m?\d*s?\n`, errs)
 	for _, text := range []string{
-		": 12 nodes and 30 pods\nLosing zone a costs most: 7 pod-hours lost and 23.8 missing, 3 pods Pending at the worst time, 0\nbudgets broken, 2 Jobs failed. What",
+		": 12 nodes and 30 pods\nLosing zone a costs most: 7 pod-hours lost and 23.8 missing, 3 pods Pending at the worst time, 2\nJobs failed, 1 pod gone for good.\nWhat lowers the pod-hours lost most is out-of-service taint after 5m, if the machines are surely",
 		"\nThe lost nodes report Ready=False for 15s when they are back (heartbeat.notReadyFor).\n",
 		"\nzone a                   4       15  6m15s               7           5        0        3      3\n",
 		"\nexample.com/rack=r0      6       14", "\nnode a-0 of large        1        5", "\nnode a-3 of small        1        2",

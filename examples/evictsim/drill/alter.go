@@ -91,7 +91,6 @@ func constrain(pod *v1.Pod, label string, others map[string]string) {
 // generated are labels that controllers give pods, so that pods of one workload may differ in them.
 var generated = []string{
 	"pod-template-hash", "controller-revision-hash", "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index",
-	"batch.kubernetes.io/job-completion-index",
 }
 
 // selectors returns the labels that all pods of a workload share, by workload. Those that share none are missing.
@@ -102,7 +101,7 @@ func (c *Cluster) selectors(g *Group) map[string]map[string]string {
 		if !g.has(name) {
 			continue
 		}
-		if shared[name] == nil {
+		if _, seen := shared[name]; !seen {
 			shared[name] = maps.Clone(pod.Labels)
 		}
 		maps.DeleteFunc(shared[name], func(key, value string) bool { return pod.Labels[key] != value || slices.Contains(generated, key) })

@@ -3,7 +3,8 @@ package page
 // Drill is what a drill found. The page shows it as text and tables, which need no script.
 type Drill struct {
 	Title        string
-	Headline     string // what the worst loss costs, and what helps most
+	Headline     string // what the worst loss costs
+	Helps        string // most, against that loss
 	Advice       string // about settings
 	Losses       Table
 	Alarms       *Table // nil if no false alarm evicts a pod; then NoAlarm says so

@@ -23,7 +23,7 @@ type worstTold struct {
 	Together *drill.Effect `json:"together,omitempty"`
 }
 
-// groupTold is what a loss breaks for one cause. Its remedies are in the order in which they help.
+// groupTold is what a loss breaks for one cause. Its remedies are ordered by podHoursLost.
 type groupTold struct {
 	Cause     string         `json:"cause"`
 	Refused   string         `json:"refused,omitempty"` // what refused a pod at how many nodes, if that is why
@@ -72,7 +72,11 @@ func (l *worstTold) best() string {
 	}
 	g := &l.Groups[0]
 	m := &g.Remedies[0]
-	return fmt.Sprintf("What lowers the pod-hours lost most is %s, for %s: %s.", m.Name, g.whom(), l.changes(&m.Effect))
+	text := fmt.Sprintf("What lowers the pod-hours lost most is %s, for %s: %s.", m.Name, g.whom(), l.changes(&m.Effect))
+	if m.Tainted && l.Tainted != nil {
+		text += fmt.Sprintf(" The taint alone: %s.", l.changes(l.Tainted))
+	}
+	return text
 }
 
 func (g *groupTold) whom() string {

@@ -117,7 +117,7 @@ func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
 		"    today                                                                7     23.8        3        0\n    1. out-of-service taint after 5m, if the machines are surely off   4.1     21.1        3        0\n",
 		"\n       kubectl taint node -l topology.kubernetes.io/zone=a node.kubernetes.io/out-of-service=nodeshutdown:NoExecute\n",
 		"\n       Only if the lost machines are surely off: ",
-		"\n  2 workloads, 4 pods on the lost nodes: evicted pods count as failed, and more of them than\n  backoffLimit end the Job\n    shop/Job/train: 0 of 6 live,",
+		"\n    out-of-service taint alone                                                                     4.1 ", "\n  2 workloads, 4 pods on the lost nodes: evicted pods count as failed, and more of them than\n  backoffLimit end the Job\n    shop/Job/train: 0 of 6 live,",
 		"\n    3. podFailurePolicy that ignores disruptions                                          10.7 (worse)     10.6        3        0            0           3\n",
 		"\n       It cannot be changed in a Job that exists: it holds for new Jobs.\n", "\n       kubectl patch job -n shop etl --type=merge -p '{\"spec\":{\"backoffLimit\":3}}'\n",
 		"\n    today                                    7     23.8        3        0\n    1. nodeTaintsPolicy: Honor             4.3     21.1        0        0\n",
@@ -171,7 +171,7 @@ func TestADrillAsJSONAndItsCommand(t *testing.T) {
 		for k := range w.Groups {
 			remedies := w.Groups[k].Remedies
 			for n := range remedies {
-				require.LessOrEqual(t, w.Groups[0].Remedies[0].PodHoursLost, remedies[n].PodHoursLost+0.1, "the first advice is the best")
+				require.True(t, remedies[n].Tainted || w.Groups[0].Remedies[0].PodHoursLost <= remedies[n].PodHoursLost+0.1, "the first advice is the best")
 				require.LessOrEqual(t, remedies[0].PodHoursLost, remedies[n].PodHoursLost+0.1, remedies[n].Name)
 			}
 		}

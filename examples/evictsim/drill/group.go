@@ -3,6 +3,7 @@ package drill
 import (
 	"cmp"
 	"context"
+	"math"
 	"runtime"
 	"slices"
 
@@ -31,7 +32,7 @@ func (g *Group) has(workload string) bool { return g.names[workload] }
 type Broken struct {
 	Result
 	Effect          // today
-	Groups []*Group // that with the best remedy first
+	Groups []*Group // that first whose first remedy gains most
 	// Hasty is how many pods a false alarm of HastyAlarm evicts while they run, today; 0 if no remedy makes evictions come earlier.
 	Hasty int
 	// Tainted is what the loss costs if its nodes are tainted out of service; nil if no pod is stuck and no Job fails.
@@ -110,7 +111,7 @@ func (c *Cluster) groups(r, tainted *Result) (all []*Group) {
 	return all
 }
 
-// rank drops the remedies that help nobody, and puts the best first, and the groups in the order of their first.
+// rank drops the remedies that help nobody, and puts the best first, and the group first whose best gains most.
 func (b *Broken) rank() {
 	for _, g := range b.Groups {
 		g.Remedies = slices.DeleteFunc(g.Remedies, func(m Remedy) bool {
@@ -124,12 +125,19 @@ func (b *Broken) rank() {
 			g.Template = templates(g)
 		}
 	}
-	slices.SortStableFunc(b.Groups, func(x, y *Group) int {
-		if len(x.Remedies) == 0 || len(y.Remedies) == 0 {
-			return cmp.Compare(len(y.Remedies), len(x.Remedies))
-		}
-		return x.Remedies[0].compare(&y.Remedies[0].Effect)
-	})
+	slices.SortStableFunc(b.Groups, func(x, y *Group) int { return cmp.Compare(b.gain(y), b.gain(x)) })
+}
+
+// gain is by how much a group's first remedy lowers the pod-hours lost, without what the taint that it needs does alone. Those without
+// a remedy come last.
+func (b *Broken) gain(g *Group) float64 {
+	switch {
+	case len(g.Remedies) == 0:
+		return math.Inf(-1)
+	case g.Remedies[0].Tainted && b.Tainted != nil:
+		return b.Tainted.PodHoursLost - g.Remedies[0].PodHoursLost
+	}
+	return b.PodHoursLost - g.Remedies[0].PodHoursLost
 }
 
 // together plays the first remedies of the groups that lower the pod-hours lost, all at once.

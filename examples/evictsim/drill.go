@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ type drillFlags struct {
 
 // Limits of a drill.
 const (
-	mostHurts    = 2 // losses whose workloads are told
+	mostHurts    = 2 // losses that are looked into
 	mostSearched = 4 // losses that settings are searched over
 	mostFront    = 6 // settings in the table
 	longestLost  = 365 * 24 * time.Hour
@@ -46,8 +47,8 @@ func drillCommand(f *flags) *cobra.Command {
 
 DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs,statefulsets -A -o yaml prints, or a file of evictsim snapshot. The drill loses each
 zone, the nodes with each value of a label of --by, and the fullest node of each class of machines. It also plays each loss as
-a false alarm: the nodes run on, but are silent for 1, 3, 10 and 30 minutes. Then it searches for settings that are better over
-the worst losses and over their false alarms, of 1 to 30 minutes: one of 1 to 2 minutes counts as likely as one of 2 to 4.
+a false alarm: the nodes run on, but are silent for 1, 3, 10 and 30 minutes. What the worst losses break it groups by cause, and it
+plays each remedy that it knows for that on this cluster. Then it searches for settings that are better over the worst losses and over their false alarms, of 1 to 30 minutes: one of 1 to 2 minutes counts as likely as one of 2 to 4.
 Today's settings are those of kube-controller-manager unless --set config.… says otherwise. The kubelet of a lost node that is
 back reports that it is not ready for 15 seconds, as real ones do; --set heartbeat.notReadyFor=… changes that. The page of
 --report shows all of this, and the worst loss with today's settings and with the best.`,
@@ -167,6 +168,9 @@ func todayOf(sets []scenariofile.Set) (*simulation.Scenario, error) {
 	return &today, scenariofile.Locate("drill", text, err, sets...)
 }
 
+// drillVersion is the version of a drill's JSON. It stays when fields are added.
+const drillVersion = 2
+
 // assessment is the result of a drill.
 type assessment struct {
 	Version      int            `json:"version"`
@@ -186,6 +190,8 @@ type assessment struct {
 	Play         string         `json:"play"` // the command that plays the worst loss with the best settings
 	NotSimulated map[string]int `json:"notSimulated"`
 	NotReady     float64        `json:"notReadyForSeconds"` // at first, after a loss
+	Headline     string         `json:"headline"`
+	Helps        string         `json:"helps"` // most, against the worst loss
 
 	advice *drill.Advice
 	sets   []string
@@ -200,25 +206,6 @@ type lossTold struct {
 	FalseAlarm bool               `json:"falseAlarm"`
 	Stuck      int                `json:"stuckPods"` // deleted, and not replaceable before the nodes are back
 	Figures    map[string]float64 `json:"figures"`
-}
-
-type worstTold struct {
-	Name      string     `json:"name"`
-	Workloads []hurtTold `json:"workloads"`
-	More      int        `json:"moreWorkloadsBelow"`
-	// WithTaint is podHoursLost if the nodes are tainted out of service after five minutes, until they are back; nil if no pod
-	// is stuck.
-	WithTaint *float64 `json:"podHoursLostWithOutOfServiceTaint,omitempty"`
-
-	lost float64
-}
-
-type hurtTold struct {
-	Name    string             `json:"name"`
-	Figures map[string]float64 `json:"figures"`
-	Because string             `json:"because"`
-	Remedy  string             `json:"remedy"`
-	Refused string             `json:"refused,omitempty"` // what refused its pods at how many nodes, if that is why
 }
 
 // scoreTold is what settings cost. EvictedWhileRunning is an expected number; see drill.Score.
@@ -238,42 +225,48 @@ func scoreOf(s *drill.Score) scoreTold {
 	}
 }
 
-// assess plays all losses with today's settings, finds out whom the worst ones hurt, and searches settings over those.
+// assess plays all losses with today's settings, finds out what the worst ones break and what helps, and searches settings over those.
 func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []drill.Loss, stderr io.Writer) (*assessment, error) {
 	searched := min(mostSearched, len(losses)/drill.Alike)
-	a := &assessment{Version: outcome.Version, Runs: len(losses) + drill.Runs(searched)}
+	looked := min(mostHurts, len(losses)/drill.Alike)
+	began := time.Now()
+	first, err := cluster.Play(ctx, losses[0])
+	if err != nil {
+		return nil, err
+	}
+	runs := len(losses) + looked*drill.RunsOfRemedies + drill.Runs(searched)
 	if !f.quiet {
-		fmt.Fprintf(stderr, "playing %s losses and false alarms with today's settings, then searching settings over the worst %d: up to %s\n",
-			count(len(losses)), searched, some(a.Runs, "run"))
+		fmt.Fprintf(stderr, "playing %s losses and false alarms with today's settings, remedies for the worst %d, and settings over the worst %d: up to %s, about %s\n",
+			count(len(losses)), looked, searched, some(runs, "run"), roughly(time.Since(began)*time.Duration(runs)/time.Duration(runtime.GOMAXPROCS(0))))
 	}
 	b := newBar(stderr, f.quiet, 1, "drilling")
 	defer b.finish()
-	tick := b.ticks(a.Runs)
-	results := make([]drill.Result, len(losses))
-	group, playing := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, loss := range losses {
-		group.Go(func() (err error) {
-			results[i], err = cluster.Play(playing, loss, false)
-			tick()
-			return err
-		})
+	var done atomic.Int64
+	shown := b.ticks(runs)
+	tick := func() {
+		done.Add(1)
+		shown()
 	}
-	if err := group.Wait(); err != nil {
+	results, err := playLosses(ctx, cluster, losses, first, tick)
+	if err != nil {
 		return nil, err
 	}
+	a := &assessment{Version: drillVersion}
 	for i := range results {
 		a.Losses = append(a.Losses, lossOf(&results[i]))
 	}
-	a.Nodes, a.Pods, a.NotSimulated = results[0].Report.Nodes, results[0].Pods, results[0].NotSimulated
-	worst := slices.DeleteFunc(slices.Clone(results), func(r drill.Result) bool { return r.FalseAlarm })
+	a.Nodes, a.Pods, a.NotSimulated = first.Report.Nodes, first.Pods, first.NotSimulated
+	worst := slices.DeleteFunc(results, func(r drill.Result) bool { return r.FalseAlarm })
 	slices.SortStableFunc(worst, func(x, y drill.Result) int { return cmp.Compare(y.PodHoursLost, x.PodHoursLost) })
 	a.worst = &worst[0]
-	for _, r := range worst[:min(len(worst), mostHurts)] {
-		if err := a.look(ctx, cluster, r); err != nil {
+	for _, r := range worst[:looked] {
+		broken, err := cluster.Break(ctx, r, tick)
+		if err != nil {
 			return nil, err
 		}
+		a.Worst = append(a.Worst, worstOf(broken))
 	}
+	a.Headline, a.Helps = a.Worst[0].headline(), a.Worst[0].best()
 	search := drill.Search{Cluster: cluster, Tick: tick}
 	for _, r := range worst[:searched] {
 		for _, loss := range losses {
@@ -282,42 +275,52 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 			}
 		}
 	}
-	var err error
 	if a.advice, err = search.Run(ctx); err != nil {
 		return nil, err
 	}
+	a.advised(searched)
+	a.Runs = int(done.Load())
+	return a, nil
+}
+
+// advised tells what the search over so many losses found.
+func (a *assessment) advised(searched int) {
 	a.Today, a.Best, a.Searched = scoreOf(&a.advice.Today), scoreOf(&a.advice.Best), a.advice.Played
 	for i := range a.advice.Front {
 		a.Front = append(a.Front, scoreOf(&a.advice.Front[i]))
 	}
 	a.SearchedOver = searched
 	a.Advice, a.Apply = advise(a.advice), apply(&a.advice.Best)
-	return a, nil
+}
+
+// playLosses plays losses with today's settings, all but the first.
+func playLosses(ctx context.Context, cluster *drill.Cluster, losses []drill.Loss, first drill.Result, tick func()) ([]drill.Result, error) {
+	results := make([]drill.Result, len(losses))
+	results[0] = first
+	tick()
+	group, playing := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := 1; i < len(losses); i++ {
+		group.Go(func() (err error) {
+			results[i], err = cluster.Play(playing, losses[i])
+			tick()
+			return err
+		})
+	}
+	return results, group.Wait()
+}
+
+// roughly rounds a time to what an estimate is worth.
+func roughly(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return short(max(d.Round(time.Second), time.Second))
+	case d < 2*time.Minute:
+		return short(d.Round(10 * time.Second))
+	}
+	return short(d.Round(time.Minute))
 }
 
 func lossOf(r *drill.Result) lossTold {
 	return lossTold{r.Name, len(r.Loss.Nodes), r.For.Seconds(), r.FalseAlarm, r.Stuck(), outcome.Values(r.Figures())}
-}
-
-// look finds out whom a loss hurts.
-func (a *assessment) look(ctx context.Context, cluster *drill.Cluster, r drill.Result) error {
-	hurts, outOfService, err := cluster.Hurts(ctx, r, mostWorkloads)
-	if err != nil {
-		return err
-	}
-	w := worstTold{Name: r.Name, Workloads: []hurtTold{}, lost: r.PodHoursLost}
-	for i := range hurts {
-		h := &hurts[i]
-		w.Workloads = append(w.Workloads, hurtTold{h.String(), outcome.Values(h.Figures()), h.Because, h.Remedy, h.Refused})
-	}
-	for i := range r.Workloads {
-		if r.Workloads[i].Below > 0 {
-			w.More++
-		}
-	}
-	if w.More -= len(hurts); outOfService != nil {
-		w.WithTaint = &outOfService.PodHoursLost
-	}
-	a.Worst = append(a.Worst, w)
-	return nil
 }

@@ -123,7 +123,7 @@ func drillReport(ctx context.Context, w io.Writer, cluster *drill.Cluster, a *as
 		scores = append(scores, a.advice.Best)
 	}
 	for _, score := range scores {
-		played := cluster.Scenario(a.worst.Loss, score.Settings, false)
+		played := cluster.Scenario(a.worst.Loss, score.Settings)
 		played.Points = points
 		r, err := simulation.Play(ctx, played)
 		if err != nil {

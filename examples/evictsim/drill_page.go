@@ -10,7 +10,7 @@ import (
 func (a *assessment) page() *page.Drill {
 	tableOf := func(c *columns) page.Table { return page.Table{Titles: c.titles, Rows: c.rows} }
 	d := &page.Drill{
-		Title: a.title(), Advice: a.Advice, Apply: a.Apply, Losses: tableOf(a.lossTable()), NoAlarm: noAlarm + ".", ApplyTitle: strings.TrimSuffix(howToApply, ":"),
+		Title: a.title(), Headline: a.Headline, Helps: a.Helps, Advice: a.Advice, Apply: a.Apply, Losses: tableOf(a.lossTable()), NoAlarm: noAlarm + ".", ApplyTitle: strings.TrimSuffix(howToApply, ":"),
 		PlayTitle: howToPlay, Play: a.Play, NotSimulated: a.notSimulated(), Charts: "The worst loss: " + a.worst.Name,
 	}
 	if alarms := a.alarmTable(); len(alarms.rows) > 0 {
@@ -22,16 +22,7 @@ func (a *assessment) page() *page.Drill {
 	d.Settings = tableOf(settings)
 	d.Settings.Title, d.Settings.Note = title, note
 	for i := range a.Worst {
-		w := &a.Worst[i]
-		told := page.Worst{Title: w.Name, OutOfService: w.outOfService()}
-		for k := range w.Workloads {
-			h := &w.Workloads[k]
-			told.Workloads = append(told.Workloads, page.Hurt{Name: h.Name, State: h.state(), Because: h.Because, Refused: h.Refused, Remedy: h.Remedy})
-		}
-		if w.More > 0 {
-			told.More = "… and " + some(w.More, "more workload")
-		}
-		d.Worst = append(d.Worst, told)
+		d.Worst = append(d.Worst, a.Worst[i].page())
 	}
 	return d
 }

@@ -14,7 +14,13 @@ import (
 
 // tell prints a drill.
 func (a *assessment) tell(w io.Writer) {
-	fmt.Fprintf(w, "%s\n\n", a.title())
+	fmt.Fprintln(w, a.title())
+	for _, text := range []string{a.Headline, a.Helps} {
+		for _, line := range brokenAt(text, 100) {
+			fmt.Fprintln(w, line)
+		}
+	}
+	fmt.Fprintln(w)
 	a.lossTable().write(w, "")
 	fmt.Fprintln(w, a.starts())
 	if alarms := a.alarmTable(); len(alarms.rows) == 0 {
@@ -180,51 +186,6 @@ func (a *assessment) settingTable() (table *columns, title, note string) {
 	}
 	return table, title, fmt.Sprintf("POD-HOURS LOST in the worst %s; BEFORE EVICTION is the part of them that settings decide. WHILE RUNNING counts the pods that a false alarm "+
 		"of 1 to 30 minutes in each place evicts while they run, if every doubling of its length is equally likely.", losses)
-}
-
-func (l *worstTold) tell(w io.Writer, first bool) {
-	title := "Then"
-	if first {
-		title = "Hurts most"
-	}
-	fmt.Fprintf(w, "\n%s: %s\n", title, l.Name)
-	for i := range l.Workloads {
-		h := &l.Workloads[i]
-		fmt.Fprintf(w, "  %s: %s\n    %s\n", h.Name, h.state(), h.Because)
-		if h.Refused != "" {
-			fmt.Fprintf(w, "    %s\n", h.Refused)
-		}
-		fmt.Fprintf(w, "    -> %s\n", h.Remedy)
-	}
-	if l.More > 0 {
-		fmt.Fprintf(w, "  … and %s\n", some(l.More, "more workload"))
-	}
-	for _, line := range brokenAt(l.outOfService(), 96) {
-		fmt.Fprintln(w, "  "+line)
-	}
-}
-
-// state says how many pods of the workload were missing, and for how long.
-func (h *hurtTold) state() string {
-	state := fmt.Sprintf("%s of %s live, ", count(int(h.Figures["lowestReady"])), count(int(h.Figures["desired"])))
-	if half := h.Figures["belowHalfSeconds"]; half > 0 {
-		state += "below half for " + seconds(half)
-	} else {
-		state += "below that for " + seconds(h.Figures["belowSeconds"])
-	}
-	if budget := h.Figures["belowBudgetSeconds"]; budget > 0 {
-		state += ", below its budget for " + seconds(budget)
-	}
-	return state
-}
-
-// outOfService prices the remedy for stuck pods; empty if none is stuck.
-func (l *worstTold) outOfService() string {
-	if l.WithTaint == nil {
-		return ""
-	}
-	return fmt.Sprintf("If its nodes are tainted out of service after 5m, and the taint is removed when they are back, this loss costs %s instead of %s.",
-		podHours(*l.WithTaint), precise(l.lost))
 }
 
 func seconds(s float64) string { return short(time.Duration(s * float64(time.Second))) }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -27,7 +26,6 @@ type Cluster struct {
 	nodes   []node
 	zones   map[zone.Key][]string     // nodes
 	pods    map[evictor.PodKey]placed // neither finished nor of DaemonSets
-	limits  map[string]int            // of Jobs, by workload: how many pods may fail
 }
 
 // NotReadyFor is how long a kubelet that starts usually reports that it is not Ready.
@@ -49,27 +47,15 @@ func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster,
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Config: config, NotReadyFor: NotReadyFor, objects: objects, zones: make(map[zone.Key][]string), pods: make(map[evictor.PodKey]placed), limits: make(map[string]int)}
+	c := &Cluster{Config: config, NotReadyFor: NotReadyFor, objects: objects, zones: make(map[zone.Key][]string), pods: make(map[evictor.PodKey]placed)}
 	pods := make(map[string]int)
 	for _, pod := range objects.Pods {
-		kind, name := simulation.ControllerOf(&pod.ObjectMeta)
-		finished := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
-		if pod.Spec.NodeName == "" || kind == "DaemonSet" || kind == "Node" || finished {
+		kind, _ := simulation.ControllerOf(&pod.ObjectMeta)
+		if pod.Spec.NodeName == "" || kind == "DaemonSet" || kind == "Node" || finished(pod) {
 			continue
 		}
 		pods[pod.Spec.NodeName]++
-		p := placed{node: pod.Spec.NodeName}
-		if kind != "" {
-			p.workload = cmp.Or(pod.Namespace, v1.NamespaceDefault) + "/" + kind + "/" + name
-		}
-		c.pods[evictor.PodKey{Namespace: cmp.Or(pod.Namespace, v1.NamespaceDefault), Name: pod.Name}] = p
-	}
-	for _, object := range objects.Objects {
-		if job, ok := object.(*batchv1.Job); ok && job.Spec.BackoffLimit != nil {
-			c.limits[cmp.Or(job.Namespace, v1.NamespaceDefault)+"/Job/"+job.Name] = int(*job.Spec.BackoffLimit)
-		} else if ok {
-			c.limits[cmp.Or(job.Namespace, v1.NamespaceDefault)+"/Job/"+job.Name] = usualBackoffLimit
-		}
+		c.pods[evictor.PodKey{Namespace: cmp.Or(pod.Namespace, v1.NamespaceDefault), Name: pod.Name}] = placed{workloadOf(pod), pod.Spec.NodeName}
 	}
 	for _, object := range objects.Nodes {
 		c.nodes = append(c.nodes, node{object.Name, class(object.Labels), pods[object.Name], object.Labels})
@@ -83,8 +69,22 @@ func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster,
 	return c, nil
 }
 
-// usualBackoffLimit is the API server's default.
-const usualBackoffLimit = 6
+// workloadOf names the workload that a pod belongs to, as simulation.WorkloadReport does; empty if none.
+func workloadOf(pod *v1.Pod) string {
+	kind, name := simulation.ControllerOf(&pod.ObjectMeta)
+	if kind == "" {
+		return ""
+	}
+	return nameOf(pod.Namespace, kind, name)
+}
+
+func nameOf(namespace, kind, name string) string {
+	return cmp.Or(namespace, v1.NamespaceDefault) + "/" + kind + "/" + name
+}
+
+func finished(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+}
 
 // classes are labels by which machines differ, the most telling first.
 var classes = []string{
@@ -198,37 +198,40 @@ func (c *Cluster) Today() Settings {
 // Begins is when a loss begins.
 const Begins = 10 * time.Minute
 
-const (
-	after = 30 * time.Minute // from the nodes' return to the end
-	// remedyAfter is how long people take to see that lost nodes are off and to taint them.
-	remedyAfter = 5 * time.Minute
-)
+// after is the time from the nodes' return to the end.
+const after = 30 * time.Minute
 
 // Until is when the play of a loss ends.
 func (l *Loss) Until() time.Duration { return Begins + l.For + after }
 
-// Scenario is a loss with these settings. If outOfService is set, people see after five minutes that the lost nodes are off and
-// taint them out of service, and remove that taint when the nodes are back.
-func (c *Cluster) Scenario(loss Loss, s Settings, outOfService bool) simulation.Scenario {
-	nodes, played := simulation.Nodes{Names: loss.Nodes}, c.objects
-	played.Config, played.Until, played.NotReadyFor = c.Config, loss.Until(), c.NotReadyFor
+// alter changes a scenario before it is played.
+type alter func(*simulation.Scenario)
+
+// with is an alter that sets what the handling of node failures is.
+func (s *Settings) with(played *simulation.Scenario) {
 	played.Config.Nodes.NodeEvictionRate, played.Config.Nodes.UnhealthyZoneThreshold, played.Config.Nodes.NodeMonitorGracePeriod = s.Rate, s.Threshold, s.Grace
 	if s.Tolerance != usual {
 		seconds := simulation.TolerationSeconds(s.Tolerance / time.Second)
 		played.DefaultTolerationSeconds = &seconds
 	}
+}
+
+// Scenario is a loss with these settings.
+func (c *Cluster) Scenario(loss Loss, s Settings) simulation.Scenario {
+	return c.scenario(loss, s.with)
+}
+
+// scenario is a loss with today's settings, altered.
+func (c *Cluster) scenario(loss Loss, alters ...alter) simulation.Scenario {
+	nodes, played := simulation.Nodes{Names: loss.Nodes}, c.objects
+	played.Config, played.Until, played.NotReadyFor = c.Config, loss.Until(), c.NotReadyFor
 	begin := simulation.Event{At: Begins, Fail: &nodes}
 	if loss.FalseAlarm {
 		begin = simulation.Event{At: Begins, Partition: &simulation.Partition{Nodes: nodes}}
 	}
-	played.Events = append(played.Events, begin)
-	if outOfService {
-		played.Events = append(played.Events, simulation.Event{At: Begins + remedyAfter, OutOfService: &nodes})
-	}
-	played.Events = append(played.Events, simulation.Event{At: Begins + loss.For, Recover: &nodes})
-	if outOfService {
-		lift := simulation.Untaint{Nodes: nodes, Key: v1.TaintNodeOutOfService, Effect: v1.TaintEffectNoExecute}
-		played.Events = append(played.Events, simulation.Event{At: Begins + loss.For, Untaint: &lift})
+	played.Events = []simulation.Event{begin, {At: Begins + loss.For, Recover: &nodes}}
+	for _, change := range alters {
+		change(&played)
 	}
 	return played
 }

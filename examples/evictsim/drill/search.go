@@ -72,6 +72,9 @@ const leastGrace = 40 * time.Second
 // Runs returns how many runs a search over so many losses takes at most. It plays each as it is and as its longest false alarm.
 func Runs(losses int) int { return 2 * losses * (grid + steps*8) }
 
+// RunsOfRemedies is about how many runs Cluster.Break takes.
+const RunsOfRemedies = 30
+
 // played returns the losses and the longest false alarms, which stand for the shorter ones too: both are the same until the nodes
 // are back.
 func (s *Search) played() (all []Loss) {
@@ -179,7 +182,7 @@ func (s *Search) score(ctx context.Context, score *Score) error {
 				}
 			})})
 		}
-		r, err := simulation.Play(ctx, s.Cluster.Scenario(loss, score.Settings, false), observed)
+		r, err := simulation.Play(ctx, s.Cluster.Scenario(loss, score.Settings), observed)
 		if err != nil {
 			return err
 		}
@@ -197,7 +200,7 @@ func (s *Search) score(ctx context.Context, score *Score) error {
 func (c *Cluster) beforeEviction(loss *Loss, evicted map[evictor.PodKey]time.Duration, r *simulation.Report) (sum time.Duration) {
 	failed := make(map[string]time.Duration)
 	for i := range r.FailedJobs {
-		failed[workloadOf(&r.FailedJobs[i])] = r.FailedJobs[i].At - Begins
+		failed[nameOfJob(&r.FailedJobs[i])] = r.FailedJobs[i].At - Begins
 	}
 	lost := make(map[string]bool, len(loss.Nodes))
 	for _, name := range loss.Nodes {

@@ -54,9 +54,11 @@ type recorder struct {
 	fates           map[evictor.PodKey]*fate
 }
 
-// Play plays a loss with today's settings; see Scenario for outOfService.
-func (c *Cluster) Play(ctx context.Context, loss Loss, outOfService bool) (Result, error) {
-	played := c.Scenario(loss, c.Today(), outOfService)
+// Play plays a loss with today's settings.
+func (c *Cluster) Play(ctx context.Context, loss Loss) (Result, error) { return c.play(ctx, loss) }
+
+func (c *Cluster) play(ctx context.Context, loss Loss, alters ...alter) (Result, error) {
+	played := c.scenario(loss, alters...)
 	r := recorder{
 		cluster: c, lost: slices.Sorted(slices.Values(loss.Nodes)), silent: make(map[string]time.Duration), tainted: make(map[string]time.Duration),
 		fates: make(map[evictor.PodKey]*fate),
@@ -134,14 +136,23 @@ func (r *recorder) waits(end time.Duration, report *simulation.Report) map[strin
 		w.add(f, r.silent[pod.node], r.tainted[pod.node], end)
 	}
 	for i := range report.FailedJobs {
-		if w := all[workloadOf(&report.FailedJobs[i])]; w != nil {
+		if w := all[nameOfJob(&report.FailedJobs[i])]; w != nil {
 			w.stuck = 0 // nobody waits for them
 		}
 	}
 	return all
 }
 
-func workloadOf(j *simulation.FailedJob) string { return j.Namespace + "/Job/" + j.Name }
+func nameOfJob(j *simulation.FailedJob) string { return nameOf(j.Namespace, "Job", j.Name) }
+
+// Stuck counts the pods that were deleted and could not be replaced before the lost nodes were back, because their objects, or the
+// volumes attached to those nodes, stood in the way.
+func (r *Result) Stuck() (stuck int) {
+	for _, w := range r.waits {
+		stuck += w.stuck
+	}
+	return stuck
+}
 
 // add adds the fate of a pod on a node. Times that are 0 never came.
 func (w *wait) add(f *fate, silent, tainted, end time.Duration) {

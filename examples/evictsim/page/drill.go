@@ -2,18 +2,21 @@ package page
 
 // Drill is what a drill found. The page shows it as text and tables, which need no script.
 type Drill struct {
-	Title, Advice string
-	Losses        Table
-	Alarms        *Table // nil if no false alarm evicts a pod; then NoAlarm says so
-	NoAlarm       string
-	Worst         []Worst
-	Settings      Table
-	ApplyTitle    string
-	Apply         []Apply
-	PlayTitle     string
-	Play          string // a command
-	NotSimulated  string // may be empty
-	Charts        string // what the charts below show
+	Title        string
+	Headline     string // what the worst loss costs
+	Helps        string // most, against that loss
+	Advice       string // about settings
+	Losses       Table
+	Alarms       *Table // nil if no false alarm evicts a pod; then NoAlarm says so
+	NoAlarm      string
+	Worst        []Worst
+	Settings     Table
+	ApplyTitle   string
+	Apply        []Apply
+	PlayTitle    string
+	Play         string // a command
+	NotSimulated string // may be empty
+	Charts       string // what the charts below show
 }
 
 // Table has a title, a note below, which may be empty, and cells of text.
@@ -23,17 +26,24 @@ type Table struct {
 	Rows        [][]string
 }
 
-// Worst is one of the worst losses, and whom it hurts.
+// Worst is one of the worst losses, and what it breaks.
 type Worst struct {
-	Title     string
-	Workloads []Hurt
-	More      string // may be empty, as may OutOfService
-	// OutOfService is what the loss costs if its nodes are tainted out of service.
-	OutOfService string
+	Title    string
+	Groups   []Group
+	Together string // what it costs with the best remedies; may be empty
 }
 
-// Hurt is a workload, and what helps.
-type Hurt struct{ Name, State, Because, Refused, Remedy string }
+// Group is what a loss breaks for one cause, and what helps. Refused, NoRemedy and a note may be empty.
+type Group struct {
+	Title, Refused, NoRemedy string
+	Workloads                []string
+	Effects                  Table // of the remedies
+	Remedies                 []Remedy
+	Notes                    []string
+}
+
+// Remedy is how one is applied: YAML or commands, and what must be known before.
+type Remedy struct{ Name, How, But string }
 
 // Apply is how a setting is applied.
 type Apply struct {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,7 +20,7 @@ import (
 // builds API objects when they are asked for. It is not safe for concurrent use.
 type cluster struct {
 	Clock  worldClock
-	world  *World    // is told of everything that changes
+	world  watch     // is told of everything that changes
 	newest time.Time // in the objects of time 0
 
 	nodes    []node
@@ -86,9 +87,19 @@ type cluster struct {
 	emptied      map[int32][]int64      // when pods were evicted from silent nodes
 	happened     func(Happening)        // nil if not needed
 	outOfService map[int32]bool         // nodes with the taint
-	garbage
-	lost    map[uint64]bool // pods, by serial, whose due eviction did not happen
-	outside outside.Parts   // of the world, which others play
+	collects     bool                   // somebody collects garbage: pods of deleted nodes stay until then
+	orphans      map[string]int32       // deleted nodes to whose names pods are bound
+	lost         map[uint64]bool        // pods, by serial, whose due eviction did not happen
+	outside      outside.Parts          // of the world, which others play
+}
+
+// watch is told of what changes in the API, and of leases.
+type watch interface {
+	nodeChanged(name string)
+	podChanged(key evictor.PodKey)
+	renewed(node string, at time.Time)
+	missed(node string, at time.Time) // a renewal that is shown later, or never
+	late(node string, at time.Time)   // a renewal of that time that is shown now
 }
 
 type podID struct {
@@ -233,7 +244,7 @@ func newCluster(clock worldClock) *cluster {
 		zones:        make(map[string]*zoneRecord),
 		emptied:      make(map[int32][]int64),
 		outOfService: make(map[int32]bool),
-		garbage:      garbage{orphans: make(map[string]int32), quarantine: make(map[string]time.Duration)},
+		orphans:      make(map[string]int32),
 		lost:         make(map[uint64]bool),
 	}
 }
@@ -359,4 +370,14 @@ func (c *cluster) addNode(n node) error {
 	c.nodeChanged(&c.nodes[i])
 	c.adopt(i)
 	return nil
+}
+
+// lasting returns the taints that a replaced node has again: not those that controllers and people add.
+func lasting(taints []v1.Taint) (kept []v1.Taint) {
+	for _, t := range taints {
+		if !strings.HasPrefix(t.Key, "node.kubernetes.io/") {
+			kept = append(kept, t)
+		}
+	}
+	return kept
 }

@@ -1,21 +1,24 @@
 package simulation
 
 import (
-	"maps"
 	"slices"
-	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// quarantineTime is how long the pod garbage collector misses a node before it removes the node's pods.
-const quarantineTime = 40 * time.Second
+// taintOutOfService is v1.TaintNodeOutOfService, which the oldest API that this is compiled with does not have.
+const taintOutOfService = "node.kubernetes.io/out-of-service"
 
-// garbage is what the pod garbage collector knows of deleted nodes.
-type garbage struct {
-	collects   bool                     // somebody collects garbage: pods of deleted nodes stay until then
-	orphans    map[string]int32         // deleted nodes to whose names pods are bound
-	quarantine map[string]time.Duration // nodes that the collector misses, and when that is long enough
+// leaveService records whether a node has the out-of-service taint.
+func (c *cluster) leaveService(i int32) {
+	n := &c.nodes[i]
+	if !n.deleted && slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService }) {
+		c.outOfService[i] = true
+	} else if len(c.outOfService) > 0 {
+		delete(c.outOfService, i)
+	}
 }
 
 // orphan leaves the pods of a node that is about to be deleted bound to its name. They do not run, but look as they
@@ -51,36 +54,6 @@ func (c *cluster) adopt(to int32) {
 	}
 	if !n.failed && !c.kubelets.down {
 		c.tellPods(n, true)
-	}
-}
-
-// collectOrphans takes the pods of deleted nodes away that it has missed for long enough, and notes which it misses
-// now.
-func (p *player) collectOrphans(at time.Duration) {
-	c := p.cluster
-	var due []string
-	for _, name := range slices.Sorted(maps.Keys(c.quarantine)) {
-		if c.quarantine[name] <= at {
-			due = append(due, name)
-			delete(c.quarantine, name)
-		}
-	}
-	for name := range c.orphans {
-		if _, missed := c.quarantine[name]; !missed {
-			c.quarantine[name] = at + quarantineTime
-		}
-	}
-	for _, name := range due {
-		if _, gone := c.orphans[name]; !gone {
-			continue
-		}
-		for _, key := range c.SortedPods(name) {
-			if i, ok := c.findPod(key); ok {
-				c.diesWithNode(&c.pods[i])
-				p.removed(name, i, "the node no longer exists")
-			}
-		}
-		delete(c.orphans, name)
 	}
 }
 

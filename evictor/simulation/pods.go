@@ -196,6 +196,9 @@ func (c *cluster) removePod(i int32) {
 	if p.next >= 0 {
 		c.pods[p.next].previous = p.previous
 	}
+	if n := &c.nodes[p.node]; n.deleted && n.firstPod < 0 {
+		delete(c.orphans, n.name)
+	}
 	if p.terminating {
 		c.tellGone(p)
 	}

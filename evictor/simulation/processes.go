@@ -3,6 +3,8 @@ package simulation
 import (
 	"context"
 	"time"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/podgc"
 )
 
 // process is something that goes on in the world by itself.
@@ -19,7 +21,7 @@ func (p *player) processes() []process {
 	may := func(turn func(at time.Duration) error) func(context.Context, time.Duration) error {
 		return func(_ context.Context, at time.Duration) error { return turn(at) }
 	}
-	return []process{
+	all := []process{
 		{p.nextEvent, may(p.happenings)},
 		{p.nextSample, plain(p.drive)},
 		{nil, plain(p.renewals)}, // the loop lets those come that nobody waits for
@@ -33,8 +35,34 @@ func (p *player) processes() []process {
 		{p.nextComeback, plain(p.comeBack)},
 		{p.nextDrain, plain(p.goOnDraining)},
 		{p.nextRoll, may(p.goOnRolling)},
-		{p.nextCollection, plain(p.collect)},
-		{p.nextStep, p.steps},
+	}
+	if !p.cluster.outside.PodGC {
+		all = append(all, p.calling(podgc.New(collected{p})))
+	}
+	return append(all, process{p.nextStep, p.steps})
+}
+
+// part is a process that knows nothing of the world but what it declares itself.
+type part interface {
+	Next(now time.Duration) time.Duration
+	Step(now time.Duration)
+}
+
+// calling is a part that stands still while the API is down.
+func (p *player) calling(of part) process {
+	return process{
+		func() time.Duration {
+			if p.stalled() {
+				return never
+			}
+			return of.Next(p.cluster.Clock.Elapsed())
+		},
+		func(_ context.Context, at time.Duration) error {
+			if !p.stalled() {
+				of.Step(at)
+			}
+			return nil
+		},
 	}
 }
 

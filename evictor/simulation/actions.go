@@ -6,9 +6,12 @@ type action struct {
 	nodes *Nodes
 	on    func(p *player, n *node) bool // nil means all
 	do    func(p *player, e *Planned, n *node)
-	// play, if not nil, is called instead of do.
+	// done, if not nil, is called once it was done to all of them.
+	done func(p *player, e *Planned)
+	// play, if not nil, is called instead of all that.
 	play func(p *player, e *Planned) error
 
+	replaces bool                  // nodes go: traces look again for those that they drive
 	machines bool                  // it happens to machines and networks, and is no call to the API
 	kubelets bool                  // it decides which kubelets are live
 	may      func(p *player) error // what keeps it from happening now; nil if nothing can

@@ -32,31 +32,22 @@ func (c *cluster) heir(n *node) (h successorOf) {
 	return h
 }
 
-// replaceNode deletes nodes, or adds their replacements.
-func (p *player) replaceNode(e *Planned) error {
-	c := p.cluster
-	defer p.remember()
-	if e.registers {
-		for i := range e.heirs {
-			if err := p.register(&e.heirs[i]); err != nil {
-				return err
-			}
-			p.touch(e.heirs[i].node.name)
-		}
-		return nil
-	}
+// replaceNodes lets the replacements of nodes that are deleted now register later.
+func (p *player) replaceNodes(e *Planned, heirs []successorOf) {
 	later := *e
-	later.At, later.registers = shift(c.Clock.Elapsed(), e.ReplaceNode.After), true
-	a := e.does()
-	a.do = func(_ *player, _ *Planned, n *node) {
-		later.heirs = append(later.heirs, c.heir(n))
-		c.DeleteNode(n)
-	}
-	if err := p.choose(e, &a); err != nil {
-		return err
-	}
-	p.warnOfReplacing(e, len(later.heirs))
+	later.At, later.registers, later.heirs = shift(p.cluster.Clock.Elapsed(), e.ReplaceNode.After), true, heirs
+	p.warnOfReplacing(e, len(heirs))
 	p.plan(&later)
+}
+
+// registerAll adds the replacements of nodes.
+func (p *player) registerAll(heirs []successorOf) error {
+	for i := range heirs {
+		if err := p.register(&heirs[i]); err != nil {
+			return err
+		}
+		p.touch(heirs[i].node.name)
+	}
 	return nil
 }
 

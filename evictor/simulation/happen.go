@@ -12,11 +12,16 @@ import (
 // happen plays one event. If it returns an error, nothing has happened.
 func (p *player) happen(e *Planned) (err error) {
 	a := e.does()
+	if a.replaces {
+		defer p.remember()
+	}
 	if a.may != nil {
 		err = a.may(p)
 	}
 	switch {
 	case err != nil:
+	case e.registers:
+		err = p.registerAll(e.heirs)
 	case a.play != nil:
 		err = a.play(p, e)
 	default:
@@ -50,6 +55,9 @@ func (p *player) choose(e *Planned, a *action) error {
 			a.do(p, e, n)
 			p.touch(name)
 		}
+	}
+	if a.done != nil {
+		a.done(p, e)
 	}
 	return nil
 }

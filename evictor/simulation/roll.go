@@ -15,16 +15,10 @@ type roll struct {
 	next     time.Duration
 }
 
-// startRoll chooses the nodes.
-func (p *player) startRoll(e *Planned) error {
-	r := roll{event: *e, next: p.cluster.Clock.Elapsed()}
-	a := e.does()
-	a.do = func(_ *player, _ *Planned, n *node) { r.nodes = append(r.nodes, n.name) }
-	err := p.choose(e, &a)
-	r.all = len(r.nodes)
+// startRoll begins to roll the nodes that an event has chosen.
+func (p *player) startRoll(e *Planned, nodes []string) {
 	p.teller.touched = p.teller.touched[:0] // nothing has happened to them yet
-	p.rolls = append(p.rolls, r)
-	return err
+	p.rolls = append(p.rolls, roll{event: *e, nodes: nodes, all: len(nodes), next: p.cluster.Clock.Elapsed()})
 }
 
 // nextRoll returns when a roll goes on with its next node. While it drains one, that is when drains go on.

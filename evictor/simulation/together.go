@@ -14,6 +14,7 @@ import (
 // leavers are the pods that leave together, as of one instant.
 type leavers struct {
 	world   *World
+	stores  evictor.Clients
 	at      time.Time
 	members map[labelled][]evictor.PodKey
 }
@@ -28,7 +29,7 @@ func (w *World) ClientsFor(options evictor.Options) evictor.Clients {
 	if len(w.player.scenario.Together) == 0 {
 		return clients
 	}
-	g := &leavers{world: w}
+	g := &leavers{world: w, stores: clients}
 	clients.PodWriter = &together.Writer{
 		PodWriter: clients.PodWriter, Nodes: clients.Nodes, Pods: clients.Pods, Group: g.with, Gate: options.Gate, Domain: options.Domain,
 		Check: w.player.writer.check, Clock: options.Clock,
@@ -55,11 +56,10 @@ func (g *leavers) with(pod *v1.Pod) []evictor.PodKey {
 	if !some {
 		return nil
 	}
-	if now := g.world.Clock().Now(); g.members == nil || !now.Equal(g.at) {
+	if now := g.world.player.cluster.Clock.Now(); g.members == nil || !now.Equal(g.at) {
 		g.at, g.members = now, make(map[labelled][]evictor.PodKey)
-		stores := g.world.Clients()
-		for node := range stores.Nodes.Nodes {
-			stores.Pods.PodsOnNode(node.Name, func(pod *v1.Pod) bool {
+		for node := range g.stores.Nodes.Nodes {
+			g.stores.Pods.PodsOnNode(node.Name, func(pod *v1.Pod) bool {
 				if of, some := g.of(pod); some {
 					g.members[of] = append(g.members[of], evictor.PodKey{Namespace: pod.Namespace, Name: pod.Name})
 				}

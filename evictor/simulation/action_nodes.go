@@ -99,3 +99,9 @@ func (a *AddNode) check(f faults) {
 	bounded(f.in("podsPerNode"), a.PodsPerNode, maxPodsPerNode)
 	bounded(f.in("daemonSetPodsPerNode"), a.DaemonSetPodsPerNode, maxPodsPerNode)
 }
+
+// startRoll begins to roll the nodes that an event has chosen.
+func (p *player) startRoll(e *Planned, nodes []string) {
+	p.teller.touched = p.teller.touched[:0] // nothing has happened to them yet
+	p.rolls = append(p.rolls, roll{event: *e, nodes: nodes, all: len(nodes), next: p.cluster.Clock.Elapsed()})
+}

@@ -1,5 +1,7 @@
 package simulation
 
+import "fmt"
+
 // action is all that is known of one kind of event. A new kind is a field of Event, with a case of does and what it returns.
 type action struct {
 	// nodes are those that it chooses among, nil if it chooses none. On those it has something to do on, and does it.
@@ -67,4 +69,11 @@ func (e *Event) does() action {
 		return e.Repeat.action()
 	}
 	return action{} // of Restart, which the loop plays
+}
+
+func (r *Repeat) action() action {
+	return action{
+		check: func(f faults) { f.add("repeat cannot contain repeat") }, // the plan splits all others into their events
+		words: fmt.Sprintf("repeat %d events every %s", len(r.Events), Brief(r.Every)),
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/outside"
+	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -251,14 +251,6 @@ func newCluster(clock worldClock) *cluster {
 
 func (c *cluster) now() int64 { return int64(c.Clock.Elapsed()) }
 
-func (c *cluster) nodeChanged(n *node) {
-	c.serial++
-	n.version = c.serial
-	n.wasTainted = n.wasTainted || tainted(n)
-	c.bookNode(c.nodeByID[n.name])
-	c.world.nodeChanged(n.name)
-}
-
 func (c *cluster) tellHappening(node, text string) {
 	if c.happened != nil {
 		c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Text: text})
@@ -278,12 +270,6 @@ func (c *cluster) tellGone(p *pod) {
 		key := evictor.PodKey{Namespace: c.spaces[p.id.space], Name: p.id.name}
 		c.happened(Happening{At: c.Clock.Elapsed(), Node: c.nodes[p.node].name, Gone: key, Text: fmt.Sprintf("pod %s: its object is gone", key)})
 	}
-}
-
-// podChanged books a pod whose record has changed, and tells of it.
-func (c *cluster) podChanged(i int32) {
-	c.book(i)
-	c.world.podChanged(c.keyOf(&c.pods[i]))
 }
 
 func (c *cluster) space(namespace string) uint32 {
@@ -315,30 +301,6 @@ var healthy = []v1.NodeCondition{
 	{Type: v1.NodeReady, Status: v1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: stamp(0), LastTransitionTime: stamp(0)},
 }
 
-// AddNodeObject adds a node from a file, with its own conditions, taints and labels. A node without conditions has
-// reported Ready; a node whose Ready condition is Unknown is silent.
-func (c *cluster) AddNodeObject(object *v1.Node) error {
-	c.nodeDated(object)
-	n := node{
-		name: object.Name, uid: object.UID, labels: object.Labels, created: object.CreationTimestamp,
-		taints: object.Spec.Taints, unschedulable: object.Spec.Unschedulable, conditions: object.Status.Conditions, reported: -1,
-		room: c.newRoom(&object.Status),
-	}
-	if len(n.conditions) == 0 {
-		n.conditions, n.reported = c.registered(), c.now()
-	}
-	for _, cond := range object.Status.Conditions {
-		if cond.Type == v1.NodeReady && cond.Status == v1.ConditionUnknown {
-			n.failed, n.failedAt = true, c.now()
-		}
-		if cond.Type == v1.NodeReady && cond.Status == v1.ConditionTrue || cond.Type != v1.NodeReady && cond.Status == v1.ConditionFalse || cond.Status == v1.ConditionUnknown {
-			continue
-		}
-		n.setKubelet(cond.Type, cond.Status)
-	}
-	return c.addNode(n)
-}
-
 func (n *node) setKubelet(t v1.NodeConditionType, s v1.ConditionStatus) {
 	if n.kubelet == nil {
 		n.kubelet = make(map[v1.NodeConditionType]v1.ConditionStatus, 1)
@@ -347,35 +309,87 @@ func (n *node) setKubelet(t v1.NodeConditionType, s v1.ConditionStatus) {
 	n.starting = n.starting && t != v1.NodeReady
 }
 
-func (c *cluster) addNode(n node) error {
-	if n.name == "" {
-		return fmt.Errorf("metadata.name is missing")
+func findCondition(conditions []v1.NodeCondition, kind v1.NodeConditionType) int {
+	for i := range conditions {
+		if conditions[i].Type == kind {
+			return i
+		}
 	}
-	if _, taken := c.nodeByID[n.name]; taken {
-		return fmt.Errorf("node %s already exists", n.name)
-	}
-	c.serial++
-	if n.uid == "" {
-		n.uid = types.UID("node-" + strconv.FormatUint(c.serial, 10))
-	}
-	n.zone = zone.KeyOf(n.labels)
-	n.firstPod, n.renewed = -1, 0 // its kubelet makes its lease, if it reaches the API
-	n.fresh = lasting(n.taints)
-	i := int32(len(c.nodes))
-	c.nodes = append(c.nodes, n)
-	c.nodeByID[n.name] = i
-	if c.load != nil {
-		c.load.add(c, i)
-	}
-	c.nodeChanged(&c.nodes[i])
-	c.adopt(i)
-	return nil
+	return -1
 }
 
-// lasting returns the taints that a replaced node has again: not those that controllers and people add.
-func lasting(taints []v1.Taint) (kept []v1.Taint) {
+// runsOn says whether the pod runs while its kubelet is cut off from the API.
+func (c *cluster) runsOn(p *pod) bool { return c.nodes[p.node].parted && !p.unstarted }
+
+// lacks returns the share of the clients, in thousandths, that do not reach the pods of the node.
+func (n *node) lacks() int {
+	if !n.failed {
+		return 0
+	}
+	return whole - int(n.reach)
+}
+
+// serves says whether most clients reach the pods of the node.
+func (n *node) serves() bool { return 2*n.lacks() < whole }
+
+// Failed says whether the node exists and its kubelet is silent.
+func (c *cluster) Failed(name string) bool {
+	i, ok := c.nodeByID[name]
+	return ok && c.nodes[i].failed
+}
+
+// kubeletStatus returns the kubelet's status of a condition: not Ready while it starts, then what was last set or else healthy.
+func (n *node) kubeletStatus(kind v1.NodeConditionType) v1.ConditionStatus {
+	if n.starting && kind == v1.NodeReady {
+		return v1.ConditionFalse
+	}
+	if status, ok := n.kubelet[kind]; ok {
+		return status
+	}
+	if kind == v1.NodeReady {
+		return v1.ConditionTrue
+	}
+	return v1.ConditionFalse
+}
+
+func (n *node) isReady() bool {
+	ready := findCondition(n.conditions, v1.NodeReady)
+	return ready >= 0 && n.conditions[ready].Status == v1.ConditionTrue
+}
+
+// standing returns the taints of a node that is cordoned or not Ready, whether or not they have been written yet. A
+// node that has never reported has the taint of a new node.
+func (n *node) standing() []v1.Taint {
+	if n.isReady() && !n.unschedulable {
+		return nil
+	}
+	standing := taints.ForConditions(n.conditions, n.unschedulable)
+	if findCondition(n.conditions, v1.NodeReady) < 0 {
+		standing = append(standing, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule})
+	}
+	return standing
+}
+
+func (c *cluster) uidOf(p *pod) types.UID {
+	if p.object != nil && p.object.uid != "" {
+		return p.object.uid
+	}
+	return types.UID("pod-" + strconv.FormatUint(p.serial, 10))
+}
+
+func (c *cluster) findPod(key evictor.PodKey) (int32, bool) {
+	space, ok := c.spaceOf[key.Namespace]
+	if !ok {
+		return 0, false
+	}
+	i, ok := c.podByID[podID{space, key.Name}]
+	return i, ok
+}
+
+func without(taints []v1.Taint, key string, effect v1.TaintEffect) []v1.Taint {
+	var kept []v1.Taint
 	for _, t := range taints {
-		if !strings.HasPrefix(t.Key, "node.kubernetes.io/") {
+		if t.Key != key || t.Effect != effect {
 			kept = append(kept, t)
 		}
 	}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -74,4 +75,12 @@ func (p *player) register(h *successorOf) error {
 	}
 	c.startKubelet(c.nodeByID[h.node.name])
 	return nil
+}
+
+// warnOfReplacing notes that an event has deleted several nodes at once, which a rolling replacement does not.
+func (p *player) warnOfReplacing(e *Planned, nodes int) {
+	if nodes < 2 || e.Number < 0 || e.Round > 1 {
+		return
+	}
+	p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("%s (at %s) replaces %d nodes at once, with their pods; roll drains and replaces one after the other", e.place(), Brief(e.At), nodes))
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/internal/sighting"
 )
 
@@ -85,12 +84,6 @@ func (p *player) look(ctx context.Context, at time.Duration) {
 		target.SetObserverHealth(found)
 	}
 	p.leader.sees(p, at)
-}
-
-// tellOf reports what a part of the controllers' process does.
-func (p *player) tellOf(part, text string) {
-	fields := timeline.Fields{"by": part, "text": text, "nodes": []string{}}
-	p.line(timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindEvent, More: fields.String()})
 }
 
 // sees returns what a look finds that begins now, and how long it takes.
@@ -172,9 +165,3 @@ func (p *player) watchesBreak(broken bool) {
 		}
 	}
 }
-
-// playsOutages says whether an outage of the API is played as clusters live it.
-func (p *player) playsOutages() bool { return !p.driven && !p.scenario.ControllersOnly }
-
-// playsGuard says whether there is a guard. Processes that end with their leadership have none.
-func (p *player) playsGuard() bool { return p.playsOutages() && !p.leader.process }

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"context"
 	"errors"
 	"time"
 )
@@ -130,19 +129,3 @@ func (l *leader) elect(p *player, at time.Duration) (restart bool) {
 
 // next returns when it next has something to do.
 func (l *leader) next() time.Duration { return min(l.ends, l.takes) }
-
-// mayWrite returns an error while nobody leads.
-func (p *player) mayWrite() error {
-	if p.leader.vacant {
-		return errNotLeading
-	}
-	return nil
-}
-
-// stepWorld steps the controllers, if there are any.
-func (p *player) stepWorld(ctx context.Context) (next time.Time, err error) {
-	if p.leader.vacant && p.leader.process {
-		return time.Time{}, nil
-	}
-	return p.world.step(ctx)
-}

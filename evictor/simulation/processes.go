@@ -66,27 +66,6 @@ func (p *player) calling(of part) process {
 	}
 }
 
-// nextInstant returns when anything other than a renewal happens next.
-func (p *player) nextInstant() time.Duration {
-	next := never
-	for i := range p.ongoing {
-		if of := p.ongoing[i].next; of != nil {
-			next = min(next, of())
-		}
-	}
-	return next
-}
-
-// instant plays what happens now.
-func (p *player) instant(ctx context.Context, at time.Duration) error {
-	for i := range p.ongoing {
-		if err := p.ongoing[i].turn(ctx, at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (p *player) nextEvent() time.Duration {
 	if len(p.events) == 0 {
 		return never
@@ -117,13 +96,6 @@ func (p *player) drive(at time.Duration) {
 	}
 }
 
-// renewals makes kubelets renew whose turn is now.
-func (p *player) renewals(at time.Duration) {
-	for p.cluster.NextRenewal() <= at {
-		p.cluster.Renew()
-	}
-}
-
 func (p *player) reports(at time.Duration) {
 	for p.cluster.NextReport() <= at {
 		p.cluster.Report()
@@ -138,4 +110,15 @@ func (p *player) elect(at time.Duration) error {
 		return p.restart()
 	}
 	return nil
+}
+
+// restart starts new controllers, which know nothing.
+func (p *player) restart() error {
+	p.cluster.ForgetHeld()
+	p.world = &World{player: p}
+	p.guard = newGuard(p.scenario.Config.Nodes.NodeMonitorGracePeriod, p.cluster.Clock.Elapsed())
+	p.cluster.advanced = p.cluster.now()
+	p.leader.restarted(p)
+	p.cluster.world = p.world
+	return p.world.begin(p.starts)
 }

@@ -10,7 +10,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
@@ -191,13 +190,6 @@ func (w *writer) foundPod(ref evictor.PodRef) (int32, error) {
 		return 0, apierrors.NewConflict(podResource, ref.Name, errOtherUID)
 	}
 	return i, nil
-}
-
-func (c *cluster) uidOf(p *pod) types.UID {
-	if p.object != nil && p.object.uid != "" {
-		return p.object.uid
-	}
-	return types.UID("pod-" + strconv.FormatUint(p.serial, 10))
 }
 
 // Evict deletes the pod, or uses the eviction API.

@@ -10,6 +10,12 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
+// Limits of KubeAPIQPS; the larger one is that of KubeAPIBurst, too.
+const (
+	leastQPS = 0.001
+	mostQPS  = 1_000_000
+)
+
 // Limits on what a scenario generates, so that an extra digit is an error and does not exhaust the machine.
 const (
 	maxNodes       = 1_000_000

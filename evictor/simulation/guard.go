@@ -49,7 +49,7 @@ func (p *player) nextLook() time.Duration {
 		return never
 	case g.ends != never:
 		return g.ends
-	case g.err != nil || p.apiDown || p.writer.latency > 0 || p.cluster.loses:
+	case g.err != nil || p.apiDown || p.writer.sender.Latency > 0 || p.cluster.loses:
 		return g.from(p.cluster.Clock.Elapsed())
 	}
 	return never
@@ -133,7 +133,7 @@ func (p *probing) Read(_ context.Context, name string) (time.Time, error) {
 	if !exists {
 		return time.Time{}, nil
 	}
-	if p.took += p.writer.latency; p.took > p.guard.watch.Patience() {
+	if p.took += p.writer.sender.Latency; p.took > p.guard.watch.Patience() {
 		p.took = p.guard.watch.Patience()
 		return time.Time{}, fmt.Errorf("%w within %s", errUnanswered, p.took)
 	}

@@ -40,7 +40,7 @@ func attempt(at time.Duration) time.Duration {
 }
 
 // answered says whether calls for the lease succeed.
-func (p *player) answered() bool { return !p.apiDown && p.writer.latency < leaseCalls }
+func (p *player) answered() bool { return !p.apiDown && p.writer.sender.Latency < leaseCalls }
 
 // elects says whether there is a leader election.
 func (p *player) elects() bool { return p.playsOutages() && !p.scenario.NoLeaderElection }

@@ -110,7 +110,7 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
-	p.writer = &writer{player: p, clients: newPaced(s.KubeAPIQPS, s.KubeAPIBurst)}
+	p.writer = newWriter(p)
 	p.ongoing, p.world = p.processes(), &World{player: p}
 	return p, nil
 }
@@ -182,7 +182,7 @@ func (p *player) finish() (*Report, error) {
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.Left = p.left()
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
-	r.WritesWouldWait = max(p.writer.clients[nodesClient].longest, p.writer.clients[evictionsClient].longest)
+	r.WritesWouldWait = p.writer.sender.Longest()
 	r.DiedWithNodes, r.LostForGood, r.LostPods = c.stats.died, c.stats.lostForGood, c.stats.lostPods
 	r.NeedlessEvictions, r.LostEvictions = c.stats.needless, c.overdueAtEnd()
 	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()

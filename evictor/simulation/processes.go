@@ -31,7 +31,7 @@ func (p *player) processes() []process {
 			func(ctx context.Context, at time.Duration) error { p.look(ctx, at); return nil },
 		},
 		{p.leader.next, may(p.elect)},
-		{p.writer.nextArrival, plain(p.writer.arrive)},
+		{func() time.Duration { return p.writer.sender.Next(p.cluster.Clock.Elapsed()) }, plain(p.writer.sender.Step)},
 		{p.nextComeback, plain(p.comeBack)},
 		{p.nextDrain, plain(p.goOnDraining)},
 		{p.nextRoll, may(p.goOnRolling)},

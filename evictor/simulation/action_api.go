@@ -17,7 +17,7 @@ func (p *player) api(a *API) {
 		if p.stalled() && a.State != APIDown {
 			p.cluster.standStill(int64(p.guard.broken))
 		}
-		p.apiDown, p.writer.latency, p.answer = a.State == APIDown, a.Latency, a.Answer
+		p.apiDown, p.writer.sender.Latency, p.answer = a.State == APIDown, a.Latency, a.Answer
 	}
 	if kubelets {
 		p.cluster.KubeletsReach(a.State == APIDown, a.Latency)

@@ -55,8 +55,11 @@ func (d *Drain) action() action {
 }
 
 func (x *Roll) action() action {
+	var chosen []string
 	return action{
-		nodes: &x.Nodes, play: (*player).startRoll, more: timeoutText(x.Timeout, x.Then),
+		nodes: &x.Nodes, more: timeoutText(x.Timeout, x.Then),
+		do:   func(_ *player, _ *Planned, n *node) { chosen = append(chosen, n.name) },
+		done: func(p *player, e *Planned) { p.startRoll(e, chosen) },
 		check: func(f faults) {
 			notNegative(f.in("after"), x.After)
 			notNegative(f.in("wait"), x.Wait)
@@ -66,16 +69,20 @@ func (x *Roll) action() action {
 }
 
 func deletion(on *Nodes) action {
-	a := action{nodes: on, do: func(p *player, _ *Planned, n *node) { p.cluster.DeleteNode(n) }}
-	a.play = func(p *player, e *Planned) error {
-		defer p.remember()
-		return p.choose(e, &a)
-	}
-	return a
+	return action{nodes: on, replaces: true, do: func(p *player, _ *Planned, n *node) { p.cluster.DeleteNode(n) }}
 }
 
 func (x *ReplaceNode) action() action {
-	return action{nodes: &x.Nodes, play: (*player).replaceNode, check: func(f faults) { notNegative(f.in("after"), x.After) }}
+	var heirs []successorOf
+	return action{
+		nodes: &x.Nodes, replaces: true,
+		do: func(p *player, _ *Planned, n *node) {
+			heirs = append(heirs, p.cluster.heir(n))
+			p.cluster.DeleteNode(n)
+		},
+		done:  func(p *player, e *Planned) { p.replaceNodes(e, heirs) },
+		check: func(f faults) { notNegative(f.in("after"), x.After) },
+	}
 }
 
 func (a *AddNode) action() action {
@@ -91,4 +98,10 @@ func (a *AddNode) check(f faults) {
 	a.Pod.check(f.in("pod"))
 	bounded(f.in("podsPerNode"), a.PodsPerNode, maxPodsPerNode)
 	bounded(f.in("daemonSetPodsPerNode"), a.DaemonSetPodsPerNode, maxPodsPerNode)
+}
+
+// startRoll begins to roll the nodes that an event has chosen.
+func (p *player) startRoll(e *Planned, nodes []string) {
+	p.teller.touched = p.teller.touched[:0] // nothing has happened to them yet
+	p.rolls = append(p.rolls, roll{event: *e, nodes: nodes, all: len(nodes), next: p.cluster.Clock.Elapsed()})
 }

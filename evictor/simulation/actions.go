@@ -1,14 +1,19 @@
 package simulation
 
+import "fmt"
+
 // action is all that is known of one kind of event. A new kind is a field of Event, with a case of does and what it returns.
 type action struct {
 	// nodes are those that it chooses among, nil if it chooses none. On those it has something to do on, and does it.
 	nodes *Nodes
 	on    func(p *player, n *node) bool // nil means all
 	do    func(p *player, e *Planned, n *node)
-	// play, if not nil, is called instead of do.
+	// done, if not nil, is called once it was done to all of them.
+	done func(p *player, e *Planned)
+	// play, if not nil, is called instead of all that.
 	play func(p *player, e *Planned) error
 
+	replaces bool                  // nodes go: traces look again for those that they drive
 	machines bool                  // it happens to machines and networks, and is no call to the API
 	kubelets bool                  // it decides which kubelets are live
 	may      func(p *player) error // what keeps it from happening now; nil if nothing can
@@ -64,4 +69,11 @@ func (e *Event) does() action {
 		return e.Repeat.action()
 	}
 	return action{} // of Restart, which the loop plays
+}
+
+func (r *Repeat) action() action {
+	return action{
+		check: func(f faults) { f.add("repeat cannot contain repeat") }, // the plan splits all others into their events
+		words: fmt.Sprintf("repeat %d events every %s", len(r.Events), Brief(r.Every)),
+	}
 }

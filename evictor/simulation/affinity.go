@@ -226,25 +226,6 @@ func (c *cluster) relabelled() {
 	}
 }
 
-// recount counts all pods again, after a tally was added or labels of a node changed.
-func (c *cluster) recount() {
-	if c.tallied {
-		return
-	}
-	c.tallied = true
-	for _, t := range c.tallies {
-		t.counts, t.count = make(map[string]int), 0
-	}
-	if c.spreading != nil {
-		c.spreading.recount(c)
-	}
-	for i := 0; i < len(c.pods) && len(c.tallies) > 0; i++ {
-		if p := &c.pods[i]; p.booked.traits&takes != 0 {
-			c.tell(p, c.spaces[p.id.space], 1)
-		}
-	}
-}
-
 // among says whether a pod may be on a node according to its required affinity and anti-affinity, and to the
 // anti-affinity of the pods there.
 func (c *cluster) among(n *node, s *podSpec, namespace string) bool {

@@ -27,3 +27,22 @@ var answers = map[string]error{
 func (p *player) outcome() (made bool, answer error) {
 	return p.answer == "" || p.answer == AnswerWritten, answers[p.answer]
 }
+
+// reach fails while controllers do not reach the API.
+func (p *player) reach() error {
+	if p.apiDown {
+		return errAPIDown
+	}
+	if made, answer := p.outcome(); !made {
+		return answer
+	}
+	return p.mayWrite()
+}
+
+// mayWrite returns an error while nobody leads.
+func (p *player) mayWrite() error {
+	if p.leader.vacant {
+		return errNotLeading
+	}
+	return nil
+}

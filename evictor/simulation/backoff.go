@@ -58,31 +58,3 @@ func (c *cluster) heldBack() (pods int, until time.Duration) {
 	}
 	return pods, until
 }
-
-// createHeld makes Jobs create the pods that need not wait longer, each all that it lacks.
-func (c *cluster) createHeld() {
-	now, waiting := c.now(), c.backingOff[:0]
-	for _, j := range c.backingOff {
-		if j.due() > now {
-			waiting = append(waiting, j)
-			continue
-		}
-		for _, b := range j.held {
-			b.wait = max(b.wait, now-b.at)
-			c.waiting.add(b)
-		}
-		j.held = nil
-	}
-	clear(c.backingOff[len(waiting):])
-	c.backingOff = waiting
-}
-
-// readiness records since when a pod of a Job is not Ready: if it fails, the Job's controller takes that for its end.
-func (c *cluster) readiness(i int32) {
-	if j := c.jobOf(c.pods[i].spec, c.pods[i].id.space); j != nil {
-		j.pods[i] = -1
-		if !c.pods[i].ready {
-			j.pods[i] = c.now()
-		}
-	}
-}

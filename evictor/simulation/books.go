@@ -1,6 +1,12 @@
 package simulation
 
-import "github.com/evictkit/evictkit/zone"
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/zone"
+)
 
 // account is what a pod counts for. It follows from the records of the pod and its node: whoever changes one of them calls
 // podChanged, nodeChanged or bookNode, need not know what is counted, and the difference is entered.
@@ -131,3 +137,38 @@ func (c *cluster) bookNode(i int32) {
 		c.spreading.look(c, i)
 	}
 }
+
+func (c *cluster) nodeChanged(n *node) {
+	c.serial++
+	n.version = c.serial
+	n.wasTainted = n.wasTainted || tainted(n)
+	c.bookNode(c.nodeByID[n.name])
+	c.world.nodeChanged(n.name)
+}
+
+// podChanged books a pod whose record has changed, and tells of it.
+func (c *cluster) podChanged(i int32) {
+	c.book(i)
+	c.world.podChanged(c.keyOf(&c.pods[i]))
+}
+
+// leaveService records whether a node has the out-of-service taint.
+func (c *cluster) leaveService(i int32) {
+	n := &c.nodes[i]
+	if !n.deleted && slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService }) {
+		c.outOfService[i] = true
+	} else if len(c.outOfService) > 0 {
+		delete(c.outOfService, i)
+	}
+}
+
+// mark marks a pod not Ready.
+func (c *cluster) mark(i int32) {
+	c.pods[i].ready, c.pods[i].marked = false, true
+	c.readiness(i)
+	c.podChanged(i)
+}
+
+func (c *cluster) loads(i int32, by int) { c.nodes[c.pods[i].node].pods += int32(by) } //nolint:gosec // 1 or -1
+
+func (c *cluster) ends(i int32, by int) { c.nodes[c.pods[i].node].finished += int32(by) } //nolint:gosec // 1 or -1

@@ -12,30 +12,6 @@ type calls struct {
 	comparisons       fifo // that will find a wrong status
 }
 
-// KubeletsReach sets how kubelets reach the API from now on: not at all, or with calls that take some time. Kubelets
-// renew and report at their turns. A renewal that fails is skipped, and a report that fails is made when the kubelet
-// next renews. A call that takes as long as the renewal interval times out.
-func (c *cluster) KubeletsReach(down bool, latency time.Duration) {
-	k := &c.kubelets
-	was := k.down
-	k.slow = int64(latency)
-	k.down = down || c.renewals.period > 0 && k.slow >= c.renewals.period
-	if !was || k.down {
-		return
-	}
-	for _, t := range c.renewals.turns[c.renewals.head:] {
-		if n := &c.nodes[t.node]; k.owed[t.node] && n.epoch == t.epoch && !n.failed {
-			k.reports.push(turn{t.at + k.slow, t.node, t.epoch})
-		}
-	}
-	k.owed = nil
-	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted && !n.failed {
-			c.tellPods(n, false)
-		}
-	}
-}
-
 // turn takes the next turn of the two: calls in flight take effect, and kubelets make new ones.
 func (c *cluster) turn(turns, late *fifo, do func(*node)) {
 	if late.next() <= turns.next() {
@@ -69,4 +45,44 @@ func (c *cluster) call(late *fifo, i int32, do func(*node)) {
 	default:
 		do(&c.nodes[i])
 	}
+}
+
+// fifo is the next heartbeat of each kubelet in the order of time. All kubelets share one period, so one that has just
+// had its turn comes last, and no heap is needed.
+type fifo struct {
+	period int64
+	turns  []turn // from head on; those before have been taken
+	head   int
+}
+
+type turn struct {
+	at    int64
+	node  int32
+	epoch uint32
+}
+
+func (f *fifo) push(t turn) {
+	if t.at < 0 {
+		return // after the end of time
+	}
+	if f.head > len(f.turns)/2 {
+		f.turns, f.head = f.turns[:copy(f.turns, f.turns[f.head:])], 0
+	}
+	f.turns = append(f.turns, t)
+	for at := len(f.turns) - 1; at > f.head && f.turns[at-1].at > t.at; at-- {
+		f.turns[at-1], f.turns[at] = t, f.turns[at-1]
+	}
+}
+
+func (f *fifo) pop() turn {
+	f.head++
+	return f.turns[f.head-1]
+}
+
+// next returns when the next turn is; never if there is none.
+func (f *fifo) next() time.Duration {
+	if f.head == len(f.turns) {
+		return never
+	}
+	return time.Duration(f.turns[f.head].at)
 }

@@ -2,10 +2,18 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Limits of KubeAPIQPS; the larger one is that of KubeAPIBurst, too.
+const (
+	leastQPS = 0.001
+	mostQPS  = 1_000_000
 )
 
 // Limits on what a scenario generates, so that an extra digit is an error and does not exhaust the machine.
@@ -98,18 +106,41 @@ func repeats(f faults, period time.Duration) {
 	}
 }
 
-func validEffect(effect v1.TaintEffect) bool {
-	switch effect {
-	case v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule, v1.TaintEffectNoExecute:
-		return true
+func additionsOf(events []Planned) additions {
+	a := additions{nodes: make(map[string]bool), pods: make(map[string]bool)}
+	for i := range events {
+		switch e := &events[i]; {
+		case e.Round > 1:
+		case e.AddNode != nil:
+			n := e.AddNode.fields()
+			a.nodes[n.Name] = true
+			a.zones = append(a.zones, zone.Key{Region: n.Region, Zone: n.Zone})
+		case e.AddPod != nil:
+			a.pods[e.AddPod.Name] = true
+		}
 	}
-	return false
+	return a
 }
 
-func validStatus(status v1.ConditionStatus) bool {
-	switch status {
-	case v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown:
-		return true
+// checkNames reports nodes, pods and zones that do not exist at time 0 and that no event adds. If no event adds a node, it
+// reports all that is wrong with the selection of nodes.
+func (p *player) checkNames(f faults, e *Event, added *additions) {
+	a := e.does()
+	switch of := a.nodes; {
+	case e.deletes() != nil:
+		p.checkPod(f, e.deletes().Name, added)
+	case e.AddPod != nil:
+		p.known(f.at("", "node"), e.AddPod.Node, added.nodes)
+	case of == nil || !of.check(newFaults()): // reported already
+	case len(added.nodes) == 0:
+		p.selected(f, &a)
+	case !of.several():
+		for i, name := range of.Names {
+			p.known(f.at("", "nodes", item(i)), name, added.nodes)
+		}
+	case of.Zone != "" && !slices.ContainsFunc(added.zones, func(key zone.Key) bool { return of.Zone == key.Zone || of.Zone == key.String() }):
+		if _, err := p.zone(of.Zone); err != nil {
+			f.at("", "zone").add("%w", err)
+		}
 	}
-	return false
 }

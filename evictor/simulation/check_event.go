@@ -37,10 +37,3 @@ func (e *Event) checkRepeat(f faults) {
 		f.missing("events")
 	}
 }
-
-func (r *Repeat) action() action {
-	return action{
-		check: func(f faults) { f.add("repeat cannot contain repeat") }, // the plan splits all others into their events
-		words: fmt.Sprintf("repeat %d events every %s", len(r.Events), Brief(r.Every)),
-	}
-}

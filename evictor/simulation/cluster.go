@@ -12,6 +12,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/outside"
+	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -19,7 +20,7 @@ import (
 // builds API objects when they are asked for. It is not safe for concurrent use.
 type cluster struct {
 	Clock  worldClock
-	world  *World    // is told of everything that changes
+	world  watch     // is told of everything that changes
 	newest time.Time // in the objects of time 0
 
 	nodes    []node
@@ -86,9 +87,19 @@ type cluster struct {
 	emptied      map[int32][]int64      // when pods were evicted from silent nodes
 	happened     func(Happening)        // nil if not needed
 	outOfService map[int32]bool         // nodes with the taint
-	garbage
-	lost    map[uint64]bool // pods, by serial, whose due eviction did not happen
-	outside outside.Parts   // of the world, which others play
+	collects     bool                   // somebody collects garbage: pods of deleted nodes stay until then
+	orphans      map[string]int32       // deleted nodes to whose names pods are bound
+	lost         map[uint64]bool        // pods, by serial, whose due eviction did not happen
+	outside      outside.Parts          // of the world, which others play
+}
+
+// watch is told of what changes in the API, and of leases.
+type watch interface {
+	nodeChanged(name string)
+	podChanged(key evictor.PodKey)
+	renewed(node string, at time.Time)
+	missed(node string, at time.Time) // a renewal that is shown later, or never
+	late(node string, at time.Time)   // a renewal of that time that is shown now
 }
 
 type podID struct {
@@ -233,20 +244,12 @@ func newCluster(clock worldClock) *cluster {
 		zones:        make(map[string]*zoneRecord),
 		emptied:      make(map[int32][]int64),
 		outOfService: make(map[int32]bool),
-		garbage:      garbage{orphans: make(map[string]int32), quarantine: make(map[string]time.Duration)},
+		orphans:      make(map[string]int32),
 		lost:         make(map[uint64]bool),
 	}
 }
 
 func (c *cluster) now() int64 { return int64(c.Clock.Elapsed()) }
-
-func (c *cluster) nodeChanged(n *node) {
-	c.serial++
-	n.version = c.serial
-	n.wasTainted = n.wasTainted || tainted(n)
-	c.bookNode(c.nodeByID[n.name])
-	c.world.nodeChanged(n.name)
-}
 
 func (c *cluster) tellHappening(node, text string) {
 	if c.happened != nil {
@@ -267,12 +270,6 @@ func (c *cluster) tellGone(p *pod) {
 		key := evictor.PodKey{Namespace: c.spaces[p.id.space], Name: p.id.name}
 		c.happened(Happening{At: c.Clock.Elapsed(), Node: c.nodes[p.node].name, Gone: key, Text: fmt.Sprintf("pod %s: its object is gone", key)})
 	}
-}
-
-// podChanged books a pod whose record has changed, and tells of it.
-func (c *cluster) podChanged(i int32) {
-	c.book(i)
-	c.world.podChanged(c.keyOf(&c.pods[i]))
 }
 
 func (c *cluster) space(namespace string) uint32 {
@@ -304,30 +301,6 @@ var healthy = []v1.NodeCondition{
 	{Type: v1.NodeReady, Status: v1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: stamp(0), LastTransitionTime: stamp(0)},
 }
 
-// AddNodeObject adds a node from a file, with its own conditions, taints and labels. A node without conditions has
-// reported Ready; a node whose Ready condition is Unknown is silent.
-func (c *cluster) AddNodeObject(object *v1.Node) error {
-	c.nodeDated(object)
-	n := node{
-		name: object.Name, uid: object.UID, labels: object.Labels, created: object.CreationTimestamp,
-		taints: object.Spec.Taints, unschedulable: object.Spec.Unschedulable, conditions: object.Status.Conditions, reported: -1,
-		room: c.newRoom(&object.Status),
-	}
-	if len(n.conditions) == 0 {
-		n.conditions, n.reported = c.registered(), c.now()
-	}
-	for _, cond := range object.Status.Conditions {
-		if cond.Type == v1.NodeReady && cond.Status == v1.ConditionUnknown {
-			n.failed, n.failedAt = true, c.now()
-		}
-		if cond.Type == v1.NodeReady && cond.Status == v1.ConditionTrue || cond.Type != v1.NodeReady && cond.Status == v1.ConditionFalse || cond.Status == v1.ConditionUnknown {
-			continue
-		}
-		n.setKubelet(cond.Type, cond.Status)
-	}
-	return c.addNode(n)
-}
-
 func (n *node) setKubelet(t v1.NodeConditionType, s v1.ConditionStatus) {
 	if n.kubelet == nil {
 		n.kubelet = make(map[v1.NodeConditionType]v1.ConditionStatus, 1)
@@ -336,27 +309,89 @@ func (n *node) setKubelet(t v1.NodeConditionType, s v1.ConditionStatus) {
 	n.starting = n.starting && t != v1.NodeReady
 }
 
-func (c *cluster) addNode(n node) error {
-	if n.name == "" {
-		return fmt.Errorf("metadata.name is missing")
+func findCondition(conditions []v1.NodeCondition, kind v1.NodeConditionType) int {
+	for i := range conditions {
+		if conditions[i].Type == kind {
+			return i
+		}
 	}
-	if _, taken := c.nodeByID[n.name]; taken {
-		return fmt.Errorf("node %s already exists", n.name)
+	return -1
+}
+
+// runsOn says whether the pod runs while its kubelet is cut off from the API.
+func (c *cluster) runsOn(p *pod) bool { return c.nodes[p.node].parted && !p.unstarted }
+
+// lacks returns the share of the clients, in thousandths, that do not reach the pods of the node.
+func (n *node) lacks() int {
+	if !n.failed {
+		return 0
 	}
-	c.serial++
-	if n.uid == "" {
-		n.uid = types.UID("node-" + strconv.FormatUint(c.serial, 10))
+	return whole - int(n.reach)
+}
+
+// serves says whether most clients reach the pods of the node.
+func (n *node) serves() bool { return 2*n.lacks() < whole }
+
+// Failed says whether the node exists and its kubelet is silent.
+func (c *cluster) Failed(name string) bool {
+	i, ok := c.nodeByID[name]
+	return ok && c.nodes[i].failed
+}
+
+// kubeletStatus returns the kubelet's status of a condition: not Ready while it starts, then what was last set or else healthy.
+func (n *node) kubeletStatus(kind v1.NodeConditionType) v1.ConditionStatus {
+	if n.starting && kind == v1.NodeReady {
+		return v1.ConditionFalse
 	}
-	n.zone = zone.KeyOf(n.labels)
-	n.firstPod, n.renewed = -1, 0 // its kubelet makes its lease, if it reaches the API
-	n.fresh = lasting(n.taints)
-	i := int32(len(c.nodes))
-	c.nodes = append(c.nodes, n)
-	c.nodeByID[n.name] = i
-	if c.load != nil {
-		c.load.add(c, i)
+	if status, ok := n.kubelet[kind]; ok {
+		return status
 	}
-	c.nodeChanged(&c.nodes[i])
-	c.adopt(i)
-	return nil
+	if kind == v1.NodeReady {
+		return v1.ConditionTrue
+	}
+	return v1.ConditionFalse
+}
+
+func (n *node) isReady() bool {
+	ready := findCondition(n.conditions, v1.NodeReady)
+	return ready >= 0 && n.conditions[ready].Status == v1.ConditionTrue
+}
+
+// standing returns the taints of a node that is cordoned or not Ready, whether or not they have been written yet. A
+// node that has never reported has the taint of a new node.
+func (n *node) standing() []v1.Taint {
+	if n.isReady() && !n.unschedulable {
+		return nil
+	}
+	standing := taints.ForConditions(n.conditions, n.unschedulable)
+	if findCondition(n.conditions, v1.NodeReady) < 0 {
+		standing = append(standing, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule})
+	}
+	return standing
+}
+
+func (c *cluster) uidOf(p *pod) types.UID {
+	if p.object != nil && p.object.uid != "" {
+		return p.object.uid
+	}
+	return types.UID("pod-" + strconv.FormatUint(p.serial, 10))
+}
+
+func (c *cluster) findPod(key evictor.PodKey) (int32, bool) {
+	space, ok := c.spaceOf[key.Namespace]
+	if !ok {
+		return 0, false
+	}
+	i, ok := c.podByID[podID{space, key.Name}]
+	return i, ok
+}
+
+func without(taints []v1.Taint, key string, effect v1.TaintEffect) []v1.Taint {
+	var kept []v1.Taint
+	for _, t := range taints {
+		if t.Key != key || t.Effect != effect {
+			kept = append(kept, t)
+		}
+	}
+	return kept
 }

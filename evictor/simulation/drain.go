@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -284,4 +285,26 @@ func (p *player) drained(node string, key evictor.PodKey, force bool) {
 		l.More = because("the drain's timeout is over")
 	}
 	p.line(l)
+}
+
+// tellKept tells that a drain may not evict a pod.
+func (c *cluster) tellKept(node string, pod evictor.PodKey, why error) {
+	if c.happened == nil {
+		return
+	}
+	c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Kept: pod, Text: fmt.Sprintf("pod %s: the drain tries again every %s: %s", pod, drainAgain, textOf(why))})
+}
+
+// timesOut ends a drain whose timeout is over: it is given up, or deletes what is left.
+func (p *player) timesOut(d *drain, at time.Duration) {
+	d.deadline = never
+	if d.by.Drain.Then != ThenForce {
+		d.ended = drainGivenUp
+		p.stuck(d, DrainGivenUp)
+		return
+	}
+	p.stuck(d, DrainForced)
+	d.forced = true
+	p.empty(d, at)
+	p.cluster.count(d)
 }

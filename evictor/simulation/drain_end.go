@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
@@ -137,20 +136,6 @@ func timeoutText(timeout time.Duration, then string) string {
 	return fmt.Sprintf(" (after %s %s)", Brief(timeout), cmp.Or(then, ThenGiveUp))
 }
 
-// timesOut ends a drain whose timeout is over: it is given up, or deletes what is left.
-func (p *player) timesOut(d *drain, at time.Duration) {
-	d.deadline = never
-	if d.by.Drain.Then != ThenForce {
-		d.ended = drainGivenUp
-		p.stuck(d, DrainGivenUp)
-		return
-	}
-	p.stuck(d, DrainForced)
-	d.forced = true
-	p.empty(d, at)
-	p.cluster.count(d)
-}
-
 // stuck records what became of a drain, and tells it.
 func (p *player) stuck(d *drain, ended string) {
 	c := p.cluster
@@ -197,12 +182,4 @@ func (p *player) endDrains() {
 	for i := range p.rolls {
 		p.stuckRoll(&p.rolls[i], 0)
 	}
-}
-
-// tellKept tells that a drain may not evict a pod.
-func (c *cluster) tellKept(node string, pod evictor.PodKey, why error) {
-	if c.happened == nil {
-		return
-	}
-	c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Kept: pod, Text: fmt.Sprintf("pod %s: the drain tries again every %s: %s", pod, drainAgain, textOf(why))})
 }

@@ -23,13 +23,6 @@ type Endpoints struct {
 	LongestWithoutEndpoints time.Duration `figure:""`
 }
 
-// mark marks a pod not Ready.
-func (c *cluster) mark(i int32) {
-	c.pods[i].ready, c.pods[i].marked = false, true
-	c.readiness(i)
-	c.podChanged(i)
-}
-
 func (c *cluster) marks(i int32, by int) { c.nodes[c.pods[i].node].marked += int32(by) } //nolint:gosec // 1 or -1
 
 // withoutEndpoints counts a pod that the controller has marked not Ready, or that no longer is.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -143,4 +144,20 @@ func checkObjectName(f faults, name string) {
 	} else if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
 		f.in("name").add("%q: %s", name, strings.Join(wrong, "; "))
 	}
+}
+
+func validStatus(status v1.ConditionStatus) bool {
+	switch status {
+	case v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown:
+		return true
+	}
+	return false
+}
+
+func validEffect(effect v1.TaintEffect) bool {
+	switch effect {
+	case v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule, v1.TaintEffectNoExecute:
+		return true
+	}
+	return false
 }

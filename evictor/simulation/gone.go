@@ -1,88 +1,11 @@
 package simulation
 
 import (
+	"fmt"
 	"slices"
-	"strings"
-	"time"
-
-	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
-
-// taintOutOfService is v1.TaintNodeOutOfService, which the oldest API that this is compiled with does not have.
-const taintOutOfService = "node.kubernetes.io/out-of-service"
-
-// collectorPeriod is the time between passes of the pod garbage collector, from time 0 on.
-const collectorPeriod = 20 * time.Second
-
-// leaveService records whether a node has the out-of-service taint.
-func (c *cluster) leaveService(i int32) {
-	n := &c.nodes[i]
-	if !n.deleted && slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService }) {
-		c.outOfService[i] = true
-	} else if len(c.outOfService) > 0 {
-		delete(c.outOfService, i)
-	}
-}
-
-// nextCollection returns when the pod garbage collector next has a reason to pass.
-func (p *player) nextCollection() time.Duration {
-	waits := len(p.cluster.outOfService)+len(p.cluster.orphans)+len(p.cluster.quarantine) > 0
-	if !waits || p.stalled() || p.cluster.outside.PodGC {
-		return never
-	}
-	now := p.cluster.Clock.Elapsed()
-	return now - now%collectorPeriod + collectorPeriod
-}
-
-// collect removes the objects of deleted pods from nodes that are out of service and not Ready, and those of pods whose
-// node is gone.
-func (p *player) collect(at time.Duration) {
-	c := p.cluster
-	if at%collectorPeriod != 0 || p.stalled() || c.outside.PodGC {
-		return
-	}
-	var nodes []int32
-	for i := range c.outOfService {
-		nodes = append(nodes, i)
-	}
-	slices.Sort(nodes)
-	for _, i := range nodes {
-		n := &c.nodes[i]
-		if ready := findCondition(n.conditions, v1.NodeReady); ready >= 0 && n.conditions[ready].Status == v1.ConditionTrue {
-			continue
-		}
-		for _, key := range c.SortedPods(n.name) {
-			if k, ok := c.findPod(key); ok && c.pods[k].terminating {
-				p.removed(n.name, k, "the node is out of service")
-			}
-		}
-	}
-	p.collectOrphans(at)
-}
-
-// removed takes the object of a pod away, as the pod garbage collector does.
-func (p *player) removed(node string, i int32, why string) {
-	c := p.cluster
-	key := c.keyOf(&c.pods[i])
-	if s := c.pods[i].spec; s.OwnerKind != "DaemonSet" && !s.Mirror {
-		p.report.Removed++
-	}
-	p.line(timeline.Line{T: c.Clock.Elapsed(), Kind: timeline.KindRemove, Node: node, Pod: joinPodName(key.Namespace, key.Name), More: because(why)})
-	c.takeAway(i)
-}
-
-// lasting returns the taints that a replaced node has again: not those that controllers and people add.
-func lasting(taints []v1.Taint) (kept []v1.Taint) {
-	for _, t := range taints {
-		if !strings.HasPrefix(t.Key, "node.kubernetes.io/") {
-			kept = append(kept, t)
-		}
-	}
-	return kept
-}
 
 // successorOf is what a deleted node passes on to its replacement.
 type successorOf struct {
@@ -110,31 +33,22 @@ func (c *cluster) heir(n *node) (h successorOf) {
 	return h
 }
 
-// replaceNode deletes nodes, or adds their replacements.
-func (p *player) replaceNode(e *Planned) error {
-	c := p.cluster
-	defer p.remember()
-	if e.registers {
-		for i := range e.heirs {
-			if err := p.register(&e.heirs[i]); err != nil {
-				return err
-			}
-			p.touch(e.heirs[i].node.name)
-		}
-		return nil
-	}
+// replaceNodes lets the replacements of nodes that are deleted now register later.
+func (p *player) replaceNodes(e *Planned, heirs []successorOf) {
 	later := *e
-	later.At, later.registers = shift(c.Clock.Elapsed(), e.ReplaceNode.After), true
-	a := e.does()
-	a.do = func(_ *player, _ *Planned, n *node) {
-		later.heirs = append(later.heirs, c.heir(n))
-		c.DeleteNode(n)
-	}
-	if err := p.choose(e, &a); err != nil {
-		return err
-	}
-	p.warnOfReplacing(e, len(later.heirs))
+	later.At, later.registers, later.heirs = shift(p.cluster.Clock.Elapsed(), e.ReplaceNode.After), true, heirs
+	p.warnOfReplacing(e, len(heirs))
 	p.plan(&later)
+}
+
+// registerAll adds the replacements of nodes.
+func (p *player) registerAll(heirs []successorOf) error {
+	for i := range heirs {
+		if err := p.register(&heirs[i]); err != nil {
+			return err
+		}
+		p.touch(heirs[i].node.name)
+	}
 	return nil
 }
 
@@ -161,4 +75,12 @@ func (p *player) register(h *successorOf) error {
 	}
 	c.startKubelet(c.nodeByID[h.node.name])
 	return nil
+}
+
+// warnOfReplacing notes that an event has deleted several nodes at once, which a rolling replacement does not.
+func (p *player) warnOfReplacing(e *Planned, nodes int) {
+	if nodes < 2 || e.Number < 0 || e.Round > 1 {
+		return
+	}
+	p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("%s (at %s) replaces %d nodes at once, with their pods; roll drains and replaces one after the other", e.place(), Brief(e.At), nodes))
 }

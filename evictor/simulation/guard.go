@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/internal/sighting"
 )
 
@@ -50,7 +49,7 @@ func (p *player) nextLook() time.Duration {
 		return never
 	case g.ends != never:
 		return g.ends
-	case g.err != nil || p.apiDown || p.writer.latency > 0 || p.cluster.loses:
+	case g.err != nil || p.apiDown || p.writer.sender.Latency > 0 || p.cluster.loses:
 		return g.from(p.cluster.Clock.Elapsed())
 	}
 	return never
@@ -85,12 +84,6 @@ func (p *player) look(ctx context.Context, at time.Duration) {
 		target.SetObserverHealth(found)
 	}
 	p.leader.sees(p, at)
-}
-
-// tellOf reports what a part of the controllers' process does.
-func (p *player) tellOf(part, text string) {
-	fields := timeline.Fields{"by": part, "text": text, "nodes": []string{}}
-	p.line(timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindEvent, More: fields.String()})
 }
 
 // sees returns what a look finds that begins now, and how long it takes.
@@ -140,7 +133,7 @@ func (p *probing) Read(_ context.Context, name string) (time.Time, error) {
 	if !exists {
 		return time.Time{}, nil
 	}
-	if p.took += p.writer.latency; p.took > p.guard.watch.Patience() {
+	if p.took += p.writer.sender.Latency; p.took > p.guard.watch.Patience() {
 		p.took = p.guard.watch.Patience()
 		return time.Time{}, fmt.Errorf("%w within %s", errUnanswered, p.took)
 	}
@@ -172,9 +165,3 @@ func (p *player) watchesBreak(broken bool) {
 		}
 	}
 }
-
-// playsOutages says whether an outage of the API is played as clusters live it.
-func (p *player) playsOutages() bool { return !p.driven && !p.scenario.ControllersOnly }
-
-// playsGuard says whether there is a guard. Processes that end with their leadership have none.
-func (p *player) playsGuard() bool { return p.playsOutages() && !p.leader.process }

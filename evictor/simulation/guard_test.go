@@ -99,7 +99,8 @@ func TestWatchesThatComeBackShowWhatTheyMissed(t *testing.T) {
 	p.guard = newGuard(50*time.Second, 0)
 	c := p.cluster
 	shown := &lateOnes{}
-	c.world.targets = append(c.world.targets, shown)
+	c.world = p.world
+	p.world.targets = append(p.world.targets, shown)
 	c.nodes[1].unseen = true
 	c.DeleteNode(&c.nodes[2])
 	for i := range c.nodes {

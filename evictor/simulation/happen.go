@@ -3,20 +3,27 @@ package simulation
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/zone"
 )
 
 // happen plays one event. If it returns an error, nothing has happened.
 func (p *player) happen(e *Planned) (err error) {
 	a := e.does()
+	if a.replaces {
+		defer p.remember()
+	}
 	if a.may != nil {
 		err = a.may(p)
 	}
 	switch {
 	case err != nil:
+	case e.registers:
+		err = p.registerAll(e.heirs)
 	case a.play != nil:
 		err = a.play(p, e)
 	default:
@@ -50,6 +57,9 @@ func (p *player) choose(e *Planned, a *action) error {
 			a.do(p, e, n)
 			p.touch(name)
 		}
+	}
+	if a.done != nil {
+		a.done(p, e)
 	}
 	return nil
 }
@@ -136,4 +146,65 @@ func (p *player) among(f faults, s *Nodes) (names []string) {
 		f.in("count").add("%s: there are only %d", s, len(names))
 	}
 	return names
+}
+
+// waits says whether an event must wait. What people and other programs do waits while neither they nor kubelets reach the
+// API, a new node while kubelets do not. What happens to machines and networks waits only for a node that waits itself.
+func (p *player) waits(e *Planned) bool {
+	down, a := p.cluster.kubelets.down, e.does()
+	switch {
+	case !p.playsOutages():
+		return false
+	case e.Restart != nil: // a new process must list everything
+		return p.apiDown
+	case e.AddNode != nil || e.registers:
+		return down
+	case !a.machines:
+		return down && p.apiDown
+	case len(p.postponed) == 0 || a.nodes == nil:
+		return false
+	}
+	return slices.ContainsFunc(a.nodes.Names, func(name string) bool {
+		_, exists := p.cluster.nodeByID[name]
+		return !exists
+	})
+}
+
+// wait puts an event off until the API answers.
+func (p *player) wait(e *Planned, at time.Duration) {
+	p.postponed = append(p.postponed, *e)
+	if e.At < at {
+		return // it has waited before
+	}
+	fields := timeline.Fields{"number": e.Number, "text": e.text() + ": waits until the API is back", "nodes": []string{}}
+	if e.Round > 0 {
+		fields["round"], fields["inner"] = e.Round, e.Inner
+	}
+	p.line(timeline.Line{T: at, Kind: timeline.KindEvent, More: fields.String()})
+}
+
+// goOnWaiting makes the events happen that waited, as far as they need not wait longer, in the order in which they came.
+func (p *player) goOnWaiting() {
+	p.events = append(p.postponed, p.events...)
+	p.postponed = nil
+}
+
+// tellEvent reports an event after it has happened.
+func (p *player) tellEvent(e *Planned) {
+	fields := timeline.Fields{"number": e.Number, "text": e.text()}
+	if e.Number < 0 {
+		fields = timeline.Fields{"by": "controller", "text": e.text()}
+	}
+	if e.Round > 0 {
+		fields["round"], fields["inner"] = e.Round, e.Inner
+	}
+	p.sampler.happens(e, p.teller.touched)
+	p.tellTouched(fields)
+}
+
+func (p *Planned) text() string {
+	if p.registers {
+		return "the new nodes register"
+	}
+	return p.String()
 }

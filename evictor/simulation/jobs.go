@@ -3,7 +3,6 @@ package simulation
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -145,65 +144,20 @@ func (c *cluster) fails(i int32) (ends bool) {
 	return true
 }
 
-// endJobs ends the Jobs that have failed: what waits to come back does not, and the pods that they still have are deleted.
-func (c *cluster) endJobs() {
-	if len(c.ending) == 0 {
-		return
-	}
-	ended := c.ending
-	c.ending = nil
-	c.forgetEnded()
-	for _, id := range ended {
-		j := c.jobs[id]
-		failed := FailedJob{Namespace: c.spaces[id.space], Name: id.name, At: time.Duration(j.endedAt), Failed: j.Failed}
-		for _, i := range slices.Sorted(maps.Keys(j.pods)) {
-			p := &c.pods[i]
-			switch {
-			case p.owed:
-				p.owed = false
-				c.book(i)
-			case !p.terminating && !p.phase.finished():
-				failed.Deleted++
-				c.deletePod(i)
-			}
-		}
-		c.failedJobs = append(c.failedJobs, failed)
-	}
-}
-
-// forgetEnded drops the pods of ended Jobs that wait to come back.
-func (c *cluster) forgetEnded() {
-	ends := func(b comeback) bool {
-		j := c.jobOf(b.spec, c.space(b.key.Namespace))
-		if j == nil || !j.Ended {
-			return false
-		}
-		c.misses(b.spec, -1)
-		return true
-	}
-	c.backingOff = slices.DeleteFunc(c.backingOff, func(j *job) bool {
-		if j.Ended {
-			c.stats.lacks(c.now(), -whole*len(j.held))
-			j.held = nil
-		}
-		return j.Ended
-	})
-	w := &c.waiting
-	w.coming = slices.DeleteFunc(w.coming, ends)
-	for a, q := range w.refused {
-		before := len(q.pods)
-		q.pods = slices.DeleteFunc(q.pods, ends)
-		w.count -= before - len(q.pods)
-		if len(q.pods) == 0 {
-			w.drop(a)
-		}
-	}
-}
-
 // reportJobs returns the Jobs that failed, by name.
 func (c *cluster) reportJobs() []FailedJob {
 	slices.SortFunc(c.failedJobs, func(a, b FailedJob) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return c.failedJobs
+}
+
+// readiness records since when a pod of a Job is not Ready: if it fails, the Job's controller takes that for its end.
+func (c *cluster) readiness(i int32) {
+	if j := c.jobOf(c.pods[i].spec, c.pods[i].id.space); j != nil {
+		j.pods[i] = -1
+		if !c.pods[i].ready {
+			j.pods[i] = c.now()
+		}
+	}
 }

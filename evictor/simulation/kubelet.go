@@ -7,46 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// fifo is the next heartbeat of each kubelet in the order of time. All kubelets share one period, so one that has just
-// had its turn comes last, and no heap is needed.
-type fifo struct {
-	period int64
-	turns  []turn // from head on; those before have been taken
-	head   int
-}
-
-type turn struct {
-	at    int64
-	node  int32
-	epoch uint32
-}
-
-func (f *fifo) push(t turn) {
-	if t.at < 0 {
-		return // after the end of time
-	}
-	if f.head > len(f.turns)/2 {
-		f.turns, f.head = f.turns[:copy(f.turns, f.turns[f.head:])], 0
-	}
-	f.turns = append(f.turns, t)
-	for at := len(f.turns) - 1; at > f.head && f.turns[at-1].at > t.at; at-- {
-		f.turns[at-1], f.turns[at] = t, f.turns[at-1]
-	}
-}
-
-func (f *fifo) pop() turn {
-	f.head++
-	return f.turns[f.head-1]
-}
-
-// next returns when the next turn is; never if there is none.
-func (f *fifo) next() time.Duration {
-	if f.head == len(f.turns) {
-		return never
-	}
-	return time.Duration(f.turns[f.head].at)
-}
-
 // StartKubelets begins the rounds of all live kubelets: renewals every interval, spread evenly over it in the order in
 // which the nodes were added or all at once, and reports every statusInterval. All have renewed and reported just now.
 func (c *cluster) StartKubelets(interval, statusInterval time.Duration, even bool) {
@@ -157,29 +117,6 @@ func (c *cluster) report(n *node) {
 	c.nodeChanged(n)
 }
 
-// kubeletStatus returns the kubelet's status of a condition: not Ready while it starts, then what was last set or else healthy.
-func (n *node) kubeletStatus(kind v1.NodeConditionType) v1.ConditionStatus {
-	if n.starting && kind == v1.NodeReady {
-		return v1.ConditionFalse
-	}
-	if status, ok := n.kubelet[kind]; ok {
-		return status
-	}
-	if kind == v1.NodeReady {
-		return v1.ConditionTrue
-	}
-	return v1.ConditionFalse
-}
-
-func findCondition(conditions []v1.NodeCondition, kind v1.NodeConditionType) int {
-	for i := range conditions {
-		if conditions[i].Type == kind {
-			return i
-		}
-	}
-	return -1
-}
-
 // Fail stops the node's kubelet and says whether it was alive.
 func (c *cluster) Fail(n *node) bool { return c.silence(n, false, 0) }
 
@@ -201,20 +138,6 @@ func (c *cluster) silence(n *node, parted bool, reach int) bool {
 	c.tellHappening(n.name, map[bool]string{true: "the kubelet can no longer reach the API; its pods keep running", false: "the kubelet falls silent"}[parted])
 	return true
 }
-
-// runsOn says whether the pod runs while its kubelet is cut off from the API.
-func (c *cluster) runsOn(p *pod) bool { return c.nodes[p.node].parted && !p.unstarted }
-
-// lacks returns the share of the clients, in thousandths, that do not reach the pods of the node.
-func (n *node) lacks() int {
-	if !n.failed {
-		return 0
-	}
-	return whole - int(n.reach)
-}
-
-// serves says whether most clients reach the pods of the node.
-func (n *node) serves() bool { return 2*n.lacks() < whole }
 
 // Recover brings the kubelet of a failed or partitioned node back, and says whether it had failed. Terminating pods
 // end, the node reports Ready, and its pods are Ready again. A kubelet that has failed starts, a partitioned one ran on.
@@ -280,12 +203,6 @@ func (c *cluster) setReady(i int32, ready bool) {
 	c.podChanged(i)
 }
 
-// Failed says whether the node exists and its kubelet is silent.
-func (c *cluster) Failed(name string) bool {
-	i, ok := c.nodeByID[name]
-	return ok && c.nodes[i].failed
-}
-
 // writeCondition writes a condition that is not the kubelet's.
 func (c *cluster) writeCondition(n *node, kind v1.NodeConditionType, status v1.ConditionStatus) {
 	n.conditions = append([]v1.NodeCondition(nil), n.conditions...)
@@ -296,4 +213,58 @@ func (c *cluster) writeCondition(n *node, kind v1.NodeConditionType, status v1.C
 		n.conditions = append(n.conditions, written)
 	}
 	c.nodeChanged(n)
+}
+
+// starts makes the kubelet start such a pod.
+func (c *cluster) starts(i int32) {
+	p := &c.pods[i]
+	p.unstarted, p.phase = false, running
+	c.setReady(i, true)
+}
+
+// podDone ends what a kubelet does with a pod. One that has fallen silent meanwhile, or does not reach the API, does that later.
+func (c *cluster) podDone() {
+	t := c.podTimers[0]
+	c.podTimers = c.podTimers[1:]
+	p := &c.pods[t.pod]
+	switch {
+	case p.serial != t.serial || p.node < 0 || p.until != t.at || c.nodes[p.node].failed || c.kubelets.down:
+	case p.terminating:
+		c.removePod(t.pod)
+	case p.unstarted:
+		c.starts(t.pod)
+	}
+}
+
+// begins has the kubelet start a pod.
+func (c *cluster) begins(i int32) {
+	if c.readyAfter > 0 {
+		c.takesTime(i, c.readyAfter)
+		return
+	}
+	c.starts(i)
+}
+
+// KubeletsReach sets how kubelets reach the API from now on: not at all, or with calls that take some time. Kubelets
+// renew and report at their turns. A renewal that fails is skipped, and a report that fails is made when the kubelet
+// next renews. A call that takes as long as the renewal interval times out.
+func (c *cluster) KubeletsReach(down bool, latency time.Duration) {
+	k := &c.kubelets
+	was := k.down
+	k.slow = int64(latency)
+	k.down = down || c.renewals.period > 0 && k.slow >= c.renewals.period
+	if !was || k.down {
+		return
+	}
+	for _, t := range c.renewals.turns[c.renewals.head:] {
+		if n := &c.nodes[t.node]; k.owed[t.node] && n.epoch == t.epoch && !n.failed {
+			k.reports.push(turn{t.at + k.slow, t.node, t.epoch})
+		}
+	}
+	k.owed = nil
+	for i := range c.nodes {
+		if n := &c.nodes[i]; !n.deleted && !n.failed {
+			c.tellPods(n, false)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"context"
 	"errors"
 	"time"
 )
@@ -41,7 +40,7 @@ func attempt(at time.Duration) time.Duration {
 }
 
 // answered says whether calls for the lease succeed.
-func (p *player) answered() bool { return !p.apiDown && p.writer.latency < leaseCalls }
+func (p *player) answered() bool { return !p.apiDown && p.writer.sender.Latency < leaseCalls }
 
 // elects says whether there is a leader election.
 func (p *player) elects() bool { return p.playsOutages() && !p.scenario.NoLeaderElection }
@@ -130,19 +129,3 @@ func (l *leader) elect(p *player, at time.Duration) (restart bool) {
 
 // next returns when it next has something to do.
 func (l *leader) next() time.Duration { return min(l.ends, l.takes) }
-
-// mayWrite returns an error while nobody leads.
-func (p *player) mayWrite() error {
-	if p.leader.vacant {
-		return errNotLeading
-	}
-	return nil
-}
-
-// stepWorld steps the controllers, if there are any.
-func (p *player) stepWorld(ctx context.Context) (next time.Time, err error) {
-	if p.leader.vacant && p.leader.process {
-		return time.Time{}, nil
-	}
-	return p.world.step(ctx)
-}

@@ -79,7 +79,7 @@ func (w *World) ReadLease(_ context.Context, node string) (leases.Lease, error) 
 // readLeases has the leases read of nodes that are about to count as silent. Until the watch has first failed to deliver
 // what there is, there is nothing to read.
 func (w *World) readLeases(ctx context.Context) (next time.Time) {
-	p, now := w.player, w.Clock().Now()
+	p, now := w.player, w.player.cluster.Clock.Now()
 	doubts := p.apiDown || p.cluster.loses || p.cluster.blind
 	for _, r := range w.readers {
 		if r.begun = r.begun || doubts; !r.begun {
@@ -104,6 +104,6 @@ type reader struct {
 
 func (w *World) addReader(to evictor.Target) {
 	if judge, ok := to.(leases.Judge); ok {
-		w.readers = append(w.readers, &reader{Reader: leases.Reader{Judge: judge, Clock: w.Clock(), Read: w.ReadLease}})
+		w.readers = append(w.readers, &reader{Reader: leases.Reader{Judge: judge, Clock: w.player.cluster.Clock, Read: w.ReadLease}})
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/evictkit/evictkit/taints"
 )
 
 // loadIndex orders the nodes by their load, then by name. Nodes that match the same rules of
@@ -111,24 +109,6 @@ func (l *loadIndex) update(c *cluster, i int32) {
 		at.load = load
 		at.group.down(l, c, at.group.up(l, c, at.position))
 	}
-}
-
-func (n *node) isReady() bool {
-	ready := findCondition(n.conditions, v1.NodeReady)
-	return ready >= 0 && n.conditions[ready].Status == v1.ConditionTrue
-}
-
-// standing returns the taints of a node that is cordoned or not Ready, whether or not they have been written yet. A
-// node that has never reported has the taint of a new node.
-func (n *node) standing() []v1.Taint {
-	if n.isReady() && !n.unschedulable {
-		return nil
-	}
-	standing := taints.ForConditions(n.conditions, n.unschedulable)
-	if findCondition(n.conditions, v1.NodeReady) < 0 {
-		standing = append(standing, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule})
-	}
-	return standing
 }
 
 // load returns the load by which a node is chosen; if its room is not known, it is a share that grows with its number
@@ -348,4 +328,51 @@ func (l *loadIndex) fits(c *cluster, i int32, s *podSpec, namespace string) bool
 	n := &c.nodes[i]
 	return (n.room == nil || n.room.fits(s.needs)) && c.portsFree(n, s) && c.mayUse(s) && c.reaches(n, s) &&
 		spreadsTo(n, s) && c.among(n, s, namespace)
+}
+
+// recount counts all pods again, after a tally was added or labels of a node changed.
+func (c *cluster) recount() {
+	if c.tallied {
+		return
+	}
+	c.tallied = true
+	for _, t := range c.tallies {
+		t.counts, t.count = make(map[string]int), 0
+	}
+	if c.spreading != nil {
+		c.spreading.recount(c)
+	}
+	for i := 0; i < len(c.pods) && len(c.tallies) > 0; i++ {
+		if p := &c.pods[i]; p.booked.traits&takes != 0 {
+			c.tell(p, c.spaces[p.id.space], 1)
+		}
+	}
+}
+
+// occupies counts a pod's requests, ports and claims on its node while it has not finished, even while it terminates. The
+// scheduler does not see pods of deleted nodes.
+func (c *cluster) occupies(i int32, by int) {
+	p := &c.pods[i]
+	n := &c.nodes[p.node]
+	c.uses(p.spec, by)
+	if c.tallied && len(c.tallies) > 0 {
+		c.tell(p, c.spaces[p.id.space], by)
+	}
+	if n.room != nil {
+		n.room.take(p.spec.needs, int64(by))
+	}
+	if c.load == nil {
+		return
+	}
+	c.load.version++
+	if by < 0 && (n.room != nil || p.spec.takesPorts()) {
+		c.load.better(p.node)
+	}
+}
+
+// spreads counts a pod for topology spread.
+func (c *cluster) spreads(i int32, by int) {
+	if c.spreading != nil && c.tallied {
+		c.spreading.tell(c, &c.pods[i], by, nil)
+	}
 }

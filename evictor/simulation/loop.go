@@ -5,10 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
-
-	"github.com/evictkit/evictkit/zone"
 )
 
 const never = time.Duration(math.MaxInt64)
@@ -103,86 +100,38 @@ func (p *player) steps(ctx context.Context, at time.Duration) error {
 	return fmt.Errorf("at %v pods come back and are evicted again without end: replaceAfter is too short", at)
 }
 
-// zone resolves a reference among the zones that ever had a node.
-func (p *player) zone(ref string) (zone.Key, error) {
-	var keys []zone.Key
-	have := make(map[zone.Key]bool)
-	for i := range p.cluster.nodes {
-		if key := p.cluster.nodes[i].zone; !have[key] {
-			have[key] = true
-			keys = append(keys, key)
+// instant plays what happens now.
+func (p *player) instant(ctx context.Context, at time.Duration) error {
+	for i := range p.ongoing {
+		if err := p.ongoing[i].turn(ctx, at); err != nil {
+			return err
 		}
 	}
-	return resolveZone(ref, keys)
+	return nil
 }
 
-// nodesOf returns the sorted names of a zone's nodes.
-func (c *cluster) nodesOf(key zone.Key) []string {
-	var names []string
-	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted && n.zone == key {
-			names = append(names, n.name)
+// nextInstant returns when anything other than a renewal happens next.
+func (p *player) nextInstant() time.Duration {
+	next := never
+	for i := range p.ongoing {
+		if of := p.ongoing[i].next; of != nil {
+			next = min(next, of())
 		}
 	}
-	slices.Sort(names)
-	return names
+	return next
 }
 
-// drivers prepares the traces, and reports their faults. If not all zones could be generated, it does not know which exist.
-func (p *player) drivers(f faults, complete bool) {
-	for i := range p.scenario.Traces {
-		t := &p.scenario.Traces[i]
-		f := f.at(fmt.Sprintf("trace %d", i+1), "traces", item(i))
-		r := newRecording(f, t)
-		key, err := p.zone(t.Zone)
-		switch {
-		case t.Zone == "":
-			f.missing("zone")
-		case err != nil && complete:
-			f.at("", "zone").add("%w", err)
-		case err == nil && slices.ContainsFunc(p.traces, func(d driver) bool { return d.key == key }):
-			f.at("", "zone").add("zone %q already has a trace", t.Zone)
-		case err == nil:
-			p.traces = append(p.traces, driver{number: i + 1, key: key, trace: r, names: p.cluster.nodesOf(key)})
-		}
+// renewals makes kubelets renew whose turn is now.
+func (p *player) renewals(at time.Duration) {
+	for p.cluster.NextRenewal() <= at {
+		p.cluster.Renew()
 	}
 }
 
-// remember looks up the nodes of the traces' zones again, after one was added, deleted or moved. The traces decide
-// about them at once.
-func (p *player) remember() {
-	for i := range p.traces {
-		d := &p.traces[i]
-		d.names = p.cluster.nodesOf(d.key)
-		d.at = p.cluster.Clock.Elapsed()
+// stepWorld steps the controllers, if there are any.
+func (p *player) stepWorld(ctx context.Context) (next time.Time, err error) {
+	if p.leader.vacant && p.leader.process {
+		return time.Time{}, nil
 	}
-}
-
-// drive makes as many nodes alive as the current sample says.
-func (d *driver) drive(p *player, at time.Duration) {
-	if d.at < 0 || d.at > at {
-		return
-	}
-	j := d.trace.index(at)
-	sample := d.trace.Alive[j]
-	alive := d.trace.alive(sample, len(d.names))
-	var failed, back []string
-	for i, name := range d.names {
-		n := &p.cluster.nodes[p.cluster.nodeByID[name]]
-		if lives := i < alive; lives && p.cluster.Recover(n) {
-			back = append(back, name)
-		} else if !lives && p.cluster.Fail(n) {
-			failed = append(failed, name)
-		}
-	}
-	if len(failed)+len(back) > 0 {
-		p.tellTrace(d.number, failed, back)
-	}
-	d.at = -1
-	for k := j + 1; k < len(d.trace.Alive) && time.Duration(k) <= never/d.trace.Gap; k++ {
-		if d.trace.Alive[k] != sample {
-			d.at = time.Duration(k) * d.trace.Gap
-			return
-		}
-	}
+	return p.world.step(ctx)
 }

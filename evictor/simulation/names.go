@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/zone"
 )
@@ -85,4 +88,26 @@ func thereAre(zones []zone.Key) string {
 	default:
 		return ": the zones are " + strings.Join(names, ", ")
 	}
+}
+
+func inDefault(namespace string) string {
+	if namespace == "" {
+		return v1.NamespaceDefault
+	}
+	return namespace
+}
+
+// Brief formats a duration as texts of this package do: 1m30s, 2h, 3.5 days.
+func Brief(d time.Duration) string {
+	if d >= 48*time.Hour {
+		return fmt.Sprintf("%.1f days", d.Hours()/24)
+	}
+	text := d.Round(time.Second).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

@@ -239,13 +239,6 @@ func (f *filler) note(pod *v1.Pod) {
 	}
 }
 
-func inDefault(namespace string) string {
-	if namespace == "" {
-		return v1.NamespaceDefault
-	}
-	return namespace
-}
-
 // budgetSpec is the part of a PodDisruptionBudget's spec that counts. It is a type of our own, because the policy/v1 API is
 // younger than the oldest Kubernetes that this package is built with.
 type budgetSpec struct {
@@ -253,4 +246,36 @@ type budgetSpec struct {
 	Selector                     *metav1.LabelSelector
 	// UnhealthyPodEvictionPolicy is nil, IfHealthyBudget or AlwaysAllow.
 	UnhealthyPodEvictionPolicy *string
+}
+
+// bindClaims tells pods where their volumes are, once all objects are known.
+func (c *cluster) bindClaims() {
+	unbound := make(map[evictor.PodKey]int)
+	for i := range c.unbound {
+		unbound[c.unbound[i].key] = i
+	}
+	for i := range c.claimants {
+		of := &c.claimants[i]
+		spec := (*podSpec)(nil)
+		at, known := c.podByID[of.pod]
+		if known {
+			spec = c.pods[at].spec
+		} else if i, waits := unbound[evictor.PodKey{Namespace: c.spaces[of.pod.space], Name: of.pod.name}]; waits {
+			spec = c.unbound[i].spec
+		} else {
+			continue
+		}
+		needs, all := c.withVolumes(spec.needs, of.pod.space, of.claims)
+		if !all || of.ephemeral {
+			c.ignore(unboundClaims)
+		}
+		bound := *spec
+		bound.needs = needs
+		if known {
+			c.rebook(at, takes, func(p *pod) { p.spec = c.spec(bound) })
+		} else {
+			c.unbound[unbound[evictor.PodKey{Namespace: c.spaces[of.pod.space], Name: of.pod.name}]].spec = c.spec(bound)
+		}
+	}
+	c.claimants = nil
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-
-	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // sequences are the StatefulSets whose pods are created one after the other. Their controller goes through a set's ordinals,
@@ -126,38 +124,6 @@ func (s *sequences) mayGoOn(q *sequence, set podID) {
 	}
 }
 
-// create creates the next pod of each set that may have one: at most one each, because the one after it waits until that is
-// Ready.
-func (p *player) create() {
-	c := p.cluster
-	sets := c.sequences.look
-	c.sequences.look = nil
-	for _, set := range sets {
-		q := c.sequences.sets[set]
-		if q.look = false; len(q.held) == 0 {
-			continue
-		}
-		b := q.held[0]
-		if on, blocked := c.blocks(q, set, b.ordinal); blocked {
-			for i := range q.held {
-				p.tellHeld(&q.held[i], on)
-			}
-			continue
-		}
-		q.held = q.held[1:]
-		c.sequences.count--
-		if b.held { // what it waits for meanwhile has begun, but its controller comes to it only now
-			now := c.now()
-			b.at, b.wait = now, max(0, b.at+b.wait-now)
-		}
-		c.waiting.add(b)
-		for i := range q.held {
-			p.tellHeld(&q.held[i], b.key.Name)
-		}
-	}
-	c.sequences.most = max(c.sequences.most, c.sequences.count)
-}
-
 // blocks returns the name of the pod of a set that one with that ordinal waits for: the first that is absent, deleted or not
 // Ready. The set's controller replaces a pod that has ended at once, so that does not count.
 func (c *cluster) blocks(q *sequence, set podID, ordinal int) (name string, blocked bool) {
@@ -179,18 +145,6 @@ func (c *cluster) blocks(q *sequence, set podID, ordinal int) (name string, bloc
 		return named(q.absent[0]), true
 	}
 	return "", false
-}
-
-// tellHeld writes to the timeline, once, that a pod is not created yet, and why.
-func (p *player) tellHeld(b *comeback, by string) {
-	if b.held {
-		return
-	}
-	b.held = true
-	p.line(timeline.Line{
-		T: p.cluster.Clock.Elapsed(), Kind: timeline.KindHeld, Pod: joinPodName(b.key.Namespace, b.key.Name),
-		More: because(by + " comes first and is not Running and Ready (OrderedReady)"),
-	})
 }
 
 func withNumber(all []int, n int) []int {

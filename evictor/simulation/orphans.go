@@ -1,22 +1,19 @@
 package simulation
 
 import (
-	"maps"
-	"slices"
-	"time"
+	"fmt"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/zone"
 )
 
-// quarantineTime is how long the pod garbage collector misses a node before it removes the node's pods.
-const quarantineTime = 40 * time.Second
-
-// garbage is what the pod garbage collector knows of deleted nodes.
-type garbage struct {
-	collects   bool                     // somebody collects garbage: pods of deleted nodes stay until then
-	orphans    map[string]int32         // deleted nodes to whose names pods are bound
-	quarantine map[string]time.Duration // nodes that the collector misses, and when that is long enough
-}
+// taintOutOfService is v1.TaintNodeOutOfService, which the oldest API that this is compiled with does not have.
+const taintOutOfService = "node.kubernetes.io/out-of-service"
 
 // orphan leaves the pods of a node that is about to be deleted bound to its name. They do not run, but look as they
 // did.
@@ -54,36 +51,6 @@ func (c *cluster) adopt(to int32) {
 	}
 }
 
-// collectOrphans takes the pods of deleted nodes away that it has missed for long enough, and notes which it misses
-// now.
-func (p *player) collectOrphans(at time.Duration) {
-	c := p.cluster
-	var due []string
-	for _, name := range slices.Sorted(maps.Keys(c.quarantine)) {
-		if c.quarantine[name] <= at {
-			due = append(due, name)
-			delete(c.quarantine, name)
-		}
-	}
-	for name := range c.orphans {
-		if _, missed := c.quarantine[name]; !missed {
-			c.quarantine[name] = at + quarantineTime
-		}
-	}
-	for _, name := range due {
-		if _, gone := c.orphans[name]; !gone {
-			continue
-		}
-		for _, key := range c.SortedPods(name) {
-			if i, ok := c.findPod(key); ok {
-				c.diesWithNode(&c.pods[i])
-				p.removed(name, i, "the node no longer exists")
-			}
-		}
-		delete(c.orphans, name)
-	}
-}
-
 // awaitsNode says whether a pod is bound to the name of a deleted node.
 func (c *cluster) awaitsNode(key evictor.PodKey, name string) bool {
 	i, ok := c.findPod(key)
@@ -95,4 +62,82 @@ func (c *cluster) awaitsNode(key evictor.PodKey, name string) bool {
 func (c *cluster) isOn(key evictor.PodKey, name string) bool {
 	i, ok := c.findPod(key)
 	return ok && c.pods[i].node == c.nodeByID[name]
+}
+
+func (c *cluster) addNode(n node) error {
+	if n.name == "" {
+		return fmt.Errorf("metadata.name is missing")
+	}
+	if _, taken := c.nodeByID[n.name]; taken {
+		return fmt.Errorf("node %s already exists", n.name)
+	}
+	c.serial++
+	if n.uid == "" {
+		n.uid = types.UID("node-" + strconv.FormatUint(c.serial, 10))
+	}
+	n.zone = zone.KeyOf(n.labels)
+	n.firstPod, n.renewed = -1, 0 // its kubelet makes its lease, if it reaches the API
+	n.fresh = lasting(n.taints)
+	i := int32(len(c.nodes))
+	c.nodes = append(c.nodes, n)
+	c.nodeByID[n.name] = i
+	if c.load != nil {
+		c.load.add(c, i)
+	}
+	c.nodeChanged(&c.nodes[i])
+	c.adopt(i)
+	return nil
+}
+
+// AddNodeObject adds a node from a file, with its own conditions, taints and labels. A node without conditions has
+// reported Ready; a node whose Ready condition is Unknown is silent.
+func (c *cluster) AddNodeObject(object *v1.Node) error {
+	c.nodeDated(object)
+	n := node{
+		name: object.Name, uid: object.UID, labels: object.Labels, created: object.CreationTimestamp,
+		taints: object.Spec.Taints, unschedulable: object.Spec.Unschedulable, conditions: object.Status.Conditions, reported: -1,
+		room: c.newRoom(&object.Status),
+	}
+	if len(n.conditions) == 0 {
+		n.conditions, n.reported = c.registered(), c.now()
+	}
+	for _, cond := range object.Status.Conditions {
+		if cond.Type == v1.NodeReady && cond.Status == v1.ConditionUnknown {
+			n.failed, n.failedAt = true, c.now()
+		}
+		if cond.Type == v1.NodeReady && cond.Status == v1.ConditionTrue || cond.Type != v1.NodeReady && cond.Status == v1.ConditionFalse || cond.Status == v1.ConditionUnknown {
+			continue
+		}
+		n.setKubelet(cond.Type, cond.Status)
+	}
+	return c.addNode(n)
+}
+
+// lasting returns the taints that a replaced node has again: not those that controllers and people add.
+func lasting(taints []v1.Taint) (kept []v1.Taint) {
+	for _, t := range taints {
+		if !strings.HasPrefix(t.Key, "node.kubernetes.io/") {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// DeleteNode removes a node, and its machine with it. Its pods are gone at once only if nobody collects garbage.
+func (c *cluster) DeleteNode(n *node) {
+	name, i := n.name, c.nodeByID[n.name]
+	c.tellHappening(name, "the node is deleted")
+	if c.collects {
+		c.orphan(n)
+	}
+	n.deleted = true
+	c.bookNode(i)
+	for n.firstPod >= 0 && !c.collects {
+		c.diesWithNode(&c.pods[n.firstPod])
+		c.takeAway(n.firstPod)
+	}
+	delete(c.emptied, i)
+	n.epoch++
+	delete(c.nodeByID, name)
+	c.world.nodeChanged(name)
 }

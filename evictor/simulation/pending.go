@@ -58,15 +58,3 @@ func becauseOf(taint string) string {
 		return taintThere
 	}
 }
-
-// reportUnplaced is why those are Pending that are at the end.
-func (c *cluster) reportUnplaced() (all []Unplaced) {
-	queues := c.waiting.queues()
-	slices.SortStableFunc(queues, func(a, b *queue) int { return cmp.Compare(len(b.pods), len(a.pods)) })
-	for _, q := range queues[:min(len(queues), MostUnplaced)] {
-		u := c.refusedBy(c.Clock.Elapsed(), &q.pods[0]).Why
-		u.Pods = len(q.pods)
-		all = append(all, u)
-	}
-	return all
-}

@@ -3,18 +3,14 @@ package simulation
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
-	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/internal/outside"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // Happening is something that happens in the simulated world without the controllers.
@@ -57,15 +53,6 @@ type player struct {
 	rolls     []roll
 	teller    teller
 	acts      int // number of events made by controllers
-}
-
-// driver is a trace that decides which nodes of a zone are live.
-type driver struct {
-	number int // its number in the file, from 1
-	key    zone.Key
-	trace  *recording
-	names  []string
-	at     time.Duration // of the next sample that may differ; negative if there is none
 }
 
 var errAPIDown = apierrors.NewServiceUnavailable("the API is down")
@@ -123,20 +110,9 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
-	p.writer = &writer{player: p, clients: newPaced(s.KubeAPIQPS, s.KubeAPIBurst)}
+	p.writer = newWriter(p)
 	p.ongoing, p.world = p.processes(), &World{player: p}
 	return p, nil
-}
-
-// reach fails while controllers do not reach the API.
-func (p *player) reach() error {
-	if p.apiDown {
-		return errAPIDown
-	}
-	if made, answer := p.outcome(); !made {
-		return answer
-	}
-	return p.mayWrite()
 }
 
 // begin tells the objects at time 0, and starts the kubelets.
@@ -190,65 +166,6 @@ func (p *player) play(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// restart starts new controllers, which know nothing.
-func (p *player) restart() error {
-	p.cluster.ForgetHeld()
-	p.world = &World{player: p}
-	p.guard = newGuard(p.scenario.Config.Nodes.NodeMonitorGracePeriod, p.cluster.Clock.Elapsed())
-	p.cluster.advanced = p.cluster.now()
-	p.leader.restarted(p)
-	p.cluster.world = p.world
-	return p.world.begin(p.starts)
-}
-
-func (p *player) observeNode(d *evictor.NodeDecision) {
-	if !p.driven {
-		p.teller.decided(d)
-	}
-	if l, ok := lineOf(d); ok {
-		p.line(l)
-	}
-}
-
-func (p *player) observePod(d *evictor.PodDecision) {
-	if d.Kind != tainteviction.EvictionCancelled {
-		return
-	}
-	p.report.Cancelled[d.Reason]++
-	p.cluster.notRefused(d.Pod.PodKey)
-	l := timeline.Line{T: d.Time.Sub(Epoch), Kind: timeline.KindCancel, Node: d.Pod.Node, Pod: joinPodName(d.Pod.Namespace, d.Pod.Name)}
-	if !p.driven {
-		l.More = because(d.Reason)
-	}
-	p.line(l)
-}
-
-// line collects the lines of one millisecond. flush writes them in order.
-func (p *player) line(l timeline.Line) {
-	p.report.note(l, p.seen)
-	p.cluster.limits(&l)
-	if p.scenario.Timeline == nil {
-		return
-	}
-	if p.driven || len(p.pending) > 0 && timeline.Compare(timeline.Line{T: l.T}, timeline.Line{T: p.pending[0].T}) != 0 {
-		p.flush()
-	}
-	p.pending = append(p.pending, l)
-	if p.driven {
-		p.flush()
-	}
-}
-
-func (p *player) flush() {
-	slices.SortStableFunc(p.pending, timeline.Compare)
-	for _, l := range p.pending {
-		if err := p.scenario.Timeline(l); err != nil && p.lineErr == nil {
-			p.lineErr = fmt.Errorf("timeline: %w", err)
-		}
-	}
-	p.pending = p.pending[:0]
-}
-
 func (p *player) finish() (*Report, error) {
 	p.endDrains()
 	p.flush()
@@ -265,7 +182,7 @@ func (p *player) finish() (*Report, error) {
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.Left = p.left()
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
-	r.WritesWouldWait = max(p.writer.clients[nodesClient].longest, p.writer.clients[evictionsClient].longest)
+	r.WritesWouldWait = p.writer.sender.Longest()
 	r.DiedWithNodes, r.LostForGood, r.LostPods = c.stats.died, c.stats.lostForGood, c.stats.lostPods
 	r.NeedlessEvictions, r.LostEvictions = c.stats.needless, c.overdueAtEnd()
 	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
@@ -325,16 +242,4 @@ func (r *Report) sumUp() {
 		r.SumBelowBudget += b.Below
 		r.LongestBelowBudget = max(r.LongestBelowBudget, b.LongestBelow)
 	}
-}
-
-var reborn = regexp.MustCompile(`-r([1-9][0-9]*)$`)
-
-// successor returns the name under which an evicted pod comes back.
-func successor(name string) string {
-	if m := reborn.FindStringSubmatchIndex(name); m != nil {
-		if n, err := strconv.ParseInt(name[m[2]:m[3]], 10, 63); err == nil {
-			return name[:m[0]] + "-r" + strconv.FormatInt(n+1, 10)
-		}
-	}
-	return name + "-r1"
 }

@@ -3,7 +3,6 @@ package simulation
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -31,19 +30,6 @@ type specKey struct {
 	grace                             int32
 	needs                             *needs
 	labels                            *labelSet
-}
-
-func keyOfTolerations(tolerations []v1.Toleration) string {
-	key := ""
-	for i := range tolerations {
-		t := &tolerations[i]
-		seconds := "-"
-		if t.TolerationSeconds != nil {
-			seconds = strconv.FormatInt(*t.TolerationSeconds, 10)
-		}
-		key += "|" + t.Key + "\x00" + string(t.Operator) + "\x00" + t.Value + "\x00" + string(t.Effect) + "\x00" + seconds
-	}
-	return key
 }
 
 // addWanted adds a pod that is new, and not one that comes back.
@@ -113,13 +99,6 @@ func (c *cluster) newPod(spec *podSpec, member int32, on *node) pod {
 	return p
 }
 
-// starts makes the kubelet start such a pod.
-func (c *cluster) starts(i int32) {
-	p := &c.pods[i]
-	p.unstarted, p.phase = false, running
-	c.setReady(i, true)
-}
-
 func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 	at, ok := c.nodeByID[nodeName]
 	if !ok {
@@ -150,37 +129,6 @@ func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 	return nil
 }
 
-// occupies counts a pod's requests, ports and claims on its node while it has not finished, even while it terminates. The
-// scheduler does not see pods of deleted nodes.
-func (c *cluster) occupies(i int32, by int) {
-	p := &c.pods[i]
-	n := &c.nodes[p.node]
-	c.uses(p.spec, by)
-	if c.tallied && len(c.tallies) > 0 {
-		c.tell(p, c.spaces[p.id.space], by)
-	}
-	if n.room != nil {
-		n.room.take(p.spec.needs, int64(by))
-	}
-	if c.load == nil {
-		return
-	}
-	c.load.version++
-	if by < 0 && (n.room != nil || p.spec.takesPorts()) {
-		c.load.better(p.node)
-	}
-}
-
-// spreads counts a pod for topology spread.
-func (c *cluster) spreads(i int32, by int) {
-	if c.spreading != nil && c.tallied {
-		c.spreading.tell(c, &c.pods[i], by, nil)
-	}
-}
-
-func (c *cluster) loads(i int32, by int) { c.nodes[c.pods[i].node].pods += int32(by) }     //nolint:gosec // 1 or -1
-func (c *cluster) ends(i int32, by int)  { c.nodes[c.pods[i].node].finished += int32(by) } //nolint:gosec // 1 or -1
-
 // removePod removes the pod from the cluster.
 func (c *cluster) removePod(i int32) {
 	p := &c.pods[i]
@@ -195,6 +143,9 @@ func (c *cluster) removePod(i int32) {
 	}
 	if p.next >= 0 {
 		c.pods[p.next].previous = p.previous
+	}
+	if n := &c.nodes[p.node]; n.deleted && n.firstPod < 0 {
+		delete(c.orphans, n.name)
 	}
 	if p.terminating {
 		c.tellGone(p)
@@ -233,23 +184,4 @@ func (c *cluster) deletePod(i int32) {
 		}
 		c.podChanged(i)
 	}
-}
-
-// DeleteNode removes a node, and its machine with it. Its pods are gone at once only if nobody collects garbage.
-func (c *cluster) DeleteNode(n *node) {
-	name, i := n.name, c.nodeByID[n.name]
-	c.tellHappening(name, "the node is deleted")
-	if c.collects {
-		c.orphan(n)
-	}
-	n.deleted = true
-	c.bookNode(i)
-	for n.firstPod >= 0 && !c.collects {
-		c.diesWithNode(&c.pods[n.firstPod])
-		c.takeAway(n.firstPod)
-	}
-	delete(c.emptied, i)
-	n.epoch++
-	delete(c.nodeByID, name)
-	c.world.nodeChanged(name)
 }

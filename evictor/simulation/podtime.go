@@ -30,28 +30,5 @@ func (c *cluster) nextPodTimer() time.Duration {
 	return time.Duration(c.podTimers[0].at)
 }
 
-// podDone ends what a kubelet does with a pod. One that has fallen silent meanwhile, or does not reach the API, does that later.
-func (c *cluster) podDone() {
-	t := c.podTimers[0]
-	c.podTimers = c.podTimers[1:]
-	p := &c.pods[t.pod]
-	switch {
-	case p.serial != t.serial || p.node < 0 || p.until != t.at || c.nodes[p.node].failed || c.kubelets.down:
-	case p.terminating:
-		c.removePod(t.pod)
-	case p.unstarted:
-		c.starts(t.pod)
-	}
-}
-
-// begins has the kubelet start a pod.
-func (c *cluster) begins(i int32) {
-	if c.readyAfter > 0 {
-		c.takesTime(i, c.readyAfter)
-		return
-	}
-	c.starts(i)
-}
-
 // endsAfter returns how long a deleted pod takes to end on a live node.
 func (s *podSpec) endsAfter() int64 { return int64(s.Grace) * int64(time.Second) }

@@ -3,6 +3,8 @@ package simulation
 import (
 	"context"
 	"time"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/podgc"
 )
 
 // process is something that goes on in the world by itself.
@@ -19,7 +21,7 @@ func (p *player) processes() []process {
 	may := func(turn func(at time.Duration) error) func(context.Context, time.Duration) error {
 		return func(_ context.Context, at time.Duration) error { return turn(at) }
 	}
-	return []process{
+	all := []process{
 		{p.nextEvent, may(p.happenings)},
 		{p.nextSample, plain(p.drive)},
 		{nil, plain(p.renewals)}, // the loop lets those come that nobody waits for
@@ -29,34 +31,39 @@ func (p *player) processes() []process {
 			func(ctx context.Context, at time.Duration) error { p.look(ctx, at); return nil },
 		},
 		{p.leader.next, may(p.elect)},
-		{p.writer.nextArrival, plain(p.writer.arrive)},
+		{func() time.Duration { return p.writer.sender.Next(p.cluster.Clock.Elapsed()) }, plain(p.writer.sender.Step)},
 		{p.nextComeback, plain(p.comeBack)},
 		{p.nextDrain, plain(p.goOnDraining)},
 		{p.nextRoll, may(p.goOnRolling)},
-		{p.nextCollection, plain(p.collect)},
-		{p.nextStep, p.steps},
 	}
+	if !p.cluster.outside.PodGC {
+		all = append(all, p.calling(podgc.New(collected{p})))
+	}
+	return append(all, process{p.nextStep, p.steps})
 }
 
-// nextInstant returns when anything other than a renewal happens next.
-func (p *player) nextInstant() time.Duration {
-	next := never
-	for i := range p.ongoing {
-		if of := p.ongoing[i].next; of != nil {
-			next = min(next, of())
-		}
-	}
-	return next
+// part is a process that knows nothing of the world but what it declares itself.
+type part interface {
+	Next(now time.Duration) time.Duration
+	Step(now time.Duration)
 }
 
-// instant plays what happens now.
-func (p *player) instant(ctx context.Context, at time.Duration) error {
-	for i := range p.ongoing {
-		if err := p.ongoing[i].turn(ctx, at); err != nil {
-			return err
-		}
+// calling is a part that stands still while the API is down.
+func (p *player) calling(of part) process {
+	return process{
+		func() time.Duration {
+			if p.stalled() {
+				return never
+			}
+			return of.Next(p.cluster.Clock.Elapsed())
+		},
+		func(_ context.Context, at time.Duration) error {
+			if !p.stalled() {
+				of.Step(at)
+			}
+			return nil
+		},
 	}
-	return nil
 }
 
 func (p *player) nextEvent() time.Duration {
@@ -89,13 +96,6 @@ func (p *player) drive(at time.Duration) {
 	}
 }
 
-// renewals makes kubelets renew whose turn is now.
-func (p *player) renewals(at time.Duration) {
-	for p.cluster.NextRenewal() <= at {
-		p.cluster.Renew()
-	}
-}
-
 func (p *player) reports(at time.Duration) {
 	for p.cluster.NextReport() <= at {
 		p.cluster.Report()
@@ -110,4 +110,15 @@ func (p *player) elect(at time.Duration) error {
 		return p.restart()
 	}
 	return nil
+}
+
+// restart starts new controllers, which know nothing.
+func (p *player) restart() error {
+	p.cluster.ForgetHeld()
+	p.world = &World{player: p}
+	p.guard = newGuard(p.scenario.Config.Nodes.NodeMonitorGracePeriod, p.cluster.Clock.Elapsed())
+	p.cluster.advanced = p.cluster.now()
+	p.leader.restarted(p)
+	p.cluster.world = p.world
+	return p.world.begin(p.starts)
 }

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -100,4 +101,16 @@ func (c *cluster) checks(n *node, s *podSpec) (refusing [][]string) {
 	refuses(s.needs != nil && !s.needs.volumes.reach(n), volumeAway)
 	refuses(!spreadsTo(n, s), spreadApart)
 	return refusing
+}
+
+// reportUnplaced is why those are Pending that are at the end.
+func (c *cluster) reportUnplaced() (all []Unplaced) {
+	queues := c.waiting.queues()
+	slices.SortStableFunc(queues, func(a, b *queue) int { return cmp.Compare(len(b.pods), len(a.pods)) })
+	for _, q := range queues[:min(len(queues), MostUnplaced)] {
+		u := c.refusedBy(c.Clock.Elapsed(), &q.pods[0]).Why
+		u.Pods = len(q.pods)
+		all = append(all, u)
+	}
+	return all
 }

@@ -1,31 +1,15 @@
 package simulation
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
-
-// replacePods makes pods come back from now on.
-func (c *cluster) replacePods() {
-	c.replaces, c.waiting = true, waiting{refused: make(map[alike]*queue)}
-	c.indexLoad()
-}
-
-// indexLoad builds the index of where pods may go, if it does not exist.
-func (c *cluster) indexLoad() {
-	if c.load != nil {
-		return
-	}
-	c.load = newLoadIndex()
-	for i := range c.nodes {
-		c.load.add(c, int32(i))
-	}
-}
 
 // oweDeleted makes the pods that were deleted before time 0 wait to come back, if their controllers wait until they are gone.
 // Their workloads want them all the same.
@@ -37,86 +21,6 @@ func (c *cluster) oweDeleted() {
 			c.leveled(p.member, 1, 0)
 		}
 	}
-}
-
-// returns is the moment when a pod's controller replaces it.
-type returns int
-
-const (
-	notAtAll returns = iota
-	whenDeleted
-	whenGone
-)
-
-// returns derives the moment from the kind of owner. A bare pod does not come back. Pods of DaemonSets and mirror pods
-// belong to their nodes. A StatefulSet reuses the pod's name, so the old pod must be gone first.
-func (s *podSpec) returns() returns {
-	switch {
-	case s.Mirror:
-		return notAtAll
-	case s.OwnerKind == "" || s.OwnerKind == "DaemonSet" || s.OwnerKind == "Node":
-		return notAtAll
-	case s.OwnerKind == "StatefulSet":
-		return whenGone
-	default:
-		return whenDeleted
-	}
-}
-
-// deletionBegins makes a pod wait to come back, if its controller does not wait until it is gone.
-func (c *cluster) deletionBegins(i int32) {
-	p := &c.pods[i]
-	c.endsForGood(p)
-	if !c.replaces || p.terminating {
-		return
-	}
-	if c.unwanted(p.spec, p.id) && c.counts(p) {
-		c.leveled(p.member, -1, 0) // nobody misses it
-	}
-	when := c.returnsOf(p)
-	if when == whenDeleted && (p.phase.finished() || c.fails(i)) { // a finished pod is replaced already, or done
-		return
-	}
-	switch {
-	case when == whenDeleted && c.detached(p) == 0:
-		c.replace(i)
-	case when != notAtAll: // no other node can have its volume before it is gone, or nobody its name
-		p.owed = true
-	}
-}
-
-// isGone makes a pod wait to come back when its object is about to be removed, if its controller waits for that.
-func (c *cluster) isGone(i int32) {
-	p := &c.pods[i]
-	when := c.returnsOf(p)
-	if !c.replaces || !p.owed && when != whenGone {
-		return
-	}
-	if when != notAtAll && !(when == whenGone && c.fails(i)) { // else its Job has ended
-		c.replace(i)
-	}
-}
-
-// misses counts pods that wait to be on a node, or no longer do.
-func (c *cluster) misses(s *podSpec, by int) {
-	if !s.ofDaemonSet() {
-		c.stats.lacks(c.now(), whole*by)
-	}
-}
-
-// replace lets a pod come back.
-func (c *cluster) replace(i int32) {
-	c.misses(c.pods[i].spec, 1)
-	p := &c.pods[i]
-	id := p.id
-	b := comeback{
-		at: c.now(), wait: int64(c.detached(p)), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member,
-	}
-	if j := c.jobOf(p.spec, id.space); j != nil && !j.PerIndex {
-		c.holdBack(j, b)
-		return
-	}
-	c.awaits(b)
 }
 
 // nextComeback returns the time of the next attempt to schedule a waiting pod; never if none waits. Pods that found no node are tried
@@ -143,20 +47,6 @@ func (p *player) due(b *comeback) time.Duration {
 		return due
 	}
 	return never
-}
-
-// standStill makes up for an outage of the API: what pods wait for did not go on while nobody could work on it.
-func (c *cluster) standStill(since int64) {
-	now, waiting := c.now(), c.waiting.coming
-	for i := range waiting {
-		waiting[i].wait += now - max(waiting[i].at, since)
-	}
-	slices.SortStableFunc(waiting, func(a, b comeback) int { return cmp.Compare(a.at+a.wait, b.at+b.wait) })
-	for _, q := range c.sequences.sets {
-		for i := range q.held {
-			q.held[i].wait += now - max(q.held[i].at, since)
-		}
-	}
 }
 
 // tryAgain reports whether pods that found no node are tried again now.
@@ -283,4 +173,133 @@ func (p *player) place(b comeback, target int32) {
 	}
 	l.More = timeline.Fields{"was": joinPodName(b.key.Namespace, b.key.Name)}.String()
 	p.line(l)
+}
+
+// endJobs ends the Jobs that have failed: what waits to come back does not, and the pods that they still have are deleted.
+func (c *cluster) endJobs() {
+	if len(c.ending) == 0 {
+		return
+	}
+	ended := c.ending
+	c.ending = nil
+	c.forgetEnded()
+	for _, id := range ended {
+		j := c.jobs[id]
+		failed := FailedJob{Namespace: c.spaces[id.space], Name: id.name, At: time.Duration(j.endedAt), Failed: j.Failed}
+		for _, i := range slices.Sorted(maps.Keys(j.pods)) {
+			p := &c.pods[i]
+			switch {
+			case p.owed:
+				p.owed = false
+				c.book(i)
+			case !p.terminating && !p.phase.finished():
+				failed.Deleted++
+				c.deletePod(i)
+			}
+		}
+		c.failedJobs = append(c.failedJobs, failed)
+	}
+}
+
+// forgetEnded drops the pods of ended Jobs that wait to come back.
+func (c *cluster) forgetEnded() {
+	ends := func(b comeback) bool {
+		j := c.jobOf(b.spec, c.space(b.key.Namespace))
+		if j == nil || !j.Ended {
+			return false
+		}
+		c.misses(b.spec, -1)
+		return true
+	}
+	c.backingOff = slices.DeleteFunc(c.backingOff, func(j *job) bool {
+		if j.Ended {
+			c.stats.lacks(c.now(), -whole*len(j.held))
+			j.held = nil
+		}
+		return j.Ended
+	})
+	w := &c.waiting
+	w.coming = slices.DeleteFunc(w.coming, ends)
+	for a, q := range w.refused {
+		before := len(q.pods)
+		q.pods = slices.DeleteFunc(q.pods, ends)
+		w.count -= before - len(q.pods)
+		if len(q.pods) == 0 {
+			w.drop(a)
+		}
+	}
+}
+
+// createHeld makes Jobs create the pods that need not wait longer, each all that it lacks.
+func (c *cluster) createHeld() {
+	now, waiting := c.now(), c.backingOff[:0]
+	for _, j := range c.backingOff {
+		if j.due() > now {
+			waiting = append(waiting, j)
+			continue
+		}
+		for _, b := range j.held {
+			b.wait = max(b.wait, now-b.at)
+			c.waiting.add(b)
+		}
+		j.held = nil
+	}
+	clear(c.backingOff[len(waiting):])
+	c.backingOff = waiting
+}
+
+// successor returns the name under which an evicted pod comes back.
+func successor(name string) string {
+	if m := reborn.FindStringSubmatchIndex(name); m != nil {
+		if n, err := strconv.ParseInt(name[m[2]:m[3]], 10, 63); err == nil {
+			return name[:m[0]] + "-r" + strconv.FormatInt(n+1, 10)
+		}
+	}
+	return name + "-r1"
+}
+
+var reborn = regexp.MustCompile(`-r([1-9][0-9]*)$`)
+
+// create creates the next pod of each set that may have one: at most one each, because the one after it waits until that is
+// Ready.
+func (p *player) create() {
+	c := p.cluster
+	sets := c.sequences.look
+	c.sequences.look = nil
+	for _, set := range sets {
+		q := c.sequences.sets[set]
+		if q.look = false; len(q.held) == 0 {
+			continue
+		}
+		b := q.held[0]
+		if on, blocked := c.blocks(q, set, b.ordinal); blocked {
+			for i := range q.held {
+				p.tellHeld(&q.held[i], on)
+			}
+			continue
+		}
+		q.held = q.held[1:]
+		c.sequences.count--
+		if b.held { // what it waits for meanwhile has begun, but its controller comes to it only now
+			now := c.now()
+			b.at, b.wait = now, max(0, b.at+b.wait-now)
+		}
+		c.waiting.add(b)
+		for i := range q.held {
+			p.tellHeld(&q.held[i], b.key.Name)
+		}
+	}
+	c.sequences.most = max(c.sequences.most, c.sequences.count)
+}
+
+// tellHeld writes to the timeline, once, that a pod is not created yet, and why.
+func (p *player) tellHeld(b *comeback, by string) {
+	if b.held {
+		return
+	}
+	b.held = true
+	p.line(timeline.Line{
+		T: p.cluster.Clock.Elapsed(), Kind: timeline.KindHeld, Pod: joinPodName(b.key.Namespace, b.key.Name),
+		More: because(by + " comes first and is not Running and Ready (OrderedReady)"),
+	})
 }

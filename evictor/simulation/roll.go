@@ -15,18 +15,6 @@ type roll struct {
 	next     time.Duration
 }
 
-// startRoll chooses the nodes.
-func (p *player) startRoll(e *Planned) error {
-	r := roll{event: *e, next: p.cluster.Clock.Elapsed()}
-	a := e.does()
-	a.do = func(_ *player, _ *Planned, n *node) { r.nodes = append(r.nodes, n.name) }
-	err := p.choose(e, &a)
-	r.all = len(r.nodes)
-	p.teller.touched = p.teller.touched[:0] // nothing has happened to them yet
-	p.rolls = append(p.rolls, r)
-	return err
-}
-
 // nextRoll returns when a roll goes on with its next node. While it drains one, that is when drains go on.
 func (p *player) nextRoll() time.Duration {
 	next := never
@@ -121,12 +109,4 @@ func (p *player) doTo(r *roll, e Event) error {
 	}
 	p.tellEvent(&step)
 	return nil
-}
-
-// warnOfReplacing notes that an event has deleted several nodes at once, which a rolling replacement does not.
-func (p *player) warnOfReplacing(e *Planned, nodes int) {
-	if nodes < 2 || e.Number < 0 || e.Round > 1 {
-		return
-	}
-	p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("%s (at %s) replaces %d nodes at once, with their pods; roll drains and replaces one after the other", e.place(), Brief(e.At), nodes))
 }

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/sending"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
@@ -194,7 +196,7 @@ func (s *Scenario) settings() timeline.Fields {
 		fields["notReadyFor"] = s.NotReadyFor
 	}
 	if s.KubeAPIQPS > 0 {
-		fields["kubeAPIQPS"], fields["kubeAPIBurst"] = s.KubeAPIQPS, newPace(s.KubeAPIQPS, s.KubeAPIBurst).burst
+		fields["kubeAPIQPS"], fields["kubeAPIBurst"] = s.KubeAPIQPS, cmp.Or(s.KubeAPIBurst, sending.UsualBurst)
 	}
 	if len(s.Together) > 0 {
 		fields["together"] = strings.Join(s.Together, ", ")

@@ -157,15 +157,6 @@ func (c *cluster) Pod(key evictor.PodKey) (*v1.Pod, bool) {
 	return c.fill(new(podObject), i), true
 }
 
-func (c *cluster) findPod(key evictor.PodKey) (int32, bool) {
-	space, ok := c.spaceOf[key.Namespace]
-	if !ok {
-		return 0, false
-	}
-	i, ok := c.podByID[podID{space, key.Name}]
-	return i, ok
-}
-
 // PodsOnNode visits every pod of the node, even of a deleted one, in one object that is reused for the next.
 func (c *cluster) PodsOnNode(name string, visit func(*v1.Pod) bool) {
 	i, ok := c.nodeByID[name]

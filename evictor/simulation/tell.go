@@ -2,12 +2,14 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -21,26 +23,6 @@ func (p *player) tellSettings() {
 	p.teller.verdicts = make(map[string]string)
 	p.writer.why = &p.teller
 	p.line(timeline.Line{Kind: timeline.KindSettings, More: p.scenario.settings().String()})
-}
-
-// tellEvent reports an event after it has happened.
-func (p *player) tellEvent(e *Planned) {
-	fields := timeline.Fields{"number": e.Number, "text": e.text()}
-	if e.Number < 0 {
-		fields = timeline.Fields{"by": "controller", "text": e.text()}
-	}
-	if e.Round > 0 {
-		fields["round"], fields["inner"] = e.Round, e.Inner
-	}
-	p.sampler.happens(e, p.teller.touched)
-	p.tellTouched(fields)
-}
-
-func (p *Planned) text() string {
-	if p.registers {
-		return "the new nodes register"
-	}
-	return p.String()
 }
 
 // tellTouched reports the nodes that were affected.
@@ -125,4 +107,58 @@ func (t *teller) ofEviction(d taints.Deadline) string {
 		return because(fmt.Sprintf("tolerated %s:%s for %v", d.Taint.Key, d.Taint.Effect, d.For))
 	}
 	return because(fmt.Sprintf("does not tolerate %s:%s", d.Taint.Key, d.Taint.Effect))
+}
+
+// line collects the lines of one millisecond. flush writes them in order.
+func (p *player) line(l timeline.Line) {
+	p.report.note(l, p.seen)
+	p.cluster.limits(&l)
+	if p.scenario.Timeline == nil {
+		return
+	}
+	if p.driven || len(p.pending) > 0 && timeline.Compare(timeline.Line{T: l.T}, timeline.Line{T: p.pending[0].T}) != 0 {
+		p.flush()
+	}
+	p.pending = append(p.pending, l)
+	if p.driven {
+		p.flush()
+	}
+}
+
+func (p *player) flush() {
+	slices.SortStableFunc(p.pending, timeline.Compare)
+	for _, l := range p.pending {
+		if err := p.scenario.Timeline(l); err != nil && p.lineErr == nil {
+			p.lineErr = fmt.Errorf("timeline: %w", err)
+		}
+	}
+	p.pending = p.pending[:0]
+}
+
+func (p *player) observeNode(d *evictor.NodeDecision) {
+	if !p.driven {
+		p.teller.decided(d)
+	}
+	if l, ok := lineOf(d); ok {
+		p.line(l)
+	}
+}
+
+func (p *player) observePod(d *evictor.PodDecision) {
+	if d.Kind != tainteviction.EvictionCancelled {
+		return
+	}
+	p.report.Cancelled[d.Reason]++
+	p.cluster.notRefused(d.Pod.PodKey)
+	l := timeline.Line{T: d.Time.Sub(Epoch), Kind: timeline.KindCancel, Node: d.Pod.Node, Pod: joinPodName(d.Pod.Namespace, d.Pod.Name)}
+	if !p.driven {
+		l.More = because(d.Reason)
+	}
+	p.line(l)
+}
+
+// tellOf reports what a part of the controllers' process does.
+func (p *player) tellOf(part, text string) {
+	fields := timeline.Fields{"by": part, "text": text, "nodes": []string{}}
+	p.line(timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindEvent, More: fields.String()})
 }

@@ -57,16 +57,6 @@ func (c *cluster) RemoveTaint(n *node, key string, effect v1.TaintEffect) {
 	c.nodeChanged(n)
 }
 
-func without(taints []v1.Taint, key string, effect v1.TaintEffect) []v1.Taint {
-	var kept []v1.Taint
-	for _, t := range taints {
-		if t.Key != key || t.Effect != effect {
-			kept = append(kept, t)
-		}
-	}
-	return kept
-}
-
 // Cordon sets or clears spec.unschedulable.
 func (c *cluster) Cordon(n *node, unschedulable bool) {
 	n.unschedulable = unschedulable

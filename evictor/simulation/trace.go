@@ -1,9 +1,12 @@
 package simulation
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/evictkit/evictkit/zone"
 )
 
 // recording is a Trace that is sound.
@@ -57,4 +60,97 @@ func (r *recording) alive(sample, zoneSize int) int {
 	}
 	largest := int64(r.largest)
 	return int((2*int64(sample)*int64(zoneSize) + largest) / (2 * largest))
+}
+
+// zone resolves a reference among the zones that ever had a node.
+func (p *player) zone(ref string) (zone.Key, error) {
+	var keys []zone.Key
+	have := make(map[zone.Key]bool)
+	for i := range p.cluster.nodes {
+		if key := p.cluster.nodes[i].zone; !have[key] {
+			have[key] = true
+			keys = append(keys, key)
+		}
+	}
+	return resolveZone(ref, keys)
+}
+
+// nodesOf returns the sorted names of a zone's nodes.
+func (c *cluster) nodesOf(key zone.Key) []string {
+	var names []string
+	for i := range c.nodes {
+		if n := &c.nodes[i]; !n.deleted && n.zone == key {
+			names = append(names, n.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// drivers prepares the traces, and reports their faults. If not all zones could be generated, it does not know which exist.
+func (p *player) drivers(f faults, complete bool) {
+	for i := range p.scenario.Traces {
+		t := &p.scenario.Traces[i]
+		f := f.at(fmt.Sprintf("trace %d", i+1), "traces", item(i))
+		r := newRecording(f, t)
+		key, err := p.zone(t.Zone)
+		switch {
+		case t.Zone == "":
+			f.missing("zone")
+		case err != nil && complete:
+			f.at("", "zone").add("%w", err)
+		case err == nil && slices.ContainsFunc(p.traces, func(d driver) bool { return d.key == key }):
+			f.at("", "zone").add("zone %q already has a trace", t.Zone)
+		case err == nil:
+			p.traces = append(p.traces, driver{number: i + 1, key: key, trace: r, names: p.cluster.nodesOf(key)})
+		}
+	}
+}
+
+// remember looks up the nodes of the traces' zones again, after one was added, deleted or moved. The traces decide
+// about them at once.
+func (p *player) remember() {
+	for i := range p.traces {
+		d := &p.traces[i]
+		d.names = p.cluster.nodesOf(d.key)
+		d.at = p.cluster.Clock.Elapsed()
+	}
+}
+
+// drive makes as many nodes alive as the current sample says.
+func (d *driver) drive(p *player, at time.Duration) {
+	if d.at < 0 || d.at > at {
+		return
+	}
+	j := d.trace.index(at)
+	sample := d.trace.Alive[j]
+	alive := d.trace.alive(sample, len(d.names))
+	var failed, back []string
+	for i, name := range d.names {
+		n := &p.cluster.nodes[p.cluster.nodeByID[name]]
+		if lives := i < alive; lives && p.cluster.Recover(n) {
+			back = append(back, name)
+		} else if !lives && p.cluster.Fail(n) {
+			failed = append(failed, name)
+		}
+	}
+	if len(failed)+len(back) > 0 {
+		p.tellTrace(d.number, failed, back)
+	}
+	d.at = -1
+	for k := j + 1; k < len(d.trace.Alive) && time.Duration(k) <= never/d.trace.Gap; k++ {
+		if d.trace.Alive[k] != sample {
+			d.at = time.Duration(k) * d.trace.Gap
+			return
+		}
+	}
+}
+
+// driver is a trace that decides which nodes of a zone are live.
+type driver struct {
+	number int // its number in the file, from 1
+	key    zone.Key
+	trace  *recording
+	names  []string
+	at     time.Duration // of the next sample that may differ; negative if there is none
 }

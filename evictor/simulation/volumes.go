@@ -88,38 +88,6 @@ func (c *cluster) awaitClaims(object *v1.Pod) {
 	}
 }
 
-// bindClaims tells pods where their volumes are, once all objects are known.
-func (c *cluster) bindClaims() {
-	unbound := make(map[evictor.PodKey]int)
-	for i := range c.unbound {
-		unbound[c.unbound[i].key] = i
-	}
-	for i := range c.claimants {
-		of := &c.claimants[i]
-		spec := (*podSpec)(nil)
-		at, known := c.podByID[of.pod]
-		if known {
-			spec = c.pods[at].spec
-		} else if i, waits := unbound[evictor.PodKey{Namespace: c.spaces[of.pod.space], Name: of.pod.name}]; waits {
-			spec = c.unbound[i].spec
-		} else {
-			continue
-		}
-		needs, all := c.withVolumes(spec.needs, of.pod.space, of.claims)
-		if !all || of.ephemeral {
-			c.ignore(unboundClaims)
-		}
-		bound := *spec
-		bound.needs = needs
-		if known {
-			c.rebook(at, takes, func(p *pod) { p.spec = c.spec(bound) })
-		} else {
-			c.unbound[unbound[evictor.PodKey{Namespace: c.spaces[of.pod.space], Name: of.pod.name}]].spec = c.spec(bound)
-		}
-	}
-	c.claimants = nil
-}
-
 // withVolumes returns what a pod needs together with its volumes, and whether all its claims are bound to volumes that
 // are known.
 func (c *cluster) withVolumes(n *needs, space uint32, claims []string) (with *needs, all bool) {

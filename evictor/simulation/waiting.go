@@ -124,3 +124,48 @@ func (q *queue) dependent() bool {
 
 // moved says whether they may find one now.
 func (c *cluster) moved(q *queue) bool { return q.minds || q.state != c.stateOf(q.pods[0].spec) }
+
+// returns is the moment when a pod's controller replaces it.
+type returns int
+
+const (
+	notAtAll returns = iota
+	whenDeleted
+	whenGone
+)
+
+// returns derives the moment from the kind of owner. A bare pod does not come back. Pods of DaemonSets and mirror pods
+// belong to their nodes. A StatefulSet reuses the pod's name, so the old pod must be gone first.
+func (s *podSpec) returns() returns {
+	switch {
+	case s.Mirror:
+		return notAtAll
+	case s.OwnerKind == "" || s.OwnerKind == "DaemonSet" || s.OwnerKind == "Node":
+		return notAtAll
+	case s.OwnerKind == "StatefulSet":
+		return whenGone
+	default:
+		return whenDeleted
+	}
+}
+
+// misses counts pods that wait to be on a node, or no longer do.
+func (c *cluster) misses(s *podSpec, by int) {
+	if !s.ofDaemonSet() {
+		c.stats.lacks(c.now(), whole*by)
+	}
+}
+
+// standStill makes up for an outage of the API: what pods wait for did not go on while nobody could work on it.
+func (c *cluster) standStill(since int64) {
+	now, waiting := c.now(), c.waiting.coming
+	for i := range waiting {
+		waiting[i].wait += now - max(waiting[i].at, since)
+	}
+	slices.SortStableFunc(waiting, func(a, b comeback) int { return cmp.Compare(a.at+a.wait, b.at+b.wait) })
+	for _, q := range c.sequences.sets {
+		for i := range q.held {
+			q.held[i].wait += now - max(q.held[i].at, since)
+		}
+	}
+}

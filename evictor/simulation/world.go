@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/gate"
+	"github.com/evictkit/evictkit/evictor/together"
 	"github.com/evictkit/evictkit/internal/absent"
 )
 
@@ -173,3 +175,31 @@ func (*source) Run(ctx context.Context) error {
 }
 
 func (*source) Awaits() string { return "" }
+
+// ClientsFor returns the Clients for an evictor with these options that NewEvictor does not make. With Scenario.Together
+// their PodWriter evicts groups.
+func (w *World) ClientsFor(options evictor.Options) evictor.Clients {
+	clients := w.Clients()
+	if len(w.player.scenario.Together) == 0 {
+		return clients
+	}
+	g := &leavers{world: w, stores: clients}
+	clients.PodWriter = &together.Writer{
+		PodWriter: clients.PodWriter, Nodes: clients.Nodes, Pods: clients.Pods, Group: g.with, Gate: options.Gate, Domain: options.Domain,
+		Check: w.player.writer.check, Clock: options.Clock,
+		Held: func(node string) (reason string) {
+			if object, ok := clients.Nodes.Node(node); ok && options.Hold != nil {
+				if why, held := options.Hold(object); held {
+					reason = cmp.Or(why, "held")
+				}
+			}
+			return reason
+		},
+		Observer: func(d evictor.PodDecision) {
+			if options.Observer != nil {
+				options.Observer.ObservePod(d)
+			}
+		},
+	}
+	return clients
+}

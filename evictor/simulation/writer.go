@@ -6,13 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/sending"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/taints"
 )
@@ -25,10 +24,27 @@ var (
 // writer writes to the cluster as the API server would for the evictor.
 type writer struct {
 	*player
-	latency time.Duration // after which a write takes effect
-	late    late
-	clients [clients]paced
-	why     *teller // nil if reasons are not needed
+	sender *sending.Sender
+	why    *teller // nil if reasons are not needed
+}
+
+// target is what a write is to: a node or a pod, and what of it.
+type target struct {
+	what, node string
+	pod        evictor.PodRef
+}
+
+func newWriter(p *player) *writer {
+	s, defaults := p.scenario, evictor.DefaultConfig()
+	workers := [...]int{sending.OfNode: defaults.Nodes.NodeWorkers, sending.OfPod: defaults.PodWorkers}
+	return &writer{player: p, sender: sending.New(s.KubeAPIQPS, s.KubeAPIBurst, workers)}
+}
+
+// soon makes a write, and returns its answer: at once, unless its client has reached its limit or the API is slow.
+func (w *writer) soon(call sending.Write) error {
+	w.sender.Send(w.cluster.Clock.Elapsed(), call)
+	_, answer := w.outcome()
+	return answer
 }
 
 // node returns the node of a write that begins now, and found that of one that takes effect.
@@ -65,7 +81,7 @@ func (w *writer) UpdateConditions(_ context.Context, object *v1.Node, conditions
 	if n.version != versionOf(object) {
 		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
 	}
-	return w.soon(write{kind: nodeWrite, to: target{what: "conditions", node: n.name}, do: func() {
+	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "conditions", node: n.name}, Do: func() {
 		n, err := w.found(object)
 		if err != nil {
 			return
@@ -105,7 +121,7 @@ func (w *writer) UpdateTaints(_ context.Context, object *v1.Node, change taints.
 		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
 	}
 	began := w.cluster.Clock.Now()
-	return w.soon(write{kind: nodeWrite, to: target{what: "taints", node: n.name}, after: true, do: func() {
+	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "taints", node: n.name}, After: true, Do: func() {
 		if n, err := w.found(object); err == nil {
 			w.setTaints(n, change.Apply(n.taints, began))
 		}
@@ -123,7 +139,7 @@ func (w *writer) ReplaceTaints(_ context.Context, object *v1.Node, list []v1.Tai
 	if _, err := w.node(object); err != nil {
 		return err
 	}
-	return w.soon(write{kind: nodeWrite, to: target{what: "taints", node: object.Name}, do: func() {
+	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "taints", node: object.Name}, Do: func() {
 		if n, err := w.found(object); err == nil {
 			w.setTaints(n, list)
 		}
@@ -162,7 +178,7 @@ func (w *writer) UpdateLabels(_ context.Context, object *v1.Node, labels map[str
 	if _, err := w.node(object); err != nil {
 		return err
 	}
-	return w.soon(write{kind: nodeWrite, to: target{what: "labels", node: object.Name}, after: true, do: func() {
+	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "labels", node: object.Name}, After: true, Do: func() {
 		n, err := w.found(object)
 		if err != nil {
 			return
@@ -193,13 +209,6 @@ func (w *writer) foundPod(ref evictor.PodRef) (int32, error) {
 	return i, nil
 }
 
-func (c *cluster) uidOf(p *pod) types.UID {
-	if p.object != nil && p.object.uid != "" {
-		return p.object.uid
-	}
-	return types.UID("pod-" + strconv.FormatUint(p.serial, 10))
-}
-
 // Evict deletes the pod, or uses the eviction API.
 func (w *writer) Evict(_ context.Context, ref evictor.PodRef, why taints.Deadline) error {
 	i, err := w.pod(ref)
@@ -214,7 +223,7 @@ func (w *writer) Evict(_ context.Context, ref evictor.PodRef, why taints.Deadlin
 			return err
 		}
 	}
-	return w.soon(write{kind: podWrite, client: evictionsClient, to: target{what: "eviction", pod: ref}, do: func() { w.evict(ref, w.why.ofEviction(why)) }})
+	return w.soon(sending.Write{Kind: sending.OfPod, Client: sending.Evictions, To: target{what: "eviction", pod: ref}, Do: func() { w.evict(ref, w.why.ofEviction(why)) }})
 }
 
 func (w *writer) evict(ref evictor.PodRef, why string) {
@@ -249,14 +258,14 @@ func (w *writer) MarkNotReady(_ context.Context, ref evictor.PodRef) error {
 		return err
 	}
 	began := w.cluster.Clock.Elapsed()
-	return w.soon(write{kind: podWrite, to: target{what: "mark", pod: ref}, do: func() {
+	return w.soon(sending.Write{Kind: sending.OfPod, To: target{what: "mark", pod: ref}, Do: func() {
 		c := w.cluster
 		i, err := w.foundPod(ref)
 		if err != nil || !c.pods[i].ready {
 			return
 		}
 		n := &c.nodes[c.pods[i].node]
-		if began < c.Clock.Elapsed() && w.latency == 0 && n.isReady() {
+		if began < c.Clock.Elapsed() && w.sender.Latency == 0 && n.isReady() {
 			return // it has waited to be sent, and is not wanted any more
 		}
 		name := n.name

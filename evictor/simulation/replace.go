@@ -1,0 +1,69 @@
+package simulation
+
+import "github.com/evictkit/evictkit/evictor"
+
+// deletionBegins makes a pod wait to come back, if its controller does not wait until it is gone.
+func (c *cluster) deletionBegins(i int32) {
+	p := &c.pods[i]
+	c.endsForGood(p)
+	if !c.replaces || p.terminating {
+		return
+	}
+	if c.unwanted(p.spec, p.id) && c.counts(p) {
+		c.leveled(p.member, -1, 0) // nobody misses it
+	}
+	when := c.returnsOf(p)
+	if when == whenDeleted && (p.phase.finished() || c.fails(i)) { // a finished pod is replaced already, or done
+		return
+	}
+	switch {
+	case when == whenDeleted && c.detached(p) == 0:
+		c.replace(i)
+	case when != notAtAll: // no other node can have its volume before it is gone, or nobody its name
+		p.owed = true
+	}
+}
+
+// isGone makes a pod wait to come back when its object is about to be removed, if its controller waits for that.
+func (c *cluster) isGone(i int32) {
+	p := &c.pods[i]
+	when := c.returnsOf(p)
+	if !c.replaces || !p.owed && when != whenGone {
+		return
+	}
+	if when != notAtAll && !(when == whenGone && c.fails(i)) { // else its Job has ended
+		c.replace(i)
+	}
+}
+
+// replace lets a pod come back.
+func (c *cluster) replace(i int32) {
+	c.misses(c.pods[i].spec, 1)
+	p := &c.pods[i]
+	id := p.id
+	b := comeback{
+		at: c.now(), wait: int64(c.detached(p)), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member,
+	}
+	if j := c.jobOf(p.spec, id.space); j != nil && !j.PerIndex {
+		c.holdBack(j, b)
+		return
+	}
+	c.awaits(b)
+}
+
+// replacePods makes pods come back from now on.
+func (c *cluster) replacePods() {
+	c.replaces, c.waiting = true, waiting{refused: make(map[alike]*queue)}
+	c.indexLoad()
+}
+
+// indexLoad builds the index of where pods may go, if it does not exist.
+func (c *cluster) indexLoad() {
+	if c.load != nil {
+		return
+	}
+	c.load = newLoadIndex()
+	for i := range c.nodes {
+		c.load.add(c, int32(i))
+	}
+}

@@ -198,6 +198,7 @@ func (p *player) restart() error {
 	p.cluster.advanced = p.cluster.now()
 	p.leader.restarted(p)
 	p.cluster.world = p.world
+	p.cluster.forgetHindrances()
 	return p.world.begin(p.starts)
 }
 
@@ -208,6 +209,7 @@ func (p *player) observeNode(d *evictor.NodeDecision) {
 	if l, ok := lineOf(d); ok {
 		p.line(l)
 	}
+	p.cluster.hinder(d)
 }
 
 func (p *player) observePod(d *evictor.PodDecision) {
@@ -258,16 +260,16 @@ func (p *player) finish() (*Report, error) {
 	}
 	c.stats.lacks(int64(p.scenario.Until), 0)
 	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
+	r.Left, r.NotEvicted = p.left()
 	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
 	held, _ := c.heldBack()
 	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.sequences.count+held
 	r.HeldByOrder, r.MostHeld = c.sequences.count, c.sequences.most
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
-	r.Left = p.left()
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
 	r.WritesWouldWait = max(p.writer.clients[nodesClient].longest, p.writer.clients[evictionsClient].longest)
 	r.DiedWithNodes, r.LostForGood, r.LostPods = c.stats.died, c.stats.lostForGood, c.stats.lostPods
-	r.NeedlessEvictions, r.LostEvictions = c.stats.needless, c.overdueAtEnd()
+	r.NeedlessEvictions, r.EvictedBeforeReturn, r.LostEvictions = c.stats.needless, c.stats.beforeReturn, c.overdueAtEnd()
 	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
 	r.FailedJobs, r.PendingThatCouldPreempt = c.reportJobs(), c.couldPreempt()
 	r.TerminatingAtEnd, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating

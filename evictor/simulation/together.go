@@ -25,6 +25,7 @@ type labelled struct{ namespace, label, value string }
 // their PodWriter evicts groups.
 func (w *World) ClientsFor(options evictor.Options) evictor.Clients {
 	clients := w.Clients()
+	w.hold = options.Hold
 	if len(w.player.scenario.Together) == 0 {
 		return clients
 	}

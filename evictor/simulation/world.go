@@ -46,8 +46,9 @@ type World struct {
 	targets []evictor.Target
 	readers []*reader
 	acting  []acting
-	changes int  // number of changes to nodes and pods so far
-	begun   bool // every controller has been made
+	changes int                                       // number of changes to nodes and pods so far
+	begun   bool                                      // every controller has been made
+	hold    func(*v1.Node) (reason string, held bool) // the evictor's; nil for none
 
 	at    time.Time // of the last step
 	steps int       // at that time

@@ -188,13 +188,13 @@ func (f *flags) printBench(w io.Writer, outcomes []*outcome.Outcome) error {
 		}
 		r := outcomes[0].Report
 		fmt.Fprintf(w, "%s: %s, %s, %s\n", outcomes[0].Scenario, some(r.Nodes, "node"), some(r.Pods, "pod"), short(r.Until))
-		table := columns{titles: []string{"POLICY", "ENGINE", ">EVICTED", ">NEEDLESS", ">POD-HOURS LOST", ">SOME BELOW HALF", ">WORKLOAD-HOURS BELOW HALF", ">MOST PENDING"}}
+		table := columns{titles: []string{"POLICY", "ENGINE", ">EVICTED", ">SOON BACK", ">POD-HOURS LOST", ">SOME BELOW HALF", ">WORKLOAD-HOURS BELOW HALF", ">MOST PENDING"}}
 		for _, o := range outcomes[:n] {
 			below := time.Duration(0)
 			for i := range o.Report.Workloads {
 				below += o.Report.Workloads[i].BelowHalf
 			}
-			table.add(o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.NeedlessEvictions), precise(o.Report.PodHoursLost),
+			table.add(o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.EvictedBeforeReturn), precise(o.Report.PodHoursLost),
 				fmt.Sprintf("%.1f %%", 100*o.Report.AnyBelowHalf.Seconds()/r.Until.Seconds()), hours(below), count(o.Report.MostPending))
 		}
 		table.write(w, "  ")

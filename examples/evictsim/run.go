@@ -149,7 +149,9 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	case r.Nodes == 0 && !makes:
 		return nil, empty
 	}
-	return outcome.New(j.engine.name, j.name, j.sets, j.played, r, *left, s.Expect), nil
+	o := outcome.New(j.engine.name, j.name, j.sets, j.played, r, *left, s.Expect)
+	o.Settings = append(o.Settings, outcome.Brakes(s)...)
+	return o, nil
 }
 
 // asking makes the evictor, at first unless the scenario expects something of what is not there.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -223,7 +224,7 @@ type comparedFigure struct{ title, figure string }
 
 // compared are the figures that a comparison prints.
 var compared = []comparedFigure{
-	{"EVICTED", "evicted"}, {"NEEDLESS", "needlessEvictions"}, {"LOST", "lostEvictions"},
+	{"EVICTED", "evicted"}, {"NOT EVICTED", "notEvicted"}, {"NEEDLESS", "needlessEvictions"}, {"LOST", "lostEvictions"},
 	{"FIRST", "firstEvictionSeconds"}, {"LAST", "lastEvictionSeconds"}, {"MEDIAN DELAY", "evictionDelayMedianSeconds"},
 	{"POD-HOURS LOST", "podHoursLost"}, {"POD-HOURS MISSING", "podHoursMissing"},
 	{"NO ENDPOINTS", "podsWithoutEndpoints"}, {"LONGEST", "longestWithoutEndpointsSeconds"},
@@ -255,7 +256,7 @@ func (f *flags) printAll(w io.Writer, outcomes []*outcome.Outcome) error {
 	for _, o := range outcomes {
 		var cells []string
 		for _, name := range names {
-			cells = append(cells, o.Value(name))
+			cells = append(cells, cmp.Or(o.Value(name), "-"))
 		}
 		for _, of := range shown {
 			cells = append(cells, of.text(o))
@@ -272,7 +273,7 @@ func (of comparedFigure) text(o *outcome.Outcome) string {
 	switch {
 	case evicted == 0 && (of.figure == "firstEvictionSeconds" || of.figure == "lastEvictionSeconds"):
 		return "-"
-	case evicted == o.Figures["evictedFromLiveNodes"] && of.figure == "evictionDelayMedianSeconds":
+	case o.Report.Delayed == 0 && of.figure == "evictionDelayMedianSeconds":
 		return "-"
 	case strings.HasSuffix(of.figure, "Seconds"):
 		return short(time.Duration(value * float64(time.Second)))

@@ -195,6 +195,9 @@ func (e *Expectation) checked(f simulation.Figure) (text string, holds bool) {
 	if kind, name := e.of(); kind != "" {
 		what += " of " + kind + " " + name
 	}
+	if f.Never {
+		return what + " is the time of what never happened", false
+	}
 	what += " is " + rounded(f.Value)
 	least, most := e.bounds()
 	switch {

@@ -53,7 +53,9 @@ func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*simulati
 }
 
 func pageRun(o *outcome.Outcome) page.Run {
-	r := page.Run{Played: played(o), Engine: o.Engine, Settings: o.Settings, Figures: o.Figures, Verdict: verdict(o), Checks: o.Checks, Notes: notes(o)}
+	r := page.Run{Played: played(o), Engine: o.Engine, Settings: o.Settings, Figures: o.Figures, Checks: o.Checks, Notes: notes(o)}
+	is := verdict(o)
+	r.Verdict, r.Details = is.headline, is.more
 	if o.Report.Series == nil { // from a program that makes none
 		o.Report.Series = &simulation.Series{Step: time.Second}
 	}

@@ -35,7 +35,8 @@ type Run struct {
 	Engine     string               `json:"engine"`
 	Settings   []outcome.Field      `json:"settings"`
 	Figures    map[string]float64   `json:"figures"`
-	Verdict    string               `json:"-"`
+	Verdict    string               `json:"-"` // one sentence
+	Details    []string             `json:"-"` // sentences that say more
 	Checks     []scenariofile.Check `json:"-"`
 	Notes      []string             `json:"notes"` // sentences that explain the verdict
 	Events     []Event              `json:"events"`

@@ -426,7 +426,7 @@ func (m *naive) levels(t *testing.T, want, got *Report) {
 	for _, name := range slices.Sorted(maps.Keys(m.zones)) {
 		z := *m.zones[name]
 		nodes := m.level["node "+name]
-		z.Nodes, z.LowestNodes, z.Below, z.BelowHalf = nodes.Desired, nodes.LowestReady, nodes.Below, nodes.BelowHalf
+		z.Nodes, z.LowestNodes, z.LowestAt, z.Below, z.BelowHalf = nodes.Desired, nodes.LowestReady, nodes.LowestAt, nodes.Below, nodes.BelowHalf
 		if i := slices.IndexFunc(got.Zones, func(g ZoneReport) bool { return g.Name == z.Name }); i >= 0 {
 			z.Limits, z.NodesWaited = got.Zones[i].Limits, got.Zones[i].NodesWaited
 		}

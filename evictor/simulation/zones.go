@@ -13,6 +13,7 @@ type ZoneReport struct {
 	Nodes           int           `figure:""` // at the end
 	Pods            int           `figure:""` // at the start, without those of DaemonSets and completed ones
 	LowestNodes     int           `figure:""`
+	LowestAt        time.Duration // when that began
 	Below           time.Duration `figure:""` // how long fewer nodes were live than there are, in all
 	BelowHalf       time.Duration `figure:""` // how long fewer than half of them were, in all
 	KubeletFailures int           `figure:""`
@@ -59,7 +60,7 @@ func (c *cluster) reportZones() (zones []ZoneReport) {
 		z.end(c.now())
 		nodes := z.nodes.report(c.now())
 		z.told.Nodes, z.told.LowestNodes, z.told.NodesWaited = nodes.Desired, nodes.LowestReady, 0
-		z.told.Below, z.told.BelowHalf = nodes.Below, nodes.BelowHalf
+		z.told.LowestAt, z.told.Below, z.told.BelowHalf = nodes.LowestAt, nodes.Below, nodes.BelowHalf
 		z.told.Limits = z.all
 		for i := range z.all {
 			if l := &z.all[i]; l.Held == "" && l.Refused == "" {

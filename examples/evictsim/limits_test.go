@@ -34,7 +34,9 @@ func TestBrakesAreToldAndNotBlamedOnTheRate(t *testing.T) {
 	require.NoError(t, err)
 	var o struct {
 		Settings []struct{ Name, Value string }
-		Zones    []struct{ Limits []struct{ Held, Refused string } }
+		Zones    []struct {
+			Limits []struct{ Held, Refused string }
+		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(text), &o))
 	settings := make(map[string]string)

@@ -59,18 +59,27 @@ func pageRun(o *outcome.Outcome) page.Run {
 	if o.Report.Series == nil { // from a program that makes none
 		o.Report.Series = &simulation.Series{Step: time.Second}
 	}
-	r.Series = pageSeries(o.Report.Series)
+	r.Series = pageSeries(o.Report)
 	r.Workloads, r.More = pageLoads(o.Report)
 	return r
 }
 
-func pageSeries(s *simulation.Series) page.Series {
+func pageSeries(r *simulation.Report) page.Series {
+	s := r.Series
 	to := page.Series{
+		Late: max(r.Delayed-(r.Evicted-r.EvictedFromLiveNodes), 0),
 		Step: s.Step.Seconds(), States: []string{"live", "silent, not yet noticed", "waiting for their taint", "tainted", "back, not yet cleared"},
 		Without: s.Without, Marked: s.Marked, Pending: s.Pending, Held: s.Held, Terminating: s.Terminating, Evicted: s.Evicted, Tainted: s.Tainted,
 	}
 	for i := range s.Zones {
-		to.Zones = append(to.Zones, page.Zone{Name: zoneName(s.Zones[i].Name), Values: s.Zones[i].States[:]})
+		z := page.Zone{Name: zoneName(s.Zones[i].Name), Values: s.Zones[i].States[:]}
+		if k := slices.IndexFunc(r.Zones, func(z simulation.ZoneReport) bool { return z.Name == s.Zones[i].Name }); k >= 0 {
+			z.Least, z.LeastAt = r.Zones[k].LowestNodes, r.Zones[k].LowestAt.Seconds()
+		}
+		to.Zones = append(to.Zones, z)
+	}
+	for _, peak := range s.Peaks {
+		to.Peaks = append(to.Peaks, [2]float64{float64(peak.Most), peak.At.Seconds()})
 	}
 	slices.SortFunc(to.Zones, func(a, b page.Zone) int { return cmp.Compare(a.Name, b.Name) })
 	for _, d := range s.Delays {

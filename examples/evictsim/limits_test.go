@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,4 +65,37 @@ func TestAnExpectedTimeThatNeverCame(t *testing.T) {
 		require.Equal(t, 2, exitCode(err), of)
 		require.Contains(t, story, "is the time of what never happened")
 	}
+}
+
+// What would do nothing is told: a misspelt announcement, one without maintenance, a bound per a label that no node has, and a trace
+// with more nodes than its zone. A zone's default for tolerations is that of the cluster.
+func TestWhatDoesNothingIsTold(t *testing.T) {
+	const cluster = "cluster: {zones: [{name: a, nodes: 3, podsPerNode: 1}]}\nuntil: 20m\n"
+	trace := filepath.Join(t.TempDir(), "a.json")
+	require.NoError(t, os.WriteFile(trace, []byte(`{"metadata": {"gap_seconds": 600}, "data": [2, 1]}`), 0o600))
+	for text, want := range map[string]string{
+		"events: [{at: 1m, condition: {zone: a, type: MaintenancePlaned, status: True}}]\nmaintenance: 1h\n": "warning: event 1: MaintenancePlaned announces no maintenance (do you mean MaintenancePlanned?)",
+		"events: [{at: 1m, condition: {zone: a, type: Drained, status: True}}]\n":                            "warning: event 1: Drained announces maintenance, which spares no node without maintenance: 1h, for example",
+		"availability: [{zone: a, file: " + trace + ", scale: 2}]\n":                                         `warning: trace 1: its scale of 2 makes more than the 3 nodes of zone "a" alive; more than all are all`,
+	} {
+		story, _, err := simulate(t, "--scenario", scenarioFile(t, cluster+text))
+		require.NoError(t, err)
+		require.Contains(t, story, "  "+want+"\n")
+	}
+	for _, text := range []string{
+		"events: [{at: 1m, condition: {zone: a, type: KernelDeadlock, status: True}}, {at: 1m, condition: {zone: a, type: Drained, status: True}}]\nmaintenance: 1h\n",
+		"availability: [{zone: a, file: " + trace + ", scale: 1}]\n",
+	} {
+		story, _, err := simulate(t, "--scenario", scenarioFile(t, cluster+text))
+		require.NoError(t, err)
+		require.NotContains(t, story, "warning")
+	}
+	file := scenarioFile(t, cluster+"budget:\n  bounds:\n  - {name: few, of: Acting, max: 1}\n  - {name: zoned, of: Acting, per: topology.kubernetes.io/zoen, max: 1}\n")
+	_, _, err := simulate(t, "--scenario", file)
+	require.ErrorContains(t, err, file+":6: budget: bound 2: per: no node has the label topology.kubernetes.io/zoen (do you mean topology.kubernetes.io/zone?)")
+	require.Equal(t, 64, exitCode(err))
+
+	table, _, err := simulate(t, "sweep", "--set", "cluster.defaultTolerationSeconds=30,none")
+	require.NoError(t, err)
+	require.NotRegexp(t, `\n30 .* 10m45s .*\nnone .* 10m45s `, table)
 }

@@ -131,7 +131,7 @@ func notes(o *outcome.Outcome) []string {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
 	lines = append(lines, timeless(&o.Played, o.Report)...)
-	for i, warning := range o.Report.Warnings {
+	for i, warning := range o.Warnings {
 		lines = slices.Insert(lines, i, "Warning: "+warning)
 	}
 	return lines

@@ -53,7 +53,7 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 		fmt.Fprintf(w, "  set %s=%s\n", s.Name, s.Value)
 	}
 	tellIgnored(w, &o.Ignored)
-	tellWarnings(w, r.Warnings)
+	tellWarnings(w, o.Warnings)
 	tellPods(w, r)
 	for _, line := range timeless(&settings, r) {
 		fmt.Fprintln(w, line)

@@ -211,10 +211,16 @@ func playAll(ctx context.Context, jobs []*job, b *bar) ([]*outcome.Outcome, erro
 	for i, j := range jobs {
 		j.progress = b.of(i)
 		group.Go(func() (err error) {
-			if outcomes[i], err = j.play(ctx); err == nil && j.progress != nil {
+			if outcomes[i], err = j.play(ctx); err != nil {
+				return err
+			}
+			if j.progress != nil {
 				j.progress(1)
 			}
-			return err
+			if j.ended != nil {
+				j.ended(outcomes[i])
+			}
+			return nil
 		})
 	}
 	return outcomes, group.Wait()

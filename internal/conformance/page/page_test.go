@@ -281,9 +281,10 @@ var problems = map[string]string{
 		const at = v => plot.left + plot.width * Math.min(v / ((s.without.length - 1) * s.step), 1);
 		return [...document.querySelectorAll("#events li")].flatMap((li, i) => [...li.querySelectorAll(".bar")].filter((bar, k) => {
 			const [from, to] = run.events[i].spans.filter(s => s[0] < s[1])[k];
-			return Math.abs(bar.getBoundingClientRect().left - at(from)) > 1.5 || Math.abs(bar.getBoundingClientRect().right - at(to)) > 2.5;
+			return bar.checkVisibility() && (Math.abs(bar.getBoundingClientRect().left - at(from)) > 1.5 || Math.abs(bar.getBoundingClientRect().right - at(to)) > 2.5);
 		}).map(() => li.textContent));
 	})()`,
+	"events are folded, or not on a phone": `document.getElementById("done").open === innerWidth <= 700 && !document.getElementById("done").hidden ? ["" + innerWidth] : []`,
 	"an axis has no name": `[...document.querySelectorAll(".chart")].filter((c, i, all) => {
 		const [x, y] = c.dataset.axes.split(" / ");
 		return !y || !x && all[i + 1]?.parentElement !== c.parentElement; // of zones below each other, the last one's names the time

@@ -210,8 +210,8 @@ func tellWarnings(w io.Writer, warnings []string) {
 	}
 }
 
-func tellPods(w io.Writer, r *simulation.Report) {
-	fmt.Fprintf(w, "\n%s fell silent, %s tainted NoExecute\n", some(r.KubeletFailures, "kubelet"), some(r.TaintedNodes, "node"))
+// tellEvicted prints how many pods were evicted, when, and how late.
+func tellEvicted(w io.Writer, r *simulation.Report) {
 	fmt.Fprintf(w, "%s evicted", some(r.Evicted, "pod"))
 	if r.Evicted > 0 {
 		fmt.Fprintf(w, " from %s to %s", short(r.FirstEviction), short(r.LastEviction))
@@ -223,6 +223,11 @@ func tellPods(w io.Writer, r *simulation.Report) {
 		fmt.Fprintf(w, ", at least, because %s late and still there", some(late, "pod")+english.PluralWord(late, " is", " are"))
 	}
 	fmt.Fprintln(w)
+}
+
+func tellPods(w io.Writer, r *simulation.Report) {
+	fmt.Fprintf(w, "\n%s fell silent, %s tainted NoExecute\n", some(r.KubeletFailures, "kubelet"), some(r.TaintedNodes, "node"))
+	tellEvicted(w, r)
 	detail := func(n int, text string) {
 		if n > 0 {
 			fmt.Fprintf(w, "  %s %s\n", count(n), text)

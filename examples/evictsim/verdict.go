@@ -219,19 +219,24 @@ func belowHalf(o *outcome.Outcome) string {
 // of names.
 func bestOf(outcomes []*outcome.Outcome, names []string) string {
 	// best names the run with the least of a figure, unless it is the same in all.
+	left := 0.0 // by the last of these on dead nodes
 	best := func(figure string) (who string, least float64) {
 		order := func(a, b *outcome.Outcome) int { return cmp.Compare(a.Figures[figure], b.Figures[figure]) }
 		first := slices.MinFunc(outcomes, order)
 		if least = first.Figures[figure]; least < slices.MaxFunc(outcomes, order).Figures[figure] {
-			who = label(first, names)
+			who, left = label(first, names), first.Figures["notEvicted"]
 		}
 		return who, least
 	}
 	evicting, evicted := best("evicted")
+	stay := ""
+	if left > 0 {
+		stay = ", with " + some(int(left), "pod") + " still on dead nodes"
+	}
 	losing, lost := best("podHoursLost")
 	clauses := []string{fmt.Sprintf("each evicted %s", some(int(evicted), "pod")), fmt.Sprintf("each lost %s pod-hours", hours(time.Duration(lost*float64(time.Hour))))}
 	if evicting != "" {
-		clauses[0] = fmt.Sprintf("%s evicted the fewest pods (%s)", evicting, count(int(evicted)))
+		clauses[0] = fmt.Sprintf("%s evicted the fewest pods (%s%s)", evicting, count(int(evicted)), stay)
 	}
 	if losing != "" {
 		clauses[1] = fmt.Sprintf("%s lost the fewest pod-hours (%s)", losing, hours(time.Duration(lost*float64(time.Hour))))

@@ -147,9 +147,12 @@ func TestBestOf(t *testing.T) {
 	}
 	for want, runs := range map[string][]*outcome.Outcome{
 		"Of 2 runs, rate 1 evicted the fewest pods (1,000), and rate 2 lost the fewest pod-hours (5).": {run("1", 1000, 6), run("2", 2000, 5)},
-		"Of 2 runs, each evicted 3 pods, and rate 2 lost the fewest pod-hours (5).":                    {run("1", 3, 6), run("2", 3, 5)},
-		"Of 3 runs, rate 1 evicted the fewest pods (1), and each lost 6 pod-hours.":                    {run("1", 1, 6), run("2", 3, 6), run("3", 1, 6)},
-		"Of 2 runs, each evicted 1 pod, and each lost 6 pod-hours. 1 run is not as expected.":          {run("1", 1, 6), {Figures: map[string]float64{"evicted": 1, "podHoursLost": 6}, Breaches: []string{"x"}}},
+		"Of 2 runs, rate 1 evicted the fewest pods (0, with 152 pods still on dead nodes), and rate 2 lost the fewest pod-hours (5).": {
+			{Set: []outcome.Field{{Name: "config.rate", Value: "1"}}, Figures: map[string]float64{"notEvicted": 152, "podHoursLost": 6}}, run("2", 2000, 5),
+		},
+		"Of 2 runs, each evicted 3 pods, and rate 2 lost the fewest pod-hours (5).":           {run("1", 3, 6), run("2", 3, 5)},
+		"Of 3 runs, rate 1 evicted the fewest pods (1), and each lost 6 pod-hours.":           {run("1", 1, 6), run("2", 3, 6), run("3", 1, 6)},
+		"Of 2 runs, each evicted 1 pod, and each lost 6 pod-hours. 1 run is not as expected.": {run("1", 1, 6), {Figures: map[string]float64{"evicted": 1, "podHoursLost": 6}, Breaches: []string{"x"}}},
 	} {
 		require.Equal(t, want, bestOf(runs, []string{"config.rate"}))
 	}

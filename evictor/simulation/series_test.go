@@ -52,7 +52,7 @@ func TestSeriesKnowsWhenAPeakBegan(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Peak{8, 61 * time.Second}, r.Series.Peaks[0], "between two steps")
 	require.Equal(t, []int{0, 4, 0, 0}, r.Series.Without)
-	require.Equal(t, Peak{4, 405 * time.Second}, r.Series.Peaks[4])
+	require.Equal(t, Peak{4, 415 * time.Second}, r.Series.Peaks[4])
 	require.Equal(t, 61*time.Second, r.Zones[0].LowestAt)
 	var zones [][]string
 	for _, touched := range r.Series.Touched {

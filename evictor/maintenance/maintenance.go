@@ -10,6 +10,7 @@ package maintenance
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,11 +71,14 @@ func (a *Announced) Hold(node *v1.Node) (reason string, held bool) {
 }
 
 // Excluded is for evictor.Options: a node that is spared counts neither as ready nor as not ready, nor does one that
-// zone.Excluded names.
+// zone.Excluded names. A zone becomes smaller by that, and may then be one whose rate is 0 instead of the secondary rate.
 func (a *Announced) Excluded(node *v1.Node) bool {
 	_, held := a.Hold(node)
 	return held || zone.Excluded(node.Labels)
 }
+
+// Conditions returns the conditions that announce maintenance.
+func Conditions() []v1.NodeConditionType { return slices.Clone(announcing) }
 
 func announces(node *v1.Node) (condition v1.NodeConditionType, some bool) {
 	for _, condition := range announcing {

@@ -112,6 +112,7 @@ func (c *cluster) rebook(i int32, of traits, change func(p *pod)) {
 type nodeAccount struct {
 	zone                 zone.Key
 	exists, alive, waits bool
+	hindrance            hindrance // if it waits
 	lacks                int
 }
 
@@ -120,7 +121,10 @@ func (c *cluster) bookNode(i int32) {
 	n := &c.nodes[i]
 	was, is := n.booked, nodeAccount{lacks: n.lacks()}
 	if !n.deleted {
-		is = nodeAccount{n.zone, true, !n.failed, n.waits(), n.lacks()}
+		is = nodeAccount{zone: n.zone, exists: true, alive: !n.failed, waits: n.waits(), lacks: n.lacks()}
+		if is.waits {
+			is.hindrance = c.hindrances[i]
+		}
 	}
 	if n.booked = is; was != is {
 		c.inZone(was, -1)

@@ -84,6 +84,7 @@ type cluster struct {
 
 	levels       levels
 	zones        map[string]*zoneRecord // by the name of the zone
+	hindrances   map[int32]hindrance    // of failed nodes
 	emptied      map[int32][]int64      // when pods were evicted from silent nodes
 	happened     func(Happening)        // nil if not needed
 	outOfService map[int32]bool         // nodes with the taint
@@ -242,6 +243,7 @@ func newCluster(clock worldClock) *cluster {
 		endpoints:    endpoints{since: make(map[int32]int64)},
 		refusals:     refusals{pods: make(map[uint64]refusedPod)},
 		zones:        make(map[string]*zoneRecord),
+		hindrances:   make(map[int32]hindrance),
 		emptied:      make(map[int32][]int64),
 		outOfService: make(map[int32]bool),
 		orphans:      make(map[string]int32),

@@ -44,14 +44,14 @@ func ExamplePlay() {
 		log.Fatal(err)
 	}
 	fmt.Println("evicted:", report.Evicted, "of", report.Pods, "from", report.FirstEviction, "to", report.LastEviction)
-	fmt.Println("of nodes that were back within ten minutes:", report.NeedlessEvictions)
+	fmt.Println("in the last ten minutes before their nodes were back:", report.EvictedBeforeReturn)
 	fmt.Printf("pod-hours lost: %.1f\n", report.PodHoursLost)
 	for _, w := range report.Workloads {
 		fmt.Printf("%s/%s: at %v %d of %d pods lived\n", w.Kind, w.Name, w.LowestAt, w.LowestReady, w.Desired)
 	}
 	// Output:
 	// evicted: 200 of 600 from 10m45s to 13m55s
-	// of nodes that were back within ten minutes: 200
+	// in the last ten minutes before their nodes were back: 200
 	// pod-hours lost: 25.0
 	// ReplicaSet/a: at 5m0s 0 of 200 pods lived
 	// ReplicaSet/b: at 0s 200 of 200 pods lived
@@ -68,11 +68,11 @@ func ExamplePlay_settings() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%.1f nodes a second: %d evicted, %d of them needlessly, %.1f pod-hours lost\n", rate, report.Evicted, report.NeedlessEvictions, report.PodHoursLost)
+		fmt.Printf("%.1f nodes a second: %d evicted, at the latest %v after the silence began, %.1f pod-hours lost\n", rate, report.Evicted, report.EvictionDelayWorst, report.PodHoursLost)
 	}
 	// Output:
-	// 0.1 nodes a second: 200 evicted, 200 of them needlessly, 25.0 pod-hours lost
-	// 1.0 nodes a second: 200 evicted, 200 of them needlessly, 20.5 pod-hours lost
+	// 0.1 nodes a second: 200 evicted, at the latest 8m55s after the silence began, 25.0 pod-hours lost
+	// 1.0 nodes a second: 200 evicted, at the latest 6m8s after the silence began, 20.5 pod-hours lost
 }
 
 // Your own policy: a zone that is lost as a whole is left alone, because it usually comes back as a whole. One node is

@@ -14,6 +14,7 @@ import (
 type Figure struct {
 	Name  string
 	Value float64
+	Never bool // it is the time of what never happened; Value is 0
 }
 
 // Figures returns those of the cluster, in the order of the fields.
@@ -41,10 +42,11 @@ func figuresOf(of reflect.Value) (figures []Figure) {
 			figures = append(figures, figuresOf(of.Field(i))...)
 			continue
 		}
-		if _, ok := field.Tag.Lookup("figure"); !ok {
+		counted, ok := field.Tag.Lookup("figure") // the tag names the field that counts what a time is of
+		if !ok {
 			continue
 		}
-		f := Figure{Name: strings.ToLower(field.Name[:1]) + field.Name[1:]}
+		f := Figure{Name: strings.ToLower(field.Name[:1]) + field.Name[1:], Never: counted != "" && of.FieldByName(counted).IsZero()}
 		switch value := of.Field(i).Interface().(type) {
 		case int:
 			f.Value = float64(value)

@@ -200,9 +200,8 @@ func (m *naive) recover(name string, n *plainNode) {
 	}
 	n.silent = false
 	for _, at := range m.emptied[name] {
-		if m.at-at <= 10*time.Minute {
-			m.r.NeedlessEvictions++
-		}
+		count(&m.r.NeedlessEvictions, m.at-n.since <= 10*time.Minute)
+		count(&m.r.EvictedBeforeReturn, m.at-at <= 10*time.Minute)
 	}
 	delete(m.emptied, name)
 	spared := 0
@@ -375,14 +374,19 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 			slices.Sort(m.delays)
 			var delays Delays
 			if n := len(m.delays); n > 0 {
-				delays = Delays{m.delays[(n-1)/2], m.delays[min(n-1, (99*n-1)/100)], m.delays[n-1]}
+				delays = Delays{n, m.delays[(n-1)/2], m.delays[min(n-1, (99*n-1)/100)], m.delays[n-1]}
 			}
 			got, want := *r, m.r
+			if late := got.Delayed - len(m.delays); late > 0 { // TestWhoIsNotEvictedIsLate
+				require.LessOrEqual(t, late, got.NotEvicted)
+				delays = got.Delays
+			}
 			require.InDelta(t, m.lost.Hours(), got.PodHoursLost, 1e-6)
 			want.PodHoursLost, want.Until, want.Nodes, want.Pods, want.DaemonSetPods, want.Changes = got.PodHoursLost, got.Until, got.Nodes, got.Pods, got.DaemonSetPods, got.Changes
 			require.Equal(t, want.Passes, cancelled)
 			require.Equal(t, left, leftTold)
 			require.Equal(t, silent, r.Left[LeftTerminating])
+			want.NotEvicted = left - r.Left[LeftTerminating] - r.Left[LeftForever] - r.Left[LeftDeleted] - r.Left[LeftCompleted]
 			want.Passes, want.Cancelled, want.Left = got.Passes, got.Cancelled, got.Left
 			want.TaintedNodes, want.Waiting, want.Delays = len(m.seen), len(m.waiting), delays
 			require.LessOrEqual(t, got.PendingAtEnd, got.Waiting)
@@ -422,7 +426,7 @@ func (m *naive) levels(t *testing.T, want, got *Report) {
 	for _, name := range slices.Sorted(maps.Keys(m.zones)) {
 		z := *m.zones[name]
 		nodes := m.level["node "+name]
-		z.Nodes, z.LowestNodes, z.Below, z.BelowHalf = nodes.Desired, nodes.LowestReady, nodes.Below, nodes.BelowHalf
+		z.Nodes, z.LowestNodes, z.LowestAt, z.Below, z.BelowHalf = nodes.Desired, nodes.LowestReady, nodes.LowestAt, nodes.Below, nodes.BelowHalf
 		if i := slices.IndexFunc(got.Zones, func(g ZoneReport) bool { return g.Name == z.Name }); i >= 0 {
 			z.Limits, z.NodesWaited = got.Zones[i].Limits, got.Zones[i].NodesWaited
 		}

@@ -198,7 +198,7 @@ func (p *player) tellEvent(e *Planned) {
 	if e.Round > 0 {
 		fields["round"], fields["inner"] = e.Round, e.Inner
 	}
-	p.sampler.happens(e, p.teller.touched)
+	p.sampler.happens(p.cluster, e, p.teller.touched)
 	p.tellTouched(fields)
 }
 

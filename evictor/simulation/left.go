@@ -19,23 +19,45 @@ const (
 	LeftUnnoticed   = "on nodes that are not Unknown yet"
 	LeftStopped     = "on nodes in zones in which evictions are stopped"
 	LeftTurn        = "on nodes whose turn has not come"
+	LeftHeld        = "on nodes that are held"
+	LeftRefused     = "on nodes whose turn is refused"
 	LeftTerminating = "deleted, waiting for their kubelet"
 	LeftDeleted     = "on deleted nodes, until the garbage collector comes"
 	LeftCompleted   = "completed or mirror pods, never evicted"
 )
 
-// left counts the pods on silent nodes, by reason, but those of DaemonSets.
-func (p *player) left() map[string]int {
+// left counts the pods on silent nodes, by reason, but those of DaemonSets, and the pods that have to leave. It adds the times of
+// those that are late to the delays.
+func (p *player) left() (left map[string]int, leaving int) {
 	left, c := make(map[string]int), p.cluster
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		for k := n.firstPod; k >= 0 && n.failed; k = c.pods[k].next {
-			if !c.pods[k].spec.ofDaemonSet() {
-				left[p.stays(n, k)]++
+			if c.pods[k].spec.ofDaemonSet() {
+				continue
 			}
+			why := p.stays(n, k)
+			left[why]++
+			switch why {
+			case LeftForever, LeftTerminating, LeftDeleted, LeftCompleted:
+				continue
+			case LeftTurn, LeftStopped, LeftHeld, LeftRefused:
+				c.stats.delays = append(c.stats.delays, time.Duration(c.now()-n.failedAt)+p.toTolerate(&c.pods[k]))
+			case LeftBudget, LeftDue:
+				c.stats.delays = append(c.stats.delays, time.Duration(c.now()-n.failedAt))
+			}
+			leaving++
 		}
 	}
-	return left
+	return left, leaving
+}
+
+// toTolerate is how long a pod will stay on a silent node after its taint.
+func (p *player) toTolerate(pod *pod) time.Duration {
+	if !p.scenario.Config.Nodes.TaintBasedEviction {
+		return 0
+	}
+	return taints.Tolerate(unreachable, pod.spec.Tolerations, false).For
 }
 
 // stays is why a pod is still on its silent node.
@@ -86,13 +108,17 @@ func (p *player) staysUntainted(n *node, pod *pod) string {
 
 // awaitsTurn is why nothing has been done yet about a silent node.
 func (c *cluster) awaitsTurn(n *node) string {
-	limit := &c.zoneOf(n).limit
+	limit, by := &c.zoneOf(n).current, c.hindrances[c.nodeByID[n.name]]
 	known := limit.Ready+limit.NotReady > 0 // upstream does not report counts and rate of zones
 	switch {
 	case n.isReady():
 		return LeftUnnoticed
+	case by.held != "":
+		return LeftHeld
 	case limit.State == timeline.AllZonesDisrupted || known && limit.Rate == 0:
 		return LeftStopped
+	case by.refused != "":
+		return LeftRefused
 	}
 	return LeftTurn
 }

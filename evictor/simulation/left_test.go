@@ -61,3 +61,31 @@ func TestWhyAPodIsLeft(t *testing.T) {
 		require.Equal(t, map[string]int{test.want: 1}, r.Left, test)
 	}
 }
+
+// A pod that should have left and has not counts among the delays, as does its toleration to come; one that is not late does not.
+func TestWhoIsNotEvictedIsLate(t *testing.T) {
+	for _, test := range []struct {
+		until time.Duration
+		rate  float64
+		want  Delays
+		left  int
+	}{
+		{4 * time.Minute, 0, Delays{3, 8 * time.Minute, 8 * time.Minute, 8 * time.Minute}, 3}, // three minutes until now, five to come
+		{time.Hour, 1e-9, Delays{3, 64 * time.Minute, 64 * time.Minute, 64 * time.Minute}, 2}, // the first leaves
+		{4 * time.Minute, 1, Delays{}, 3},
+	} {
+		config := evictor.DefaultConfig()
+		config.Nodes.NodeEvictionRate = test.rate
+		_, r := play(t, Scenario{
+			Config: config, Zones: []Zone{{Name: "a", Nodes: 20, PodsPerNode: 1}}, Events: []Event{{At: time.Minute, Fail: &Nodes{Zone: "a", Count: 3}}},
+			Until: test.until, ReplaceAfter: -1,
+		})
+		require.Equal(t, test.left, r.NotEvicted)
+		require.Equal(t, test.want, r.Delays)
+		for _, f := range r.Figures() {
+			if f.Name == "evictionDelayWorstSeconds" {
+				require.Equal(t, test.want.Delayed == 0, f.Never)
+			}
+		}
+	}
+}

@@ -126,7 +126,7 @@ func TestAnyBelowHalf(t *testing.T) {
 		ReplaceAfter: -1,
 	})
 	require.Equal(t, 5*time.Minute, r.AnyBelowHalf)
-	require.Contains(t, r.Figures(), Figure{"anyBelowHalfSeconds", 300})
+	require.Contains(t, r.Figures(), Figure{Name: "anyBelowHalfSeconds", Value: 300})
 }
 
 // adjusted leaves out what a budget without pods wants.
@@ -173,11 +173,13 @@ func TestLimits(t *testing.T) {
 // An eviction that an API outage delayed for more than a minute, until the node was back, is lost.
 func TestLostAndNeedless(t *testing.T) {
 	for _, test := range []struct {
-		up                                time.Duration
-		evicted, lost, needless, finished int
+		up, back                              time.Duration
+		evicted, lost, needless, beforeReturn int
 	}{
-		{420 * time.Second, 4, 0, 4, 0}, // the API is up again before the pods are overdue
-		{1000 * time.Second, 0, 4, 0, 0},
+		{420 * time.Second, 11 * time.Minute, 4, 0, 4, 4}, // the API is up again before the pods are overdue
+		{420 * time.Second, 15 * time.Minute, 4, 0, 0, 4}, // an outage of more than ten minutes, which ends soon after the evictions
+		{420 * time.Second, 20 * time.Minute, 4, 0, 0, 0},
+		{1000 * time.Second, 15 * time.Minute, 0, 4, 0, 0},
 	} {
 		_, r := play(t, Scenario{
 			LeasesTogether: true,
@@ -186,7 +188,7 @@ func TestLostAndNeedless(t *testing.T) {
 				{At: time.Minute, Fail: &Nodes{Zone: "a"}},
 				{At: 3 * time.Minute, API: &API{State: APIDown}},
 				{At: test.up, API: &API{State: APIUp}},
-				{At: 15 * time.Minute, Recover: &Nodes{Zone: "a"}},
+				{At: test.back, Recover: &Nodes{Zone: "a"}},
 			},
 			Until:        30 * time.Minute,
 			ReplaceAfter: -1,
@@ -194,6 +196,7 @@ func TestLostAndNeedless(t *testing.T) {
 		require.Equal(t, test.evicted, r.Evicted)
 		require.Equal(t, test.lost, r.LostEvictions)
 		require.Equal(t, test.needless, r.NeedlessEvictions)
+		require.Equal(t, test.beforeReturn, r.EvictedBeforeReturn)
 		require.Equal(t, test.evicted, r.MostTerminating)
 		require.Zero(t, r.TerminatingAtEnd, "the kubelet is back")
 	}

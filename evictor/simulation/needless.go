@@ -8,7 +8,7 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// NeedlessWithin is how soon after an eviction its node must be back for the eviction to be needless.
+// NeedlessWithin is how soon after it fell silent a node must be back for the evictions from it to be needless.
 const NeedlessWithin = 10 * time.Minute
 
 // LostAfter is how long an eviction must be overdue to count as lost.
@@ -28,9 +28,12 @@ func (c *cluster) leaves(i int32) {
 
 // isBack checks the evictions from a node that is back.
 func (c *cluster) isBack(i int32) {
+	if c.now()-c.nodes[i].failedAt <= int64(NeedlessWithin) {
+		c.stats.needless += len(c.emptied[i])
+	}
 	for _, at := range c.emptied[i] {
 		if c.now()-at <= int64(NeedlessWithin) {
-			c.stats.needless++
+			c.stats.beforeReturn++
 		}
 	}
 	delete(c.emptied, i)

@@ -175,16 +175,16 @@ func (p *player) finish() (*Report, error) {
 	}
 	c.stats.lacks(int64(p.scenario.Until), 0)
 	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
+	r.Left, r.NotEvicted = p.left()
 	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
 	held, _ := c.heldBack()
 	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.sequences.count+held
 	r.HeldByOrder, r.MostHeld = c.sequences.count, c.sequences.most
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
-	r.Left = p.left()
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
 	r.WritesWouldWait = p.writer.sender.Longest()
 	r.DiedWithNodes, r.LostForGood, r.LostPods = c.stats.died, c.stats.lostForGood, c.stats.lostPods
-	r.NeedlessEvictions, r.LostEvictions = c.stats.needless, c.overdueAtEnd()
+	r.NeedlessEvictions, r.EvictedBeforeReturn, r.LostEvictions = c.stats.needless, c.stats.beforeReturn, c.overdueAtEnd()
 	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
 	r.FailedJobs, r.PendingThatCouldPreempt = c.reportJobs(), c.couldPreempt()
 	r.TerminatingAtEnd, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating

@@ -120,5 +120,6 @@ func (p *player) restart() error {
 	p.cluster.advanced = p.cluster.now()
 	p.leader.restarted(p)
 	p.cluster.world = p.world
+	p.cluster.forgetHindrances()
 	return p.world.begin(p.starts)
 }

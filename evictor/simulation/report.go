@@ -73,14 +73,19 @@ type Report struct {
 	RefusedAtEnd     int           `figure:""`
 	LongestRefused   time.Duration `figure:""`
 	// FirstEviction and LastEviction are the times of the first and the last eviction; 0 if there was none.
-	FirstEviction time.Duration `figure:""`
-	LastEviction  time.Duration `figure:""`
+	FirstEviction time.Duration `figure:"Evicted"`
+	LastEviction  time.Duration `figure:"Evicted"`
 	Delays
-	// NeedlessEvictions counts evictions from nodes that were back within NeedlessWithin afterwards. LostEvictions counts
+	// NotEvicted counts the pods on silent nodes at the end that do not tolerate that for ever and were not evicted. Left says
+	// why.
+	NotEvicted int `figure:""`
+	// NeedlessEvictions counts evictions from nodes that were back within NeedlessWithin after they fell silent,
+	// EvictedBeforeReturn those from nodes that were back within NeedlessWithin after the eviction. LostEvictions counts
 	// evictions that were overdue by a minute and had not happened when the node was back, its taint was gone, or the
 	// simulation ended.
-	NeedlessEvictions int `figure:""`
-	LostEvictions     int `figure:""`
+	NeedlessEvictions   int `figure:""`
+	EvictedBeforeReturn int `figure:""`
+	LostEvictions       int `figure:""`
 
 	// ReturnedPods counts the pods that were replaced: on another node, or as another object of the same name.
 	ReturnedPods int `figure:""`

@@ -29,6 +29,8 @@ type Series struct {
 	Terminating []int
 	Evicted     []int // since the start
 	Tainted     []int // how often a node was tainted, since the start
+	// Peaks are of Without, Marked, Pending, Held and Terminating, in this order. A peak may lie between two steps.
+	Peaks [5]Peak
 	// Workloads are in the order of the report's. Each has the live pods in percent of those desired, at every
 	// WorkloadEvery-th step.
 	Workloads [][]byte
@@ -42,10 +44,16 @@ type Series struct {
 	Touched []Touched
 }
 
-// Touched has the nodes to which an event of the scenario happened. Number, Round and Inner are those of Planned.
+// Peak is the most of something, and when it was first reached.
+type Peak struct {
+	Most int
+	At   time.Duration
+}
+
+// Touched has the nodes to which an event of the scenario happened, and their zones. Number, Round and Inner are those of Planned.
 type Touched struct {
 	Number, Round, Inner int
-	Nodes                []string
+	Nodes, Zones         []string
 }
 
 // mostTouched is the largest number of names in Series.Touched.
@@ -68,7 +76,8 @@ type sampler struct {
 	levels [][]byte // by the cluster's number of the workload
 	below  [][]byte // whether its budgets are not kept, likewise
 
-	touched int // names in Series.Touched
+	touched int           // names in Series.Touched
+	since   time.Duration // of what is so now
 }
 
 func newSampler(until time.Duration, points int) *sampler {
@@ -79,16 +88,47 @@ func newSampler(until time.Duration, points int) *sampler {
 }
 
 // happens records which nodes an event touched.
-func (s *sampler) happens(e *Planned, nodes []string) {
+func (s *sampler) happens(c *cluster, e *Planned, nodes []string) {
 	if s == nil || e.Number <= 0 || e.registers || len(nodes) == 0 || s.touched+len(nodes) > mostTouched {
 		return
 	}
 	s.touched += len(nodes)
-	s.series.Touched = append(s.series.Touched, Touched{e.Number, e.Round, e.Inner, slices.Clone(nodes)})
+	s.series.Touched = append(s.series.Touched, Touched{e.Number, e.Round, e.Inner, slices.Clone(nodes), c.zonesOf(nodes)})
+}
+
+// zonesOf returns the names of the zones of nodes that exist, or did.
+func (c *cluster) zonesOf(nodes []string) (zones []string) {
+	for _, name := range nodes {
+		i, exists := c.nodeByID[name]
+		if !exists {
+			i = int32(slices.IndexFunc(c.nodes, func(n node) bool { return n.name == name })) //nolint:gosec // a place
+		}
+		if i < 0 {
+			continue
+		}
+		if zone := c.nodes[i].zone.String(); !slices.Contains(zones, zone) {
+			zones = append(zones, zone)
+		}
+	}
+	slices.Sort(zones)
+	return zones
+}
+
+// counts are what Series.Peaks is about, as of now.
+func (s *sampler) counts(c *cluster) [5]int {
+	return [5]int{(c.stats.count + whole/2) / whole, c.endpoints.now, c.waiting.count, c.sequences.count, c.stats.terminating}
 }
 
 // holds records that nothing changes until then.
 func (s *sampler) holds(p *player, until time.Duration) {
+	if until > s.since {
+		for i, n := range s.counts(p.cluster) {
+			if peak := &s.series.Peaks[i]; n > peak.Most {
+				*peak = Peak{n, s.since}
+			}
+		}
+		s.since = until
+	}
 	for ; s.next < until; s.next += s.series.Step {
 		s.sample(p)
 	}
@@ -98,11 +138,10 @@ func (s *sampler) sample(p *player) {
 	c, to := p.cluster, s.series
 	points := len(to.Without)
 	s.nodes(c, points)
-	to.Without = append(to.Without, (c.stats.count+whole/2)/whole)
-	to.Marked = append(to.Marked, c.endpoints.now)
-	to.Pending = append(to.Pending, c.waiting.count)
-	to.Held = append(to.Held, c.sequences.count)
-	to.Terminating = append(to.Terminating, c.stats.terminating)
+	now := s.counts(c)
+	for i, list := range [...]*[]int{&to.Without, &to.Marked, &to.Pending, &to.Held, &to.Terminating} {
+		*list = append(*list, now[i])
+	}
 	to.Evicted = append(to.Evicted, p.report.Evicted)
 	to.Tainted = append(to.Tainted, p.report.Taints)
 	if points%WorkloadEvery != 0 {

@@ -37,3 +37,26 @@ func TestSeries(t *testing.T) {
 	require.Len(t, series.Delays, 101)
 	require.Equal(t, 345*time.Second, series.Delays[100])
 }
+
+// What is most, and where events happen, is told exactly, not as of the next step.
+func TestSeriesKnowsWhenAPeakBegan(t *testing.T) {
+	r, err := Play(context.Background(), Scenario{
+		LeasesTogether: true,
+		Zones:          []Zone{{Name: "a", Nodes: 4, PodsPerNode: 4}, {Name: "b", Nodes: 3}},
+		Events: []Event{
+			{At: 61 * time.Second, Fail: &Nodes{Zone: "a", Count: 2}}, {At: 62 * time.Second, Recover: &Nodes{Zone: "a", Count: 1}},
+			{At: 5 * time.Minute, DeleteNode: named("b-000")}, {At: 6 * time.Minute, Restart: &Restart{}},
+		},
+		Until: 12 * time.Minute, ReplaceAfter: -1, Points: 3,
+	})
+	require.NoError(t, err)
+	require.Equal(t, Peak{8, 61 * time.Second}, r.Series.Peaks[0], "between two steps")
+	require.Equal(t, []int{0, 4, 0, 0}, r.Series.Without)
+	require.Equal(t, Peak{4, 415 * time.Second}, r.Series.Peaks[4])
+	require.Equal(t, 61*time.Second, r.Zones[0].LowestAt)
+	var zones [][]string
+	for _, touched := range r.Series.Touched {
+		zones = append(zones, touched.Zones)
+	}
+	require.Equal(t, [][]string{{":a"}, {":a"}, {":b"}}, zones)
+}

@@ -23,7 +23,8 @@ type stats struct {
 	integral    float64
 
 	running, forgotten           int // evicted, and objects removed, while the pods ran on cut off from the API
-	needless, mostPending        int
+	needless, beforeReturn       int
+	mostPending                  int
 	died                         int // with nodes that were deleted
 	lostForGood                  int
 	lostPods                     []evictor.PodKey // the first of them
@@ -70,11 +71,12 @@ func tainted(n *node) bool {
 }
 
 // Delays are the median, the 99th percentile and the maximum of the times from the moment a node fell silent to the
-// eviction of its pods.
+// eviction of its pods. Pods that are late at the end and still there are among them, with the time that it takes at least.
 type Delays struct {
-	EvictionDelayMedian time.Duration `figure:""`
-	EvictionDelayP99    time.Duration `figure:""`
-	EvictionDelayWorst  time.Duration `figure:""`
+	Delayed             int           // pods that have such a time; none means that the others are 0
+	EvictionDelayMedian time.Duration `figure:"Delayed"`
+	EvictionDelayP99    time.Duration `figure:"Delayed"`
+	EvictionDelayWorst  time.Duration `figure:"Delayed"`
 }
 
 func delaysOf(all []time.Duration) Delays {
@@ -83,5 +85,5 @@ func delaysOf(all []time.Duration) Delays {
 	}
 	slices.Sort(all)
 	at := func(percent int) time.Duration { return all[(percent*len(all)+99)/100-1] } // the least that so many do not exceed
-	return Delays{at(50), at(99), all[len(all)-1]}
+	return Delays{len(all), at(50), at(99), all[len(all)-1]}
 }

@@ -142,6 +142,7 @@ func (p *player) observeNode(d *evictor.NodeDecision) {
 	if l, ok := lineOf(d); ok {
 		p.line(l)
 	}
+	p.cluster.hinder(d, p.world.holds)
 }
 
 func (p *player) observePod(d *evictor.PodDecision) {

@@ -48,8 +48,9 @@ type World struct {
 	targets []evictor.Target
 	readers []*reader
 	acting  []acting
-	changes int  // number of changes to nodes and pods so far
-	begun   bool // every controller has been made
+	changes int                                       // number of changes to nodes and pods so far
+	begun   bool                                      // every controller has been made
+	hold    func(*v1.Node) (reason string, held bool) // the evictor's; nil for none
 
 	at    time.Time // of the last step
 	steps int       // at that time
@@ -180,6 +181,7 @@ func (*source) Awaits() string { return "" }
 // their PodWriter evicts groups.
 func (w *World) ClientsFor(options evictor.Options) evictor.Clients {
 	clients := w.Clients()
+	w.hold = options.Hold
 	if len(w.player.scenario.Together) == 0 {
 		return clients
 	}

@@ -3,6 +3,7 @@
 package budgetfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -79,6 +80,26 @@ func (l *Limit) UnmarshalText(text []byte) error {
 	}
 	l.Limit = budget.Percent(percent).Up().AtLeast(n)
 	return nil
+}
+
+// String returns the bounds, such as "racks: Acting at most 2 per rack".
+func (b *Budget) String() string {
+	var all []string
+	for i, is := range b.List() {
+		text := cmp.Or(is.Name, fmt.Sprintf("bound %d", i+1)) + ": " + is.Of.String()
+		for _, part := range []struct{ before, text string }{
+			{"at most", is.Max.String()}, {"at least", is.Min.String()}, {"per", is.Per}, {"within", is.Within.String()}, {"quiet", is.Quiet.String()},
+		} {
+			if part.text != "" && part.text != "0s" {
+				text += " " + part.before + " " + part.text
+			}
+		}
+		all = append(all, text)
+	}
+	if b.Exceeded {
+		all = append(all, "evictions wait while a bound is exceeded")
+	}
+	return strings.Join(all, "; ")
 }
 
 // List returns the bounds.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Answers: may these settings go into production? It plays an outage and a false alarm with settings.yaml, or the file given as
+# Answers: may these settings go into production? It plays two outages and a false alarm with settings.yaml, or the file given as
 # its argument, and fails if one does not end as expected. evictsim must be in the PATH:
 #
 #   go build -C examples -o /usr/local/bin ./evictsim
@@ -12,7 +12,7 @@ settings=$(grep -v '^ *\(#.*\)*$' "${1:-$(dirname "$0")/settings.yaml}" || [ $? 
 [ -n "$settings" ] || settings='{}' # an empty file means the defaults
 cd "$(dirname "$0")"
 result=0
-for scenario in outage.yaml false-alarm.yaml; do
+for scenario in outage.yaml half-lost.yaml false-alarm.yaml; do
   echo "$scenario"
   evictsim --scenario "$scenario" --set "config=$settings" --quiet || result=$(($? > result ? $? : result))
 done

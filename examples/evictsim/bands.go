@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
@@ -14,9 +15,14 @@ func eventsOf(s *simulation.Scenario, touched []simulation.Touched) (events []pa
 	plan, until := s.Plan(), s.Until
 	at := make(map[string]int) // places in events
 	for i := range s.Traces {
-		events = append(events, page.Event{Text: "a trace drives zone " + s.Traces[i].Zone, Spans: [][2]float64{{0, until.Seconds()}}})
+		events = append(events, page.Event{Text: "a trace drives zone " + s.Traces[i].Zone, Spans: [][2]float64{{0, until.Seconds()}}, Zones: []string{s.Traces[i].Zone}})
 	}
-	spans := spansOf(plan, touched, until)
+	where := make(map[place]*simulation.Touched, len(touched))
+	for i := range touched {
+		t := &touched[i]
+		where[place{t.Number, t.Round, t.Inner}] = t
+	}
+	spans := spansOf(plan, where, until)
 	for i := range plan {
 		e := &plan[i]
 		if e.At > until || spans[i].ends {
@@ -37,6 +43,13 @@ func eventsOf(s *simulation.Scenario, touched []simulation.Touched) (events []pa
 		}
 		to := &events[at[text]]
 		to.Spans = append(to.Spans, [2]float64{e.At.Seconds(), spans[i].to.Seconds()})
+		if t := where[placeOf(e)]; t != nil {
+			for _, zone := range t.Zones {
+				if zone = zoneName(zone); !slices.Contains(to.Zones, zone) {
+					to.Zones = append(to.Zones, zone)
+				}
+			}
+		}
 	}
 	for i := range events {
 		events[i].Text += when(events[i].Spans, until)
@@ -79,6 +92,11 @@ func when(spans [][2]float64, until time.Duration) string {
 	}
 }
 
+// place is where an event stands in a scenario.
+type place struct{ number, round, inner int }
+
+func placeOf(e *simulation.Planned) place { return place{e.Number, e.Round, e.Inner} }
+
 // lasts is what became of a planned event.
 type lasts struct {
 	to   time.Duration // when its effect has ended on each node that it touched; its own time if it has none that lasts
@@ -94,18 +112,16 @@ type lasting struct {
 }
 
 // spansOf follows the effects of events on the very nodes that they touched. What is still there in the end lasts until then.
-func spansOf(plan []simulation.Planned, touched []simulation.Touched, until time.Duration) []lasts {
-	type place struct{ number, round, inner int }
-	nodes := make(map[place][]string, len(touched))
-	for i := range touched {
-		t := &touched[i]
-		nodes[place{t.Number, t.Round, t.Inner}] = t.Nodes
-	}
+func spansOf(plan []simulation.Planned, touched map[place]*simulation.Touched, until time.Duration) []lasts {
 	l := lasting{spans: make([]lasts, len(plan)), down: make(map[string]int), closed: make(map[string]int), api: make(map[string]int)}
 	for i := range plan {
 		if e := &plan[i]; e.At <= until {
 			l.spans[i].to = e.At
-			l.event(i, e, nodes[place{e.Number, e.Round, e.Inner}])
+			var nodes []string
+			if t := touched[placeOf(e)]; t != nil {
+				nodes = t.Nodes
+			}
+			l.event(i, e, nodes)
 		}
 	}
 	for i := range l.spans {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,9 +36,14 @@ until: 100s
 	events, more := eventsOf(simulated(s), touchedIn(t, s))
 	require.Zero(t, more)
 	spans := map[string][][2]float64{}
+	where := map[string]string{}
 	for _, e := range events {
 		spans[e.Text] = e.Spans
+		where[e.Text] = strings.Join(e.Zones, " ")
 	}
+	require.Equal(t, "a", where["fail 2 nodes of zone a at 10s for 30s"])
+	require.Equal(t, "b", where["fail 2 nodes at 20s for 10s"])
+	require.Empty(t, where["restart at 1m30s"], "everywhere")
 	require.Equal(t, map[string][][2]float64{
 		"fail 2 nodes of zone a at 10s for 30s":      {{10, 40}}, // whose recovery is only an end
 		"fail 2 nodes at 20s for 10s":                {{20, 30}},

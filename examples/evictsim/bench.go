@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,17 +89,41 @@ func (f *flags) bench(c *cobra.Command, b *benchFlags) (err error) {
 		return err
 	}
 	began := time.Now()
+	if newBar(stderr, f.quiet, 1, "") == nil && !f.quiet {
+		tellRuns(jobs, stderr)
+	}
 	outcomes, err := f.playReported(ctx, jobs, stderr)
-	if err != nil {
+	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
-	if !f.quiet {
-		fmt.Fprintf(stderr, "%s in %s\n", some(len(jobs), "run"), time.Since(began).Round(time.Second))
-	}
+	var played []*outcome.Outcome // all, unless the user has interrupted the others
 	for i, o := range outcomes {
-		o.Set = slices.Insert(o.Set, 0, outcome.Field{Name: "policy", Value: jobs[i].policy.name})
+		if o != nil {
+			o.Set = slices.Insert(o.Set, 0, outcome.Field{Name: "policy", Value: jobs[i].policy.name})
+			played = append(played, o)
+		}
 	}
-	return f.printBench(c.OutOrStdout(), outcomes)
+	if !f.quiet {
+		fmt.Fprintf(stderr, "%s of %d in %s\n", some(len(played), "run"), len(jobs), time.Since(began).Round(time.Second))
+	}
+	if len(played) == 0 {
+		return err
+	}
+	return errors.Join(err, f.printBench(c.OutOrStdout(), played))
+}
+
+// tellRuns has jobs tell when each has been played, where there is no progress bar.
+func tellRuns(jobs []*job, stderr io.Writer) {
+	var mu sync.Mutex
+	done := 0
+	for _, j := range jobs {
+		j.ended = func(o *outcome.Outcome) {
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			fmt.Fprintf(stderr, "%d of %d: %s, %s, %s: %s evicted\n", done, len(jobs), j.name, j.policy.name, j.engine.name, some(o.Report.Evicted, "pod"))
+		}
+	}
 }
 
 // choose returns the selected records and policies.
@@ -145,7 +170,8 @@ func (m *maker) jobs(ctx context.Context, records []outages.Record, chosen []pol
 			}
 			for _, e := range engines {
 				if e.program == "" || p.ofUpstream {
-					jobs = append(jobs, &job{input: in, engine: e, policy: p, sets: append(slices.Clone(p.sets), sets...), gcPercent: 200})
+					// A row is named by its policy, so that its settings come after the user's.
+					jobs = append(jobs, &job{input: in, engine: e, policy: p, sets: append(slices.Clone(sets), p.sets...), gcPercent: 200})
 				}
 			}
 		}
@@ -188,13 +214,13 @@ func (f *flags) printBench(w io.Writer, outcomes []*outcome.Outcome) error {
 		}
 		r := outcomes[0].Report
 		fmt.Fprintf(w, "%s: %s, %s, %s\n", outcomes[0].Scenario, some(r.Nodes, "node"), some(r.Pods, "pod"), short(r.Until))
-		table := columns{titles: []string{"POLICY", "ENGINE", ">EVICTED", ">NEEDLESS", ">POD-HOURS LOST", ">SOME BELOW HALF", ">WORKLOAD-HOURS BELOW HALF", ">MOST PENDING"}}
+		table := columns{titles: []string{"POLICY", "ENGINE", ">EVICTED", ">SOON BACK", ">POD-HOURS LOST", ">SOME BELOW HALF", ">WORKLOAD-HOURS BELOW HALF", ">MOST PENDING"}}
 		for _, o := range outcomes[:n] {
 			below := time.Duration(0)
 			for i := range o.Report.Workloads {
 				below += o.Report.Workloads[i].BelowHalf
 			}
-			table.add(o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.NeedlessEvictions), precise(o.Report.PodHoursLost),
+			table.add(o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.EvictedBeforeReturn), precise(o.Report.PodHoursLost),
 				fmt.Sprintf("%.1f %%", 100*o.Report.AnyBelowHalf.Seconds()/r.Until.Seconds()), hours(below), count(o.Report.MostPending))
 		}
 		table.write(w, "  ")

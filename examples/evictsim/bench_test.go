@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/csv"
 	"os"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/examples/evictsim/outages"
 )
 
 func TestBenchOfNothing(t *testing.T) {
@@ -70,4 +73,36 @@ func TestBench(t *testing.T) {
 	table, _, err := simulate(t, "bench", "--record", "lanl-02", "--worst", "6h", "--policy", "defaults")
 	require.NoError(t, err)
 	require.Regexp(t, `(?s)lanl-02: 49 nodes, .* pods, 6h\n  POLICY .*\n  defaults  evictkit  `, table)
+
+	// Without a terminal it tells what is done, and after an interrupt prints that.
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var out, told bytes.Buffer
+	err = run(ctx, []string{"bench", "--record", "lanl-02", "--worst", "6h"}, nil, &out, writerFunc(func(text []byte) (int, error) {
+		if strings.HasPrefix(string(text), "1 of ") {
+			interrupt()
+		}
+		return told.Write(text)
+	}))
+	require.Equal(t, 130, exitCode(err))
+	require.Regexp(t, `^1 of \d+: lanl-02.*, .*, evictkit: [\d,]+ pods evicted\n`, told.String())
+	require.Regexp(t, `(?s)lanl-02: 49 nodes, .* pods, 6h\n  POLICY .*  evictkit  `, out.String())
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
+
+// A row has the name of its policy, so no --set replaces what the policy sets.
+func TestAPolicyIsWhatItsRowSays(t *testing.T) {
+	r := outages.Records()[0]
+	m := maker{made: map[string]input{r.Title() + "-300": {}}}
+	slow := policy{name: "rate 0.01/s", sets: set("config.nodeEvictionRate", "0.01")}
+	jobs, err := m.jobs(t.Context(), []outages.Record{r}, []policy{slow}, []engine{{name: ours}}, set("config.nodeEvictionRate", "1"))
+	require.NoError(t, err)
+	j := jobs[0]
+	j.name, j.text = "test", []byte("cluster: {zones: [{name: a, nodes: 1}]}\nuntil: 1m\n")
+	o, err := j.play(t.Context())
+	require.NoError(t, err)
+	require.InDelta(t, 0.01, o.Played.Config.Nodes.NodeEvictionRate, 0)
 }

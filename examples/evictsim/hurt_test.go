@@ -45,7 +45,7 @@ func TestAStuckDrainIsTold(t *testing.T) {
 	require.Equal(t, 1, strings.Count(story, refusedDrain[1:]))
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
-	require.Contains(t, string(text), `1 node was drained: 0 pods had to leave. T`+refusedDrain[1:]+". Disruption", "as HTML")
+	require.Contains(t, string(text), "<li>1 node was drained: 0 pods had to leave.</li>\n<li>T"+refusedDrain[1:]+".</li>\n<li>Disruption", "as HTML")
 	require.Contains(t, string(text), `<li class="fail"><b>✗ fail</b> expect 1: drainsUnfinished is 1, more than 0</li>`)
 	require.Contains(t, string(text), `<li class="pass"><b>✓ pass</b> expect 2: evicted is 0, at most 0</li>`)
 }

@@ -86,10 +86,10 @@ type playedPolicy struct {
 // lost is how many pod-hours the record cost. A false alarm loses nothing by itself.
 func (p *playedPolicy) lost() float64 { return p.outcomes[0].Report.PodHoursLost }
 
-// forNothing counts the evictions that helped nobody: the needless ones in the record and, in each false alarm, all from nodes that
+// forNothing counts the evictions that helped nobody: in the record, those from nodes that were soon back and, in each false alarm, all from nodes that
 // were well.
 func (p *playedPolicy) forNothing() (n int) {
-	n = p.outcomes[0].Report.NeedlessEvictions
+	n = p.outcomes[0].Report.EvictedBeforeReturn
 	for _, o := range p.outcomes[1:] {
 		n += inAlarm(o)
 	}
@@ -158,15 +158,15 @@ func (l *learner) judge(ctx context.Context, r outages.Record, all []policy) ([]
 }
 
 // printLearnt prints a table of a record: a row for each policy and engine, with what it came to, how many pods it evicted in each
-// false alarm from nodes that were well, and the sum of these and the needless ones.
+// false alarm from nodes that were well, and the sum of these and those from nodes that were soon back.
 func printLearnt(w io.Writer, outcomes []*outcome.Outcome) {
 	rows := len(outcomes) / (1 + len(outages.Alarms()))
 	r := outcomes[0].Report
 	fmt.Fprintf(w, "%s: %s, %s, %s\n", outcomes[0].Scenario, some(r.Nodes, "node"), some(r.Pods, "pod"), short(r.Until))
-	table := columns{titles: []string{"POLICY", "ENGINE", ">EVICTED", ">NEEDLESS", ">POD-HOURS LOST", ">BLIND", ">PARTITION", ">LEASES", ">FOR NOTHING"}}
+	table := columns{titles: []string{"POLICY", "ENGINE", ">EVICTED", ">SOON BACK", ">POD-HOURS LOST", ">BLIND", ">PARTITION", ">LEASES", ">FOR NOTHING"}}
 	for i, o := range outcomes[:rows] {
-		cells := []string{o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.NeedlessEvictions), precise(o.Report.PodHoursLost)}
-		all := o.Report.NeedlessEvictions
+		cells := []string{o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.EvictedBeforeReturn), precise(o.Report.PodHoursLost)}
+		all := o.Report.EvictedBeforeReturn
 		for alarm := range outages.Alarms() {
 			n := inAlarm(outcomes[(alarm+1)*rows+i])
 			all += n

@@ -92,7 +92,7 @@ func TestLearn(t *testing.T) {
 func TestWhichPolicyIsBest(t *testing.T) {
 	policy := func(needless int, hours float64) playedPolicy {
 		return playedPolicy{outcomes: []*outcome.Outcome{
-			{Report: &simulation.Report{NeedlessEvictions: needless - 1, PodHoursLost: hours}},
+			{Report: &simulation.Report{EvictedBeforeReturn: needless - 1, PodHoursLost: hours}},
 			{Report: &simulation.Report{EvictedFromLiveNodes: 1, PodHoursLost: 50}}, // in a false alarm
 		}}
 	}

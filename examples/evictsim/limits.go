@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
@@ -46,7 +47,14 @@ func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 func limitText(zone string, l *simulation.Limit, s *simulation.Scenario) string {
 	because := fmt.Sprintf("because %s of its nodes were not Ready (%s %% or more)", percent(l.NotReady, l.Ready+l.NotReady), number(100*s.Config.Nodes.UnhealthyZoneThreshold))
 	when := fmt.Sprintf("from %s on, up to %s waited, %s in all", short(l.From), some(l.Most, "node"), short(l.Waited))
+	bound, budget := strings.CutPrefix(l.Refused, "Budget")
 	switch {
+	case l.Held != "":
+		return fmt.Sprintf("nodes of %s were spared, because they announced %s; %s", zone, l.Held, when)
+	case budget:
+		return fmt.Sprintf("the budget refused to have nodes of %s tainted%s; %s", zone, strings.Replace(bound, ": ", " by its bound ", 1), when)
+	case l.Refused != "":
+		return fmt.Sprintf("nodes of %s were not to be tainted (%s); %s", zone, l.Refused, when)
 	case l.State == timeline.AllZonesDisrupted:
 		return fmt.Sprintf("%s was stopped because every zone was down; %s", zone, when)
 	case l.Rate == 0 && l.State == "PartialDisruption":

@@ -53,6 +53,10 @@ func (f *pressureFlags) check(set *pflag.FlagSet) (on bool, err error) {
 		return on, errors.New("--pressure and --pressure-live cannot both be set")
 	case on && set.Changed("scenario"):
 		return on, errors.New("--scenario is for a cluster, --pressure for a node")
+	case on && set.Changed("output"):
+		return on, errors.New("--output is for a cluster: what a node does is text, and --timeline writes it as JSON lines")
+	case on && set.Changed("report"):
+		return on, errors.New("--report is for a cluster: a node has no page")
 	case !on && set.Changed("kubelet-config"):
 		return on, errors.New("--kubelet-config needs --pressure or --pressure-live")
 	case set.Changed("summary") != set.Changed("pods"):

@@ -100,6 +100,8 @@ func TestBadInputOfANodeNamesThePlace(t *testing.T) {
 		{"SettingsMissing", []string{"--pressure", record, "--kubelet-config", "nowhere.yaml"}, "nowhere.yaml"},
 		{"Both", []string{"--pressure", record, "--pressure-live", "n"}, "cannot both be set"},
 		{"Scenario", []string{"--pressure", record, "--scenario", "x"}, "--scenario is for a cluster"},
+		{"Output", []string{"--pressure", record, "-o", "json"}, "--output is for a cluster"},
+		{"Report", []string{"--pressure", record, "--report", "x.html"}, "--report is for a cluster"},
 		{"RecordOfARecord", []string{"--pressure", record, "--record", "x"}, "--record needs --pressure-live"},
 		{"Summary", []string{"--pressure", record, "--summary", "x", "--pods", "x"}, "--summary needs --pressure-live"},
 		{"Layout", []string{"--pressure", record, "--layout", "SplitImageFs"}, "--layout needs --pressure-live"},

@@ -53,22 +53,33 @@ func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*simulati
 }
 
 func pageRun(o *outcome.Outcome) page.Run {
-	r := page.Run{Played: played(o), Engine: o.Engine, Settings: o.Settings, Figures: o.Figures, Verdict: verdict(o), Checks: o.Checks, Notes: notes(o)}
+	r := page.Run{Played: played(o), Engine: o.Engine, Settings: o.Settings, Figures: o.Figures, Checks: o.Checks, Notes: notes(o)}
+	is := verdict(o)
+	r.Verdict, r.Details = is.headline, is.more
 	if o.Report.Series == nil { // from a program that makes none
 		o.Report.Series = &simulation.Series{Step: time.Second}
 	}
-	r.Series = pageSeries(o.Report.Series)
+	r.Series = pageSeries(o.Report)
 	r.Workloads, r.More = pageLoads(o.Report)
 	return r
 }
 
-func pageSeries(s *simulation.Series) page.Series {
+func pageSeries(r *simulation.Report) page.Series {
+	s := r.Series
 	to := page.Series{
+		Late: max(r.Delayed-(r.Evicted-r.EvictedFromLiveNodes), 0),
 		Step: s.Step.Seconds(), States: []string{"live", "silent, not yet noticed", "waiting for their taint", "tainted", "back, not yet cleared"},
 		Without: s.Without, Marked: s.Marked, Pending: s.Pending, Held: s.Held, Terminating: s.Terminating, Evicted: s.Evicted, Tainted: s.Tainted,
 	}
 	for i := range s.Zones {
-		to.Zones = append(to.Zones, page.Zone{Name: zoneName(s.Zones[i].Name), Values: s.Zones[i].States[:]})
+		z := page.Zone{Name: zoneName(s.Zones[i].Name), Values: s.Zones[i].States[:]}
+		if k := slices.IndexFunc(r.Zones, func(z simulation.ZoneReport) bool { return z.Name == s.Zones[i].Name }); k >= 0 {
+			z.Least, z.LeastAt = r.Zones[k].LowestNodes, r.Zones[k].LowestAt.Seconds()
+		}
+		to.Zones = append(to.Zones, z)
+	}
+	for _, peak := range s.Peaks {
+		to.Peaks = append(to.Peaks, [2]float64{float64(peak.Most), peak.At.Seconds()})
 	}
 	slices.SortFunc(to.Zones, func(a, b page.Zone) int { return cmp.Compare(a.Name, b.Name) })
 	for _, d := range s.Delays {
@@ -120,7 +131,7 @@ func notes(o *outcome.Outcome) []string {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
 	lines = append(lines, timeless(&o.Played, o.Report)...)
-	for i, warning := range o.Report.Warnings {
+	for i, warning := range o.Warnings {
 		lines = slices.Insert(lines, i, "Warning: "+warning)
 	}
 	return lines

@@ -18,7 +18,7 @@ func TestReportIsOneFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, len(text), 2<<20)
 	require.NotContains(t, string(text), "%%", "every part is in its place")
-	require.Contains(t, string(text), `{"text":"fail zone a at 5m for 10m","spans":[[300,900]]}`)
+	require.Contains(t, string(text), `{"text":"fail zone a at 5m for 10m","spans":[[300,900]],"zones":["r1:a"]}`)
 	require.Contains(t, string(text), "slowed to one node every 1m40s")
 	for _, args := range [][]string{{"--report", "-"}, {"explain", "--node", "a-000", "--report", file}, {"--report", file, "--timeline", file}} {
 		_, _, err = simulate(t, args...)

@@ -80,6 +80,7 @@ type job struct {
 	spared   func(at time.Duration, node, text string) // which nodes maintenance spares
 	started  func(*simulation.World)
 	progress func(share float64) // of all that is to be done
+	ended    func(*outcome.Outcome)
 	played   simulation.Scenario // set once it is played
 	points   int                 // number of points in the report's series
 	outputs  []string            // files that will be written
@@ -149,7 +150,10 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	case r.Nodes == 0 && !makes:
 		return nil, empty
 	}
-	return outcome.New(j.engine.name, j.name, j.sets, j.played, r, *left, s.Expect), nil
+	o := outcome.New(j.engine.name, j.name, j.sets, j.played, r, *left, s.Expect)
+	o.Settings = append(o.Settings, outcome.Brakes(s)...)
+	o.Warnings = append(o.Warnings, s.Warnings()...)
+	return o, nil
 }
 
 // asking makes the evictor, at first unless the scenario expects something of what is not there.
@@ -157,7 +161,7 @@ func (j *job) asking(s *scenariofile.Scenario, misnamed *error) simulation.Start
 	asked := false
 	return func(w *simulation.World) (simulation.Controller, error) {
 		if !asked { // and not again after a restart
-			asked, *misnamed = true, s.Misnamed(j.name, j.text, w, j.sets...)
+			asked, *misnamed = true, errors.Join(s.Misnamed(j.name, j.text, w, j.sets...), s.Unlabelled(j.name, j.text, w, j.sets...))
 		}
 		if *misnamed != nil {
 			return nil, *misnamed

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dustin/go-humanize/english"
 	"golang.org/x/term"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
@@ -37,17 +38,22 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 		daemons = fmt.Sprintf(" (and %s of DaemonSets)", count(r.DaemonSetPods))
 	}
 	fmt.Fprintf(w, "%s: %s and %s%s, %s of virtual time\n", o.Engine, some(r.Nodes, "node"), some(r.Pods, "pod"), daemons, short(r.Until))
-	fmt.Fprintf(w, "%s\n", verdict(o))
+	is := verdict(o)
+	fmt.Fprintf(w, "%s\n", is.headline)
+	if len(is.more) > 0 {
+		fmt.Fprintf(w, "%s\n", strings.Join(is.more, " "))
+	}
 	settings := o.Played
 	if o.Engine != ours { // upstream's controllers only delete, pod by pod
 		settings.AskBudgets, settings.Together = false, nil
 	}
 	tellSettings(w, &settings)
+	tellBrakes(w, o)
 	for _, s := range o.Set {
 		fmt.Fprintf(w, "  set %s=%s\n", s.Name, s.Value)
 	}
 	tellIgnored(w, &o.Ignored)
-	tellWarnings(w, r.Warnings)
+	tellWarnings(w, o.Warnings)
 	tellPods(w, r)
 	for _, line := range timeless(&settings, r) {
 		fmt.Fprintln(w, line)
@@ -139,6 +145,16 @@ func tellSettings(w io.Writer, s *simulation.Scenario) {
 	}
 }
 
+// tellBrakes prints what bounds and spares nodes.
+func tellBrakes(w io.Writer, o *outcome.Outcome) {
+	if b := o.Value("budget"); b != "" {
+		fmt.Fprintf(w, "  budget of nodes: %s\n", b)
+	}
+	if spares, err := time.ParseDuration(o.Value("maintenance")); err == nil {
+		fmt.Fprintf(w, "  nodes that announce maintenance are spared for up to %s\n", short(spares))
+	}
+}
+
 // tolerance says for how long pods of generated nodes tolerate an outage; nothing if there are none.
 func tolerance(s *simulation.Scenario) string {
 	var all []time.Duration
@@ -194,16 +210,24 @@ func tellWarnings(w io.Writer, warnings []string) {
 	}
 }
 
-func tellPods(w io.Writer, r *simulation.Report) {
-	fmt.Fprintf(w, "\n%s fell silent, %s tainted NoExecute\n", some(r.KubeletFailures, "kubelet"), some(r.TaintedNodes, "node"))
+// tellEvicted prints how many pods were evicted, when, and how late.
+func tellEvicted(w io.Writer, r *simulation.Report) {
 	fmt.Fprintf(w, "%s evicted", some(r.Evicted, "pod"))
 	if r.Evicted > 0 {
 		fmt.Fprintf(w, " from %s to %s", short(r.FirstEviction), short(r.LastEviction))
 	}
-	if r.Evicted > r.EvictedFromLiveNodes {
+	if r.Delayed > 0 {
 		fmt.Fprintf(w, "; delay after the silence began: median %s, 99 %% within %s, worst %s", short(r.EvictionDelayMedian), short(r.EvictionDelayP99), short(r.EvictionDelayWorst))
 	}
+	if late := r.Delayed - (r.Evicted - r.EvictedFromLiveNodes); late > 0 {
+		fmt.Fprintf(w, ", at least, because %s late and still there", some(late, "pod")+english.PluralWord(late, " is", " are"))
+	}
 	fmt.Fprintln(w)
+}
+
+func tellPods(w io.Writer, r *simulation.Report) {
+	fmt.Fprintf(w, "\n%s fell silent, %s tainted NoExecute\n", some(r.KubeletFailures, "kubelet"), some(r.TaintedNodes, "node"))
+	tellEvicted(w, r)
 	detail := func(n int, text string) {
 		if n > 0 {
 			fmt.Fprintf(w, "  %s %s\n", count(n), text)
@@ -211,7 +235,8 @@ func tellPods(w io.Writer, r *simulation.Report) {
 	}
 	detail(r.EvictedFromLiveNodes, "of them from nodes whose kubelet was alive")
 	detail(r.EvictedWhileRunning, "of them from nodes that were cut off from the API and still ran them")
-	detail(r.NeedlessEvictions, "of them needlessly: the node was back within "+short(simulation.NeedlessWithin))
+	detail(r.NeedlessEvictions, "of them needlessly: the node was silent for no longer than "+short(simulation.NeedlessWithin))
+	detail(r.EvictedBeforeReturn-r.NeedlessEvictions, "of them from nodes that were silent for longer, and back within "+short(simulation.NeedlessWithin)+" of the eviction")
 	detail(r.LostEvictions, "overdue but never evicted")
 	detail(r.ReturnedPods, "came back")
 	detail(r.DiedWithNodes, "died with nodes that were deleted or replaced")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -210,10 +211,16 @@ func playAll(ctx context.Context, jobs []*job, b *bar) ([]*outcome.Outcome, erro
 	for i, j := range jobs {
 		j.progress = b.of(i)
 		group.Go(func() (err error) {
-			if outcomes[i], err = j.play(ctx); err == nil && j.progress != nil {
+			if outcomes[i], err = j.play(ctx); err != nil {
+				return err
+			}
+			if j.progress != nil {
 				j.progress(1)
 			}
-			return err
+			if j.ended != nil {
+				j.ended(outcomes[i])
+			}
+			return nil
 		})
 	}
 	return outcomes, group.Wait()
@@ -223,7 +230,7 @@ type comparedFigure struct{ title, figure string }
 
 // compared are the figures that a comparison prints.
 var compared = []comparedFigure{
-	{"EVICTED", "evicted"}, {"NEEDLESS", "needlessEvictions"}, {"LOST", "lostEvictions"},
+	{"EVICTED", "evicted"}, {"NOT EVICTED", "notEvicted"}, {"NEEDLESS", "needlessEvictions"}, {"LOST", "lostEvictions"},
 	{"FIRST", "firstEvictionSeconds"}, {"LAST", "lastEvictionSeconds"}, {"MEDIAN DELAY", "evictionDelayMedianSeconds"},
 	{"POD-HOURS LOST", "podHoursLost"}, {"POD-HOURS MISSING", "podHoursMissing"},
 	{"NO ENDPOINTS", "podsWithoutEndpoints"}, {"LONGEST", "longestWithoutEndpointsSeconds"},
@@ -255,7 +262,7 @@ func (f *flags) printAll(w io.Writer, outcomes []*outcome.Outcome) error {
 	for _, o := range outcomes {
 		var cells []string
 		for _, name := range names {
-			cells = append(cells, o.Value(name))
+			cells = append(cells, cmp.Or(o.Value(name), "-"))
 		}
 		for _, of := range shown {
 			cells = append(cells, of.text(o))
@@ -272,7 +279,7 @@ func (of comparedFigure) text(o *outcome.Outcome) string {
 	switch {
 	case evicted == 0 && (of.figure == "firstEvictionSeconds" || of.figure == "lastEvictionSeconds"):
 		return "-"
-	case evicted == o.Figures["evictedFromLiveNodes"] && of.figure == "evictionDelayMedianSeconds":
+	case o.Report.Delayed == 0 && of.figure == "evictionDelayMedianSeconds":
 		return "-"
 	case strings.HasSuffix(of.figure, "Seconds"):
 		return short(time.Duration(value * float64(time.Second)))

@@ -209,6 +209,7 @@ func (j *job) lines(r io.Reader) error {
 // engineTable are the figures that are printed for two engines.
 var engineTable = []struct{ title, figure string }{
 	{"pods evicted", "evicted"},
+	{"not evicted", "notEvicted"},
 	{"first eviction", "firstEvictionSeconds"},
 	{"last eviction", "lastEvictionSeconds"},
 	{"median delay", "evictionDelayMedianSeconds"},
@@ -285,6 +286,7 @@ func tellEngines(w io.Writer, outcomes []*outcome.Outcome, alone []string) {
 	r := outcomes[0].Report
 	fmt.Fprintf(w, "%s and %s, %s of virtual time\n", some(r.Nodes, "node"), some(r.Pods, "pod"), short(r.Until))
 	tellSettings(w, &outcomes[0].Played)
+	tellBrakes(w, outcomes[0])
 	if len(alone) > 0 {
 		fmt.Fprintf(w, "  upstream's controllers have none of this, and play without it: %s\n", strings.Join(alone, ", "))
 	}

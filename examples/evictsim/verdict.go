@@ -33,25 +33,101 @@ func played(o *outcome.Outcome) string {
 	return text + ". Engine: " + o.Engine + "."
 }
 
-// verdict says in a few sentences which nodes were lost, what became of the pods, and whether that was expected. It follows from
-// the figures alone. The screen and the page both begin with it.
-func verdict(o *outcome.Outcome) string {
+// finding is a headline and the sentences that say more.
+type finding struct {
+	headline string // one sentence of at most 30 words and three figures
+	more     []string
+}
+
+// verdict says which nodes were lost, what became of the pods, and whether that was expected. It follows from the figures alone.
+// The screen and the page both begin with it.
+func verdict(o *outcome.Outcome) finding {
 	r := o.Report
-	var sentences []string
-	if n := len(o.Breaches); n > 0 {
-		text := "Not as expected: " + o.Breaches[0]
-		if n > 1 {
-			text += " (and " + count(n-1) + " more)"
+	var more []string
+	for i, breach := range o.Breaches[:min(len(o.Breaches), 1)] {
+		text := "Not as expected: " + breach
+		if n := len(o.Breaches) - 1 - i; n > 0 {
+			text += " (and " + count(n) + " more)"
 		}
-		sentences = append(sentences, text+".")
+		more = append(more, text+".")
 	}
 	if quiet(r) {
-		return strings.Join(append(sentences, "All nodes were live all the time, and no pod was evicted."), " ")
+		return finding{headlineOf(o, "All nodes were live all the time, and no pod was evicted"), more}
 	}
-	sentences = append(sentences, cmp.Or(notLive(r), "No node was lost")+": "+evictedPods(r)+".")
-	sentences = append(append(sentences, lostForGood(r), withoutEndpoints(r), stuckPods(r)), drains(r)...)
-	sentences = append(sentences, refused(r), failed(r), belowHalf(o))
-	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
+	more = append(more, cmp.Or(notLive(r), "No node was lost")+": "+evictedPods(r)+".")
+	more = append(append(more, lostForGood(r), withoutEndpoints(r), stuckPods(r)), drains(r)...)
+	more = append(more, refused(r), failed(r), belowHalf(o))
+	return finding{headlineOf(o, losses(r)), slices.DeleteFunc(more, func(s string) bool { return s == "" })}
+}
+
+// headlineOf returns a sentence, and says first if the result is not as expected.
+func headlineOf(o *outcome.Outcome, text string) string {
+	if len(o.Breaches) > 0 {
+		text = "Not as expected: " + strings.Replace(strings.ToLower(text[:1])+text[1:], ": ", ", ", 1)
+	}
+	return text + "."
+}
+
+// losses says in one sentence which nodes were lost, what became of the pods, and what is unfinished.
+func losses(r *simulation.Report) string {
+	are := func(n int, how string) string { return some(n, "pod") + english.PluralWord(n, " is ", " are ") + how }
+	were := func(n int, how string) string { return some(n, "pod") + english.PluralWord(n, " was ", " were ") + how }
+	var parts []string
+	switch died := r.DiedWithNodes; {
+	case r.Evicted > 0 && died > 0:
+		parts = append(parts, were(r.Evicted, "evicted"), count(died)+" died with their nodes")
+	case r.Evicted > 0:
+		parts = append(parts, were(r.Evicted, "evicted"))
+	case died > 0:
+		parts = append(parts, some(died, "pod")+" died with "+english.PluralWord(died, "its node", "their nodes"))
+	case r.Drained > 0:
+		parts = append(parts, were(r.Drained, "drained"))
+	default:
+		parts = append(parts, "no pod was evicted")
+	}
+	stuck := r.DrainsUnfinished + r.DrainsGivenUp + r.DrainsFailed
+	for _, unfinished := range []struct {
+		n    int
+		text string
+	}{
+		{r.NotEvicted, are(r.NotEvicted, "still on dead nodes at the end")}, {r.PendingAtEnd, are(r.PendingAtEnd, "Pending at the end")},
+		{r.LostForGood, are(r.LostForGood, "lost for good")}, {r.HeldByOrder, are(r.HeldByOrder, "not created at the end")},
+		{r.TerminatingAtEnd, are(r.TerminatingAtEnd, "stuck terminating at the end")}, {stuck, some(stuck, "drain") + " did not finish"},
+		{r.RollsUnfinished, some(r.RollsUnfinished, "roll") + " did not finish"}, {len(r.FailedJobs), some(len(r.FailedJobs), "Job") + " failed for good"},
+	} {
+		if unfinished.n > 0 {
+			parts = append(parts, unfinished.text)
+			break
+		}
+	}
+	return lostBriefly(r, len(parts) < 3) + ": " + english.WordSeries(parts, "and")
+}
+
+// lostBriefly says which zones lost nodes, with at most one figure.
+func lostBriefly(r *simulation.Report, figure bool) string {
+	zones := slices.DeleteFunc(slices.Clone(r.Zones), func(z simulation.ZoneReport) bool { return z.Below == 0 })
+	all := !slices.ContainsFunc(zones, func(z simulation.ZoneReport) bool { return z.LowestNodes > 0 })
+	whose := "all of their nodes"
+	if !all {
+		whose = "nodes"
+	}
+	switch {
+	case len(zones) == 0 && r.UnknownNodes > 0:
+		return "No node was lost, but nodes were declared not Ready by mistake"
+	case len(zones) == 0:
+		return cmp.Or(notLive(r), "No node was lost")
+	case len(zones) > 1 && figure:
+		return some(len(zones), "zone") + " lost " + whose
+	case len(zones) > 1:
+		return "Zones lost " + whose
+	case !figure && all:
+		return "Zone " + zoneName(zones[0].Name) + " lost all of its nodes"
+	case all:
+		return fmt.Sprintf("Zone %s lost all of its %s", zoneName(zones[0].Name), some(zones[0].Nodes, "node"))
+	case figure:
+		return fmt.Sprintf("Zone %s lost %s", zoneName(zones[0].Name), some(zones[0].Nodes-zones[0].LowestNodes, "node"))
+	}
+	return "Zone " + zoneName(zones[0].Name) + " lost nodes"
 }
 
 // capital makes the first letter of a sentence a capital one.
@@ -103,7 +179,7 @@ func evictedPods(r *simulation.Report) string {
 		if r.ReturnedPods == 0 { // otherwise replacements are among them
 			text = fmt.Sprintf("%s of %s %s evicted", count(r.Evicted), some(r.Pods, "pod"), english.PluralWord(r.Evicted, "was", "were"))
 		}
-		if r.EvictionDelayWorst > 0 {
+		if late := r.Delayed - (r.Evicted - r.EvictedFromLiveNodes); r.EvictionDelayWorst > 0 && late <= 0 {
 			text += ", the slowest " + short(r.EvictionDelayWorst) + " after its node fell silent"
 		}
 	}
@@ -112,7 +188,7 @@ func evictedPods(r *simulation.Report) string {
 		if r.NeedlessEvictions == r.Evicted {
 			share = english.PluralWord(r.Evicted, "", "all of them ")
 		}
-		text += fmt.Sprintf(", %sneedlessly, because %s back within %s", share, english.PluralWord(r.NeedlessEvictions, "its node was", "their nodes were"), short(simulation.NeedlessWithin))
+		text += fmt.Sprintf(", %sneedlessly, because %s silent for no longer than %s", share, english.PluralWord(r.NeedlessEvictions, "its node was", "their nodes were"), short(simulation.NeedlessWithin))
 	}
 	if r.DiedWithNodes > 0 {
 		text += fmt.Sprintf(", and %s died with nodes that were deleted", some(r.DiedWithNodes, "pod"))
@@ -143,19 +219,24 @@ func belowHalf(o *outcome.Outcome) string {
 // of names.
 func bestOf(outcomes []*outcome.Outcome, names []string) string {
 	// best names the run with the least of a figure, unless it is the same in all.
+	left := 0.0 // by the last of these on dead nodes
 	best := func(figure string) (who string, least float64) {
 		order := func(a, b *outcome.Outcome) int { return cmp.Compare(a.Figures[figure], b.Figures[figure]) }
 		first := slices.MinFunc(outcomes, order)
 		if least = first.Figures[figure]; least < slices.MaxFunc(outcomes, order).Figures[figure] {
-			who = label(first, names)
+			who, left = label(first, names), first.Figures["notEvicted"]
 		}
 		return who, least
 	}
 	evicting, evicted := best("evicted")
+	stay := ""
+	if left > 0 {
+		stay = ", with " + some(int(left), "pod") + " still on dead nodes"
+	}
 	losing, lost := best("podHoursLost")
 	clauses := []string{fmt.Sprintf("each evicted %s", some(int(evicted), "pod")), fmt.Sprintf("each lost %s pod-hours", hours(time.Duration(lost*float64(time.Hour))))}
 	if evicting != "" {
-		clauses[0] = fmt.Sprintf("%s evicted the fewest pods (%s)", evicting, count(int(evicted)))
+		clauses[0] = fmt.Sprintf("%s evicted the fewest pods (%s%s)", evicting, count(int(evicted)), stay)
 	}
 	if losing != "" {
 		clauses[1] = fmt.Sprintf("%s lost the fewest pod-hours (%s)", losing, hours(time.Duration(lost*float64(time.Hour))))

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
@@ -195,6 +197,9 @@ func (e *Expectation) checked(f simulation.Figure) (text string, holds bool) {
 	if kind, name := e.of(); kind != "" {
 		what += " of " + kind + " " + name
 	}
+	if f.Never {
+		return what + " is the time of what never happened", false
+	}
 	what += " is " + rounded(f.Value)
 	least, most := e.bounds()
 	switch {
@@ -267,6 +272,34 @@ func (s *Scenario) Misnamed(name string, data []byte, w *simulation.World, sets 
 		if _, err := e.figures(subjects); err != nil {
 			of, _ := e.of()
 			faults = append(faults, fault{lineOf(root, []string{"expect", strconv.Itoa(i + 1), of}), fmt.Errorf("expect %d: %w", i+1, err)})
+		}
+	}
+	return join(name, faults, sets)
+}
+
+// Unlabelled returns an error about bounds of the budget that count per a label that no node of a world has at its start, if no event
+// adds nodes: they would bound nothing. Name, data and sets are those that Complete got.
+func (s *Scenario) Unlabelled(name string, data []byte, w *simulation.World, sets ...Set) error {
+	played := s.simulation()
+	if s.Budget == nil || slices.ContainsFunc(played.Plan(), func(e simulation.Planned) bool { return e.AddNode != nil }) {
+		return nil
+	}
+	_, root, err := parse(name, data, sets)
+	if err != nil {
+		return err
+	}
+	labels := make(map[string]bool)
+	w.Clients().Nodes.Nodes(func(node *v1.Node) bool {
+		for label := range node.Labels {
+			labels[label] = true
+		}
+		return true
+	})
+	var faults []fault
+	for i, bound := range s.Budget.Bounds {
+		if bound.Per != "" && !labels[bound.Per] {
+			path := []string{"budget", "bounds", strconv.Itoa(i + 1), "per"}
+			faults = append(faults, fault{lineOf(root, path), fmt.Errorf("%s: no node has the label %s%s", place(path), bound.Per, Hint(bound.Per, maps.Keys(labels)))})
 		}
 	}
 	return join(name, faults, sets)

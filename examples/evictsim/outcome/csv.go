@@ -109,7 +109,7 @@ func (o *Outcome) waitingRows(row func(of, name, figure, value string)) {
 // rows calls row for each field of the zone's limit with this number.
 func (l *Limit) rows(zone string, number int, row func(of, name, figure, value string)) {
 	for _, f := range []Field{
-		{"state", l.State}, {"rate", decimal(l.Rate)}, {"fromSeconds", decimal(l.FromSeconds)}, {"ready", strconv.Itoa(l.Ready)},
+		{"state", l.State}, {"rate", decimal(l.Rate)}, {"held", l.Held}, {"refused", l.Refused}, {"fromSeconds", decimal(l.FromSeconds)}, {"ready", strconv.Itoa(l.Ready)},
 		{"notReady", strconv.Itoa(l.NotReady)}, {"waitedSeconds", decimal(l.WaitedSeconds)}, {"mostWaiting", strconv.Itoa(l.MostWaiting)},
 	} {
 		row("limit", zone, strconv.Itoa(number)+"."+f.Name, f.Value)

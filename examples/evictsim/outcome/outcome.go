@@ -83,10 +83,12 @@ type Part struct {
 	Limits  []Limit            `json:"limits,omitempty"` // for a zone
 }
 
-// Limit is something for which nodes of a zone waited.
+// Limit is something for which nodes of a zone waited: its rate or, with Held or Refused, something else.
 type Limit struct {
 	State         string  `json:"state"`
 	Rate          float64 `json:"rate"`
+	Held          string  `json:"held,omitempty"`    // the condition that announces maintenance
+	Refused       string  `json:"refused,omitempty"` // why their turns were refused, such as a bound of the budget
 	FromSeconds   float64 `json:"fromSeconds"`
 	Ready         int     `json:"ready"`
 	NotReady      int     `json:"notReady"`
@@ -173,7 +175,7 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 		z := &r.Zones[i]
 		part := Part{Name: z.Name, Figures: Values(z.Figures())}
 		for _, l := range z.Limits {
-			part.Limits = append(part.Limits, Limit{l.State, l.Rate, l.From.Seconds(), l.Ready, l.NotReady, l.Waited.Seconds(), l.Most})
+			part.Limits = append(part.Limits, Limit{l.State, l.Rate, l.Held, l.Refused, l.From.Seconds(), l.Ready, l.NotReady, l.Waited.Seconds(), l.Most})
 		}
 		o.Zones = append(o.Zones, part)
 	}
@@ -262,6 +264,17 @@ func settings(s *simulation.Scenario) []Field {
 	}
 	if len(s.Together) > 0 {
 		fields = append(fields, Field{"together", strings.Join(s.Together, ", ")})
+	}
+	return fields
+}
+
+// Brakes returns the settings that a scenario has beside what is simulated, and that only our engine plays.
+func Brakes(s *scenariofile.Scenario) (fields []Field) {
+	if s.Budget != nil {
+		fields = append(fields, Field{"budget", s.Budget.String()})
+	}
+	if s.Maintenance > 0 {
+		fields = append(fields, Field{"maintenance", s.Maintenance.String()})
 	}
 	return fields
 }

@@ -45,7 +45,7 @@ func names(all []*Outcome) []string {
 // it, only the change. If nothing differs, it returns the scenario.
 func Differing(all []*Outcome) (differing []string) {
 	for _, name := range names(all) {
-		told := slices.ContainsFunc(differing, func(set string) bool { return strings.HasSuffix(set, "."+name) })
+		told := slices.ContainsFunc(differing, func(set string) bool { return strings.HasSuffix(set, "."+name) || strings.HasPrefix(set, name+".") })
 		if !told && slices.ContainsFunc(all, func(o *Outcome) bool { return o.Value(name) != all[0].Value(name) }) {
 			differing = append(differing, name)
 		}

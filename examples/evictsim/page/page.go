@@ -35,7 +35,8 @@ type Run struct {
 	Engine     string               `json:"engine"`
 	Settings   []outcome.Field      `json:"settings"`
 	Figures    map[string]float64   `json:"figures"`
-	Verdict    string               `json:"-"`
+	Verdict    string               `json:"-"` // one sentence
+	Details    []string             `json:"-"` // sentences that say more
 	Checks     []scenariofile.Check `json:"-"`
 	Notes      []string             `json:"notes"` // sentences that explain the verdict
 	Events     []Event              `json:"events"`
@@ -52,6 +53,7 @@ type Event struct {
 	Text string `json:"text"` // with the times
 	// Spans are when its effect began and ended, in seconds; equal if it has no lasting effect.
 	Spans [][2]float64 `json:"spans"`
+	Zones []string     `json:"zones"` // where, by the names of Series.Zones; empty if everywhere
 }
 
 // Moment is one entry of a story.
@@ -74,12 +76,18 @@ type Series struct {
 	Evicted     []int     `json:"evicted"`
 	Tainted     []int     `json:"tainted"`
 	Delays      []float64 `json:"delays"` // percentiles 0 to 100, in seconds
+	Late        int       `json:"late"`   // pods among these that are still there
+	// Peaks are of Without, Marked, Pending, Held and Terminating, in this order: the most, and when that began.
+	Peaks [][2]float64 `json:"peaks"`
 }
 
 // Zone is the number of nodes in each state.
 type Zone struct {
 	Name   string  `json:"name"`
 	Values [][]int `json:"values"` // by state
+	// Least is the fewest nodes with a live kubelet, and LeastAt when that began, in seconds.
+	Least   int     `json:"least"`
+	LeastAt float64 `json:"leastAt"`
 }
 
 // Workload is one row of the map. Live are percentages at equal steps over the whole time.

@@ -92,6 +92,7 @@ function chart(into, {title, height, label, rest, read, hooks, ...options}, valu
 
 const even = [1, 2, 5, 10, 15, 30].concat([1, 2, 5, 10, 15, 30].map(v => v * 60), [1, 2, 3, 4, 6, 8, 12, 24, 48, 96, 168, 336, 720].map(v => v * 3600)); // seconds
 const whole = [1, 2, 5].flatMap(v => [0, 1, 2, 3, 4, 5, 6, 7].map(e => v * 10 ** e)).sort((a, b) => a - b);
+const fine = [1, 2, 5].flatMap(v => [-4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7].map(e => v * 10 ** e)).sort((a, b) => a - b);
 const times = () => run.series.without.map((_, i) => i * run.series.step);
 const horizon = () => Math.max((run.series.without.length - 1) * run.series.step, 1);
 // upright is the axis of values. All have the width of the widest label.
@@ -100,19 +101,23 @@ const upright = more => ({values: (_, ticks) => ticks.map(v => v.toLocaleString(
 const lines = styles => styles.map(s => ({stroke: () => colour(s.name), width: s.width, dash: s.dash, points: {show: false}, fill: s.area ? () => colour(s.name) + "22" : undefined}));
 
 // overTime adds a chart over time. Their cursors move together.
-function overTime(into, {series, y, bare, ...options}, values) {
+function overTime(into, {series, y, bare, of, ...options}, values) {
   const across = {label: bare ? undefined : "time since the start", space: 70, incrs: even, values: (_, ticks) => ticks.map(span), size: 28, ...bare && {values: (_, ticks) => ticks.map(() => ""), size: 8, ticks: {show: false}}}; // half a label of the other axis
   const top = Math.max(0, ...values.flat()) || 1;
   chart(into, {
-    ...options, axes: [across, upright(y)], cursor: {sync: {key: "time"}}, hooks: {draw: [shade]}, series: [{}, ...series],
+    ...options, axes: [across, upright(y)], cursor: {sync: {key: "time"}}, hooks: {draw: [u => shade(u, of)]}, series: [{}, ...series],
     scales: {x: {time: false, range: [0, horizon()]}, y: {range: [0, top * 1.02]}},
   }, [times(), ...values]);
 }
 
-// shade shades a chart while the effect of an event lasts, and draws a line where an event without one happened.
-function shade(u) {
+// here says whether an event happened in a zone: in the one of that name, or in one of others.
+const here = (e, z) => !z || !(e.zones || []).length || e.zones.some(name => z.names ? z.names.includes(name) : name === z.name || z.name.endsWith(":" + name));
+
+// shade shades a chart while the effect of an event lasts, and draws a line where an event without one happened. The chart of a zone has
+// only the events in it.
+function shade(u, zone) {
   const c = u.ctx, {left, top, width, height} = u.bbox, at = v => Math.min(Math.max(u.valToPos(v, "x", true), left), left + width);
-  const spans = run.events.flatMap(e => e.spans).sort((a, b) => a[0] - b[0]);
+  const spans = run.events.filter(e => here(e, zone)).flatMap(e => e.spans).sort((a, b) => a[0] - b[0]);
   let shaded = left; // nothing is shaded twice
   c.save();
   c.fillStyle = colour("ink") + "14";
@@ -131,6 +136,9 @@ function shade(u) {
 // lane places the events above the charts, aligned with their times: the text of each above its bars, or marks if nothing
 // lasts, and several beside each other where they have room.
 function lane() {
+  const narrow = phone.matches;
+  if ($("done").dataset.narrow !== String(narrow)) Object.assign($("done"), {open: !narrow}).dataset.narrow = narrow; // on a phone events are folded
+  $("done").firstElementChild.textContent = run.events.length === 1 ? "1 event" : number(run.events.length) + " events";
   const box = $("events"), width = box.clientWidth, plot = width - gutter - named - margin, x = at => gutter + named + plot * Math.min(at / horizon(), 1);
   const rows = [];
   box.replaceChildren();
@@ -139,6 +147,7 @@ function lane() {
     li.append(text, ...bars);
     box.append(li);
     text.style.maxWidth = width + "px";
+    if (narrow) continue;
     const from = x(e.spans[0][0]), needed = Math.ceil(text.getBoundingClientRect().width) + 1;
     text.style.left = Math.max(0, Math.min(from, width - needed)) + "px";
     text.style.width = needed + "px";
@@ -154,11 +163,12 @@ function lane() {
     top += high + 13;
   }
   box.style.height = top + "px";
-  box.hidden = !rows.length;
+  $("done").hidden = !run.events.length;
   $("more-events").textContent = run.moreEvents ? number(run.moreEvents) + " more events are not shown." : "";
   $("more-events").hidden = !run.moreEvents;
 }
 
+const phone = matchMedia("screen and (max-width: 700px)");
 const mostZones = 6;
 const away = z => z.values[0].map((_, i) => z.values.slice(1).reduce((sum, v) => sum + v[i], 0)); // nodes that are not live
 const size = z => z.values.reduce((sum, v) => sum + (v[0] || 0), 0);
@@ -168,7 +178,7 @@ const zoneTitle = z => z.zones ? z.zones + " other zones" : "Zone " + z.name;
 function disturbed(s) {
   const worst = s.zones.map(z => ({...z, sum: away(z).reduce((sum, v) => sum + v, 0)})).filter(z => z.sum).sort((a, b) => b.sum - a.sum);
   const shown = worst.slice(0, mostZones).sort((a, b) => a.name < b.name ? -1 : 1), rest = worst.slice(mostZones);
-  if (rest.length) shown.push({zones: rest.length, values: s.states.map((_, k) => s.without.map((_, i) => rest.reduce((sum, z) => sum + z.values[k][i], 0)))});
+  if (rest.length) shown.push({zones: rest.length, names: rest.map(z => z.name), values: s.states.map((_, k) => s.without.map((_, i) => rest.reduce((sum, z) => sum + z.values[k][i], 0)))});
   return shown;
 }
 
@@ -184,10 +194,11 @@ function nodes(s) {
     layers.reverse(); // draw the tallest first, because the others cover it
     const near = (v, i) => v[i] || v[i - 1] || v[i + 1]; // where a state does not occur its layer has no line, which would look as if it did
     const gone = away(z), most = Math.max(...gone), last = n === zones.length - 1;
+    const first = size(z) - z.least === most ? z.leastAt : gone.indexOf(most) * s.step; // when it really began, if that is known
     overTime(box, {
-      title: zoneTitle(z), label: "Nodes of " + zoneTitle(z), height: last ? 146 : 108, bare: !last, y: {label: "nodes", splits: () => [0, Math.max(...layers[0].sum)]},
+      of: z, title: zoneTitle(z), label: "Nodes of " + zoneTitle(z), height: last ? 146 : 108, bare: !last, y: {label: "nodes", splits: () => [0, Math.max(...layers[0].sum)]},
       series: layers.map(l => ({fill: () => fill(states[l.k]), stroke: () => colour(states[l.k].name), width: 1, points: {show: false}})),
-      rest: `${number(size(z))} nodes at the start; at worst ${number(most)} not live, at ${span(gone.indexOf(most) * s.step)}.`,
+      rest: `${number(size(z))} nodes at the start; at worst ${number(most)} not live, from ${span(first)} on.`,
       read: i => `At ${span(i * s.step)}: ` + order.toReversed().filter(k => z.values[k][i]).map(k => number(z.values[k][i]) + " " + s.states[k]).join("; "),
     }, layers.map(l => l.sum.map((v, i) => near(z.values[l.k], i) ? v : null)));
   });
@@ -196,14 +207,17 @@ function nodes(s) {
     + (zones.length || !["unknownNodes", "taints", "kubeletFailures", "drains"].some(key => run.figures[key]) ? " were live all the time." : ` were live, or replaced, at every step of ${span(s.step)}.`)));
 }
 
+// peak returns the most of a series, and when that began: as the simulation says, or by its values.
+const peak = (l, s) => l.of !== undefined && s.peaks && s.peaks[l.of] ? s.peaks[l.of] : [Math.max(...l.values), l.values.indexOf(Math.max(...l.values)) * s.step];
+
 // counted adds a chart of numbers over time. A sentence names those that are 0 all the time.
 function counted(box, s, {label, height, all, none, y}) {
   const shown = all.filter(l => l.values.some(v => v)), idle = all.filter(l => !shown.includes(l) && l.idle);
   if (shown.length) {
     if (all.length > 1) box.append(legend(shown.map(l => [l.label, l.style])));
-    const most = Math.max(...shown[0].values);
+    const [most, from] = peak(shown[0], s), when = shown[0].of === undefined ? "around" : "from", on = shown[0].of === undefined ? "" : " on";
     overTime(box, {label, height, y, series: lines(shown.map(l => l.style)),
-      rest: `${capital(shown[0].label)}: at most ${number(most)}, at ${span(shown[0].values.indexOf(most) * s.step)}.` + shown.slice(1).filter(l => l.peak).map(l => ` ${capital(l.label)}: at most ${number(Math.max(...l.values))}.`).join(""),
+      rest: `${capital(shown[0].label)}: at most ${number(most)}, ${when} ${span(from)}${on}.` + shown.slice(1).filter(l => l.peak).map(l => ` ${capital(l.label)}: at most ${number(peak(l, s)[0])}.`).join(""),
       read: i => `At ${span(i * s.step)}: ` + shown.map(l => `${number(l.values[i])} ${l.label}`).join("; "),
     }, shown.map(l => l.values));
     if (idle.length) box.append(paragraph(capital(list(idle.map(l => l.idle))) + "."));
@@ -213,26 +227,27 @@ function counted(box, s, {label, height, all, none, y}) {
 function pods(s) {
   $("pods").replaceChildren();
   counted($("pods"), s, {label: "Pods without a live node", height: 208, y: {label: "pods", incrs: whole}, none: "Every pod had a live node and its endpoints all the time.", all: [
-    {label: "without a live node", values: s.without, style: stroke("b", [], {area: true}), idle: "no pod was without a live node"},
-    {label: "Pending", values: s.pending, style: stroke("a", [10, 4]), idle: "no pod was Pending"},
-    {label: "held until a lower ordinal is Ready", values: s.held, style: stroke("a", [2, 4]), peak: true},
-    {label: "stuck terminating", values: s.terminating, style: stroke("c", [2, 4], {width: 2.5}), idle: "no pod was stuck terminating"},
-    {label: "marked not Ready, so without endpoints", values: s.marked, style: stroke("ink", [12, 4, 2, 4]), idle: "no pod was marked not Ready", peak: true}]});
+    {label: "without a live node", values: s.without, of: 0, style: stroke("b", [], {area: true}), idle: "no pod was without a live node"},
+    {label: "Pending", values: s.pending, of: 2, style: stroke("a", [10, 4]), idle: "no pod was Pending"},
+    {label: "held until a lower ordinal is Ready", values: s.held, of: 3, style: stroke("a", [2, 4]), peak: true},
+    {label: "stuck terminating", values: s.terminating, of: 4, style: stroke("c", [2, 4], {width: 2.5}), idle: "no pod was stuck terminating"},
+    {label: "marked not Ready, so without endpoints", values: s.marked, of: 1, style: stroke("ink", [12, 4, 2, 4]), idle: "no pod was marked not Ready", peak: true}]});
 }
 
 function rate(s) {
-  const box = $("rate"), over = Math.max(1, Math.round(60 / s.step)), within = span(over * s.step); // about a minute: one node every ten seconds would be single spikes
-  const counts = list => list.map((v, i) => v - list[Math.max(i - over, 0)]);
+  const box = $("rate"), over = Math.max(1, Math.round(60 / s.step)); // over about a minute: one node every ten seconds would be single spikes
+  const counts = list => list.map((v, i) => (v - list[Math.max(i - over, 0)]) * 60 / (over * s.step));
   const tainted = counts(s.tainted), evicted = counts(s.evicted);
   box.replaceChildren();
   if (![...tainted, ...evicted].some(v => v)) { box.append(paragraph("No node was tainted, and no pod was evicted.")); return; }
-  counted(box, s, {label: "Nodes tainted", height: 168, y: {label: "nodes in " + within, incrs: whole}, none: "No node was tainted.", all: [{label: `nodes tainted in ${within}, all zones together`, values: tainted, style: stroke("b", [], {area: true})}]});
-  counted(box, s, {label: "Pods evicted", height: 168, y: {label: "pods in " + within, incrs: whole}, none: "No pod was evicted.", all: [{label: `pods evicted in ${within}`, values: evicted, style: stroke("c", [], {area: true})}]});
+  counted(box, s, {label: "Nodes tainted", height: 168, y: {label: "nodes a minute", incrs: fine}, none: "No node was tainted.", all: [{label: "nodes tainted a minute, all zones together", values: tainted, style: stroke("b", [], {area: true})}]});
+  counted(box, s, {label: "Pods evicted", height: 168, y: {label: "pods a minute", incrs: fine}, none: "No pod was evicted.", all: [{label: "pods evicted a minute", values: evicted, style: stroke("c", [], {area: true})}]});
 }
 
-const share = {label: "share of the evicted pods", values: (_, t) => t.map(v => v + " %"), space: 50, size: 28};
+const share = {label: "share of the pods", values: (_, t) => t.map(v => v + " %"), space: 50, size: 28};
 const lag = {label: "after the node's silence", values: (_, t) => t.map(span), incrs: even};
 const within = (d, percent) => span(d[percent]);
+const late = r => r.series.late ? ` Of them, ${number(r.series.late)} are late and still there: they count with what it takes at least.` : "";
 function delay() {
   const d = run.series.delays || [];
   $("of-delay").hidden = data.runs.length > 1; // there is one chart of all runs
@@ -241,8 +256,8 @@ function delay() {
   if (data.runs.length > 1) return;
   chart($("delay"), {label: "From silence to eviction", height: 218, axes: [share, upright(lag)], series: [{}, ...lines([stroke("a")])],
     scales: {x: {time: false}, y: {range: [0, (d[100] || 1) * 1.05]}},
-    rest: `Half of the evicted pods left within ${within(d, 50)} of their node's silence, 99 % within ${within(d, 99)}, all within ${within(d, 100)}.`,
-    read: i => `${i} % of the evicted pods left within ${within(d, i)} of their node's silence.`,
+    rest: `Half of the pods that had to leave left within ${within(d, 50)} of their node's silence, 99 % within ${within(d, 99)}, all within ${within(d, 100)}.` + late(run),
+    read: i => `${i} % of the pods that had to leave left within ${within(d, i)} of their node's silence.`,
   }, [d.map((_, i) => i), d]);
 }
 
@@ -262,7 +277,7 @@ function curves() {
   const style = r => curveStyle(runs.indexOf(r)), names = make("div");
   const room = Math.min(widest(runs.map(called)) + 64, box.clientWidth * .42);
   if (runs.length < data.runs.length) box.append(paragraph(`${runs.length} of ${number(data.runs.length)} runs are drawn` + (evicting.length < data.runs.length ? `; ${data.runs.length - evicting.length} evicted nothing from silent nodes.` : ", evenly chosen, with the one chosen below.")));
-  box.append(make("p", `How long after a node fell silent each share of the evicted pods had left. Curves are named by ${varied}, the latest first.`, {className: "soft"}));
+  box.append(make("p", `How long after a node fell silent each share of the pods that had to leave had left; those that are late and still there count with what it takes at least. Curves are named by ${varied}, the latest first.`, {className: "soft"}));
   const top = Math.max(1, ...runs.map(r => r.series.delays[100])), least = Math.min(...runs.map(r => r.series.delays[0])), bubble = make("div", undefined, {className: "name", hidden: true});
   // nearest returns the curves at the cursor's height, which may be several.
   const nearest = (u, i) => {
@@ -282,7 +297,7 @@ function curves() {
       bubble.hidden = false;
       bubble.style.left = Math.max(0, Math.min(u.cursor.left + 12, u.over.clientWidth - bubble.offsetWidth)) + "px";
       bubble.style.top = Math.max(0, u.cursor.top - 30) + "px";
-      return `${text}: ${i} % of the evicted pods left within ${within(at[0].series.delays, i)}.`;
+      return `${text}: ${i} % of the pods that had to leave left within ${within(at[0].series.delays, i)}.`;
     },
     hooks: {draw: [u => ends(u, runs, style, names)]},
   }, [runs[0].series.delays.map((_, i) => i), ...runs.map(r => r.series.delays)]);
@@ -414,13 +429,13 @@ $("nodelist").onchange = e => { if (e.target.value) tell(e.target.value); };
 $("who").onchange = e => tell(e.target.value.trim());
 
 // told are the figures: name, title, and whether fewer is better.
-const told = [["evicted", "pods evicted"], ["needlessEvictions", "needless: node back in 10m", true], ["lostEvictions", "overdue, never evicted", true], ["podHoursLost", "pod-hours lost", true], ["podHoursMissing", "pod-hours missing", true],
+const told = [["evicted", "pods evicted"], ["notEvicted", "not evicted, on silent nodes at the end", true], ["needlessEvictions", "needless: node silent for 10m at most", true], ["lostEvictions", "overdue, never evicted", true], ["podHoursLost", "pod-hours lost", true], ["podHoursMissing", "pod-hours missing", true],
   ["firstEvictionSeconds", "first eviction"], ["lastEvictionSeconds", "last eviction"], ["evictionDelayMedianSeconds", "median delay"], ["taintedNodes", "nodes tainted"], ["mostPending", "most Pending", true], ["mostHeld", "most held by a lower ordinal", true],
   ["mostTerminating", "most stuck terminating", true], ["workloadsBelowHalf", "workloads below half", true], ["longestBelowHalfSeconds", "longest below half", true], ["budgetsBroken", "budgets not kept", true],
   ["podsWithoutEndpoints", "pods without endpoints", true], ["longestWithoutEndpointsSeconds", "longest without", true], ["evictionsRefused", "refused by budgets"], ["drained", "pods drained"],
   ["drainsForced", "drains forced", true], ["drainsGivenUp", "drains given up", true], ["drainsUnfinished", "drains unfinished", true], ["drainsFailed", "drains failed", true], ["rollsUnfinished", "rolls unfinished", true]];
 const rare = new Set(["mostHeld", "evictionsRefused", "drained", "drainsForced", "drainsGivenUp", "drainsUnfinished", "drainsFailed", "rollsUnfinished"]); // shown only if there are any
-const figure = (r, key) => !key.endsWith("Seconds") ? number(r.figures[key]) : r.figures.evicted || !key.includes("viction") ? span(r.figures[key]) : "none";
+const figure = (r, key) => !key.endsWith("Seconds") ? number(r.figures[key]) : r.figures[key] || !key.includes("viction") ? span(r.figures[key]) : "none";
 const pairs = (dl, list) => dl.replaceChildren(...list.map(([title, value, id]) => { const d = make("div"); d.append(make("dt", title), make("dd", value, id ? {id} : {})); return d; }));
 
 const runOrder = {};
@@ -476,7 +491,7 @@ $("several").hidden = data.runs.length < 2;
 $("run").onchange = e => { run = data.runs[e.target.value]; draw(); known(); };
 draw();
 known();
-for (const of of ["(prefers-color-scheme: dark)", "print"]) matchMedia(of).addEventListener("change", draw);
+for (const of of ["screen and (max-width: 700px)", "(prefers-color-scheme: dark)", "print"]) matchMedia(of).addEventListener("change", draw);
 let width = document.body.clientWidth;
 new ResizeObserver(() => { if (document.body.clientWidth !== width) { width = document.body.clientWidth; draw(); } }).observe(document.body);
 })();

@@ -47,7 +47,7 @@ var worldsStories = []worldsStory{
 	{"dies", false, []livesEvent{worldsEvent(3, "kill", 0)}},
 	{"both", false, []livesEvent{worldsEvent(3, "kill", 0), worldsEvent(8, "kill", 2)}},
 	{"flaps", false, []livesEvent{worldsEvent(3, "kill", 0), worldsEvent(70, "revive", 0), worldsEvent(95, "kill", 0)}},
-	{"false", false, []livesEvent{worldsEvent(3, "notready", 0), worldsEvent(120, "revive", 0)}},
+	{"false", false, []livesEvent{worldsEvent(50, "notready", 0), worldsEvent(120, "revive", 0)}},
 	{"foreign", false, []livesEvent{worldsEvent(3, "taint", 0, 1, 4), worldsEvent(40, "untaint", 0)}},
 	{"all down", false, []livesEvent{worldsEvent(3, "killall"), worldsEvent(100, "revive", 1)}},
 	{"recreated", false, []livesEvent{worldsEvent(3, "kill", 0), worldsEvent(90, "replacenode", 0, 0, 1)}},

@@ -44,23 +44,23 @@ type decision struct {
 	Err            error
 	Took           time.Duration
 
-	text string
+	words func() explain.Entry
 }
 
-func (d decision) String() string { return d.text }
+func (d decision) String() string { return d.words().String() }
 
 func ofNode(d evictor.NodeDecision) decision {
 	return decision{
 		Time: d.Time, Kind: kind(d.Kind), Node: d.Node, NodeUID: d.NodeUID, Pod: d.Pod, From: d.From, To: d.To, Silence: d.Silence, Grace: d.Grace, Conditions: d.Conditions,
 		Zone: d.Zone, FromState: d.FromState, State: d.State, Rate: d.Rate, Counts: d.Counts, Added: d.Added, Removed: d.Removed, Reason: d.Reason, Err: d.Err, Took: d.Took,
-		Toleration: -1, text: explain.Node(d).String(),
+		Toleration: -1, words: func() explain.Entry { return explain.Node(d) },
 	}
 }
 
 func ofPod(d evictor.PodDecision) decision {
 	return decision{
 		Time: d.Time, Kind: kind(d.Kind), Node: d.Pod.Node, Pod: d.Pod, Taint: d.Taint, Toleration: d.Toleration, Tolerated: d.Tolerated, Deadline: d.Deadline,
-		Reason: d.Reason, Err: d.Err, text: explain.Pod(d).String(),
+		Reason: d.Reason, Err: d.Err, words: func() explain.Entry { return explain.Pod(d) },
 	}
 }
 

@@ -275,7 +275,11 @@ func livesCopy[T any](to, from map[string]*T, key string) {
 }
 
 func livesKeys[V any](tables ...map[string]V) []string {
-	all := []string{}
+	count := 0
+	for _, table := range tables {
+		count += len(table)
+	}
+	all := make([]string, 0, count)
 	for _, table := range tables {
 		for key := range table {
 			all = append(all, key)

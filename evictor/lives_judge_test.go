@@ -25,7 +25,7 @@ type livesJudge struct {
 }
 
 func (j *livesJudge) wrong(rule, format string, args ...any) {
-	if j.rule == "" && rule != "" {
+	if j.rule == "" {
 		j.rule, j.message = rule, fmt.Sprintf(format, args...)
 		j.world.logf("  WRONG %s: %s", j.rule, j.message)
 	}
@@ -120,6 +120,9 @@ func (m *livesMind) copy() *livesMind {
 }
 
 func (m *livesMind) wrong(rule, format string, args ...any) {
+	if rule == "" {
+		return
+	}
 	m.world.judge.wrong(rule, "p%d: %s", m.process.slot, fmt.Sprintf(format, args...))
 }
 

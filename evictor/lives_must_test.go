@@ -13,6 +13,9 @@ import (
 // What must have happened. livesLate is how late an eviction may be: RetryMax, and what a store that lags keeps back of a pod's binding.
 const livesLate = 2 * time.Minute
 
+// livesSoon is how late it may be where little keeps it: a try waits for another, or an overdue pod for its node's turn.
+const livesSoon = 45 * time.Second
+
 // stepped: what has to be lifted is gone within a pass, and what the taints of others evict has left.
 func (m *livesMind) stepped() {
 	w := m.world
@@ -40,9 +43,26 @@ func (m *livesMind) stepped() {
 			m.lifted(name, wait)
 			m.protected(name, wait)
 		}
-		for name := range w.pods.now {
-			m.left(name, wait+livesLate, false)
+		late := livesLate
+		if w.plan.Choices != nil {
+			late = livesSoon
 		}
+		for name := range w.pods.now {
+			m.left(name, wait+late, false)
+			m.leftSoon(name)
+		}
+	}
+}
+
+// leftSoon: in a small world, where one thing or two keep a pod, it leaves soon by our own taints, too.
+func (m *livesMind) leftSoon(name string) {
+	w, known := m.world, m.nodes[m.world.pods.now[name].Spec.NodeName]
+	if w.plan.Choices == nil || !w.plan.Taints || known == nil || m.stays(known) != "" {
+		return
+	}
+	settled := livesLater(livesLater(m.unsettled, m.anew), livesLater(m.up, known.first)).Add(m.grace() + w.config.Nodes.NodeMonitorPeriod)
+	if w.now.Sub(livesLater(settled, w.freed[known.object.Name])) > livesSoon {
+		m.left(name, livesSoon, true)
 	}
 }
 

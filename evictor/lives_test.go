@@ -412,14 +412,21 @@ func (w *livesWorld) heal() {
 
 // kubelets renews, reports, and removes terminating pods.
 func (w *livesWorld) kubelets(second int) {
-	for _, name := range livesKeys(w.machines) {
-		machine, node := w.machines[name], w.nodes.now[name]
+	var due []string
+	for name, machine := range w.machines {
 		if !machine.well.IsZero() && !w.now.Before(machine.well) {
 			machine.state, machine.well = "alive", time.Time{}
 		}
-		if machine.state == "dead" || node == nil || (second+machine.phase)%10 != 0 {
-			continue
+		if w.plan.Choices != nil && second >= int(w.plan.active()/time.Second) {
+			machine.phase = 0 // with every second pass: nothing is between them any more, and half of the Steps are enough
 		}
+		if machine.state != "dead" && w.nodes.now[name] != nil && (second+machine.phase)%10 == 0 {
+			due = append(due, name)
+		}
+	}
+	slices.Sort(due)
+	for _, name := range due {
+		machine, node := w.machines[name], w.nodes.now[name]
 		want := v1.ConditionTrue
 		if machine.state == "notready" {
 			want = v1.ConditionFalse

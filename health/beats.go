@@ -58,7 +58,7 @@ func (b *beats[R]) listen(now int64) {
 	if b.now = now; passed <= b.least {
 		return
 	}
-	b.all.Until(passed-1, func(g *group[R]) {
+	b.all.Until(passed, func(g *group[R]) {
 		g.lost = steady.Add(g.lost, time.Duration(passed-g.gap))
 		b.arrange(g)
 	})

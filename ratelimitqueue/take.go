@@ -49,7 +49,7 @@ func (c *core[K, V]) preferred(s *slots.Slot[K, V, *line[K, V]], now int64) *slo
 
 // has reports whether the item could be handed out from the line instead of its first. The lock is held.
 func (l *line[K, V]) has(s *slots.Slot[K, V, *line[K, V]], now int64) bool {
-	return s.Line == l && !s.Exempt && s.Due <= now && s.Place.In()
+	return s.Line == l && s.Due <= now && s.Place.In()
 }
 
 // dueKeys returns the due keys of the line, in order. The lock is held.

@@ -137,7 +137,7 @@ func (e *explainer) swapped(l *timeline.Line) bool {
 // keeps says whether upstream evicts by a taint that has gone while another is there: it never moves an eviction back.
 func (e *explainer) keeps(l *timeline.Line) bool {
 	p, known := e.tolerantOf(l)
-	if !known || !carries(e.theirs, l.Node, l.T) && !slices.ContainsFunc(e.foreign[l.Node], func(s span) bool { return s.holds(l.T) }) {
+	if !known || !carries(e.theirs, l.Node, l.T) && !e.hasForeign(l.Node, l.T) {
 		return false
 	}
 	foreign := func(c change) bool { return c.adds && !c.own && c.at < l.T && p.leaves(l.T, c.at, c.key, c.value) }

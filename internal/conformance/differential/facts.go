@@ -66,6 +66,11 @@ func (e *explainer) outage(from, to time.Duration) bool {
 	return slices.ContainsFunc(e.outages, func(s outage) bool { return s.from <= to && s.to >= from })
 }
 
+// blackout says whether, at any time within that span, it also read nothing.
+func (e *explainer) blackout(from, to time.Duration) bool {
+	return slices.ContainsFunc(e.outages, func(s outage) bool { return !s.reads && s.from <= to && s.to >= from })
+}
+
 var opposed = map[string]string{timeline.OpAdd: timeline.OpRemove, timeline.OpRemove: timeline.OpAdd}
 
 // undone explains two of upstream's lines that undo each other within a pass.

@@ -56,6 +56,7 @@ type span struct{ from, to time.Duration }
 type outage struct {
 	span
 	reads bool // it reads all the same
+	busy  bool // writes are refused for now
 }
 
 // foreign is when a node has a taint of that key.
@@ -344,7 +345,7 @@ func (t *truth) api(at time.Duration, a *simulation.API) {
 		return
 	}
 	if a.For != simulation.ForKubelets {
-		t.outages = append(t.outages, outage{span{at, forever}, a.State == simulation.APIFailing})
+		t.outages = append(t.outages, outage{span{at, forever}, a.State == simulation.APIFailing, a.Answer == simulation.AnswerBusy})
 	}
 	if a.For != simulation.ForEvictor {
 		t.unheardOf = append(t.unheardOf, span{at, forever})

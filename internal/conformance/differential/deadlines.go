@@ -137,7 +137,7 @@ func (e *explainer) swapped(l *timeline.Line) bool {
 // keeps says whether upstream evicts by a taint that has gone while another is there: it never moves an eviction back.
 func (e *explainer) keeps(l *timeline.Line) bool {
 	p, known := e.tolerantOf(l)
-	if !known || !carries(e.theirs, l.Node, l.T) && !slices.ContainsFunc(e.foreign[l.Node], func(s span) bool { return s.holds(l.T) }) {
+	if !known || !carries(e.theirs, l.Node, l.T) && !e.hasForeign(l.Node, l.T) {
 		return false
 	}
 	foreign := func(c change) bool { return c.adds && !c.own && c.at < l.T && p.leaves(l.T, c.at, c.key, c.value) }
@@ -192,7 +192,11 @@ func (e *explainer) misjudge(p tolerant, carries []held) (lines []timeline.Line)
 			allowed = allowed || at >= others-slack || !e.early(p.node, at)
 		}
 		byOurs := max(e.latest(p.node, ours, true), e.latest(p.node, oursLatest, true)) // what was due before a restart may leave later
-		by := max(h.from, min(byOurs, e.latest(p.node, othersLatest, false)))
+		byOthers := e.latest(p.node, othersLatest, false)
+		by := max(h.from, min(byOurs, byOthers))
+		if max(oursLatest, othersLatest) < by && e.outage(min(oursLatest, othersLatest), by) { // it failed for one, and waits
+			by = max(byOurs, byOthers)
+		}
 		if by < min(h.to, p.to, at)-slack && p.from < h.to {
 			lines = append(lines, timeline.Line{T: by, Kind: timeline.KindEvict, Node: p.node, Pod: p.name, More: `,"judged":"due"`})
 			break

@@ -36,11 +36,14 @@ func (e *explainer) stays(p tolerant, t time.Duration) bool {
 	return p.from < t && t < p.to && !e.ours.wrote(about{kind: timeline.KindEvict, node: p.node, pod: p.name}, 0, t, anyLine)
 }
 
-// unserved says whether, without taints, tokens may have been spent by then on nodes that had no pods.
+// unserved says whether, without taints, tokens may have been spent by then on nodes that had no pods. When not every zone is
+// down any more, those that were emptied before have another turn, too.
 func (e *explainer) unserved(zone string, t time.Duration) bool {
+	up := e.allUp(t)
 	for node, of := range e.zoneOf {
 		spent := func(m moment) bool {
-			return m.failing && m.at <= t && !e.servable(node, m.at+e.settings.PodEvictionTimeout)
+			again := m.at < up && e.state(node, up) == m && !e.servable(node, up)
+			return m.failing && m.at <= t && (again || !e.servable(node, m.at+e.settings.PodEvictionTimeout))
 		}
 		if of == zone && (e.state(node, 0).failing && !e.servable(node, time.Second) || slices.ContainsFunc(e.health[node], spent)) {
 			return true

@@ -193,12 +193,7 @@ func (e *explainer) zones() {
 }
 
 func (e *explainer) isAllDown(t time.Duration) bool {
-	for _, s := range e.allDown {
-		if s.holds(t + slack) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.allDown, func(s span) bool { return s.holds(t + slack) })
 }
 
 // nobody says whether the last node that counts was deleted by then.

@@ -63,12 +63,12 @@ func (e *explainer) liftedAtOnce(node string, from, to time.Duration) bool {
 
 // outage says whether the API was down for the evictor at any time within that span.
 func (e *explainer) outage(from, to time.Duration) bool {
-	for _, s := range e.outages {
-		if s.from <= to && s.to >= from {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.outages, func(s outage) bool { return s.from <= to && s.to >= from })
+}
+
+// blackout says whether, at any time within that span, it also read nothing.
+func (e *explainer) blackout(from, to time.Duration) bool {
+	return slices.ContainsFunc(e.outages, func(s outage) bool { return !s.reads && s.from <= to && s.to >= from })
 }
 
 var opposed = map[string]string{timeline.OpAdd: timeline.OpRemove, timeline.OpRemove: timeline.OpAdd}
@@ -128,10 +128,8 @@ func (e *explainer) stillMarked(l Left) (r Rule) {
 	case e.bound[l.Pod] > 0 && since-e.bound[l.Pod] <= slack && e.verdict(l.Node, since) != v1.ConditionTrue:
 		r = MarkedByVerdict // the node had come back, and no pass had seen that yet
 	}
-	for _, s := range e.unheardOf {
-		if s.to > since && s.to <= l.T {
-			return Rule{}
-		}
+	if slices.ContainsFunc(e.unheardOf, func(s span) bool { return s.to > since && s.to <= l.T }) {
+		return Rule{}
 	}
 	silent := false
 	for _, m := range e.health[l.Node] {
@@ -193,9 +191,9 @@ func (e *explainer) saidNotReady(node string, at time.Duration) bool {
 // eviction where it was.
 func (e *explainer) movedByTaint(l Left) bool {
 	own := append(e.borne(e.theirs, l.Node), e.worn(l.Node)...)
-	for i, s := range e.foreign[l.Node] {
+	for _, s := range e.foreign[l.Node] {
 		before := func(t span) bool { return t.from < s.from && t.holds(s.from-slack) }
-		beside := slices.ContainsFunc(own, before) || slices.ContainsFunc(slices.Delete(slices.Clone(e.foreign[l.Node]), i, i+1), before)
+		beside := slices.ContainsFunc(own, before) || slices.ContainsFunc(e.foreign[l.Node], func(t foreign) bool { return before(t.span) })
 		if s.from <= l.T+slack+e.late+tick && beside || slices.ContainsFunc(own, func(t span) bool { return t.from <= l.T && s.from < t.from && s.holds(t.from) }) {
 			return true
 		}
@@ -230,6 +228,6 @@ func (e *explainer) toleratesTheRest(l Left) bool {
 		return false
 	}
 	return e.ours.wrote(about{kind: timeline.KindCancel, node: l.Node, pod: l.Pod}, 0, l.T, func(o *timeline.Line) bool {
-		return slices.ContainsFunc(e.foreign[l.Node], func(s span) bool { return s.holds(o.T) })
+		return e.hasForeign(l.Node, o.T)
 	})
 }

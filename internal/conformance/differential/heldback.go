@@ -7,8 +7,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// What failed is tried again after so long, and after twice as long each time.
-const retryInitial, retryMax = 100 * time.Millisecond, time.Minute
+// What failed is tried again after so long, and after twice as long each time; an eviction that was refused likewise.
+const retryInitial, refusedInitial, retryMax = 100 * time.Millisecond, time.Second, time.Minute
 
 // The guard looks so often at least, and a retry waits for it.
 const looks = 5 * time.Second
@@ -50,19 +50,23 @@ func (e *explainer) heldBack(node string, due time.Duration, ours bool) (by time
 	}
 	spans := make([]span, 0, 16)
 	for _, s := range e.outages {
-		tried := max(e.retried(due), e.retried(max(due, s.from)))
-		seen := after(s.to, e.settings.Interval+looks) // a lease advances, and a look of the guard sees that
-		spans = append(spans, span{s.from, max(tried, seen)})
-	}
-	if !ours {
-		return through(spans, by)
-	}
-	for _, s := range e.outages {
-		if e.blinds(s) && s.to != forever && due <= s.to+e.settles() && due >= s.from {
+		switch {
+		case s.reads:
+		case ours && e.blinds(s) && s.to != forever && due <= s.to+e.settles() && due >= s.from:
 			return e.anew(node, s)
+		default: // a lease advances, and a look of the guard sees that
+			spans = append(spans, span{s.from, after(s.to, e.settings.Interval+looks)})
 		}
 	}
-	by = through(append(append(spans, e.unsettled(node)...), e.unclear(node)...), by)
+	if ours {
+		spans = append(append(spans, e.unsettled(node)...), e.unclear(node)...)
+	}
+	for was := by - 1; was != by; {
+		was, by = by, max(e.retried(by, true), through(spans, by))
+	}
+	if !ours {
+		return by
+	}
 	for _, at := range e.restarts {
 		if due <= at+time.Second && by >= at-slack { // it was overdue then
 			return e.paced(node, at+e.settles())
@@ -71,12 +75,34 @@ func (e *explainer) heldBack(node string, due time.Duration, ours bool) (by time
 	return by
 }
 
-// retried is when what fails from then on is tried first after the outages that it meets.
-func (e *explainer) retried(at time.Duration) time.Duration {
-	for wait := retryInitial; at < e.settings.Until && e.outage(at, at); wait = min(2*wait, retryMax) {
-		at += wait
+// retried is when what fails from then on is tried first after the outages that it meets: an eviction, or another write.
+func (e *explainer) retried(at time.Duration, evicts bool) time.Duration {
+	for failed, refused := retryInitial, refusedInitial; at < e.settings.Until; {
+		wait := &failed
+		i := slices.IndexFunc(e.outages, func(s outage) bool { return s.from <= at+slack && s.to >= at-slack })
+		if i < 0 {
+			break
+		}
+		if evicts && e.outages[i].busy {
+			wait = &refused
+		}
+		at, *wait = at+*wait, min(2**wait, retryMax)
 	}
 	return at
+}
+
+// written is when that is written at the latest which is due then. What may have failed before waits for as long as it has failed.
+func (e *explainer) written(due time.Duration) time.Duration {
+	first, reach := time.Duration(0), -forever
+	for _, s := range e.outages {
+		if s.from > reach {
+			first = s.from
+		}
+		if reach = after(s.to, min(s.to-first+retryInitial, retryMax)); due >= s.from-slack && due < reach {
+			due = reach
+		}
+	}
+	return after(due, slack)
 }
 
 // settles is how long a grace period holds back what is due, at most.
@@ -123,7 +149,9 @@ func (e *explainer) unsettled(node string) (spans []span) {
 func (e *explainer) unclear(node string) (spans []span) {
 	period := e.settings.NodeMonitorPeriod
 	for _, s := range e.outages {
-		spans = append(spans, span{s.from, after(s.to, period)})
+		if !s.reads {
+			spans = append(spans, span{s.from, after(s.to, period)})
+		}
 	}
 	for i, m := range e.health[node] {
 		switch {

@@ -175,17 +175,11 @@ func (e *explainer) afresh(l Left) bool {
 	return was != "" && came && e.failing(was, gone) && !e.failing(l.Node, l.T)
 }
 
-// left says whether the pod of an eviction was evicted from an earlier machine of the node's name already.
-func (in *incarnations) left(lines index, l timeline.Line) bool {
-	for name := range in.nodes {
-		for n := range in.nodes[name] {
-			before, at := name, in.nodes[name][n]
-			if n > 0 {
-				before = in.node(name, in.nodes[name][n-1])
-			}
-			if l.T >= at && in.node(name, l.T) == l.Node && len(lines[about{kind: timeline.KindEvict, node: before, pod: l.Pod}]) > 0 {
-				return true
-			}
+// evictedBefore says whether the pod of an eviction was evicted from an earlier machine of the node's name already.
+func (x index) evictedBefore(l timeline.Line) bool {
+	for was := before(l.Node); was != ""; was = before(was) {
+		if len(x[about{kind: timeline.KindEvict, node: was, pod: l.Pod}]) > 0 {
+			return true
 		}
 	}
 	return false

@@ -118,7 +118,7 @@ func (e *explainer) pairEvictions() {
 		spans := e.borne(others, l.Node)
 		paired, also := false, false
 		o := others[of]
-		if e.known.left(others, l.Line) {
+		if others.evictedBefore(l.Line) {
 			e.explain(i, Paired)
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -36,9 +38,15 @@ func (e *explainer) broken() (lines []timeline.Line) {
 	return lines
 }
 
-// markedWrongly: nobody is marked while every zone is down, before a grace has passed, and while the kubelet speaks.
+// markedWrongly: nobody is marked while every zone is down, before a grace has passed, while the kubelet speaks, and again.
 func (e *explainer) markedWrongly(l *timeline.Line) bool {
-	return e.isDown(l) || e.speaks(l) || e.state(l.Node, l.T).silent && e.early(l.Node, l.T)
+	verdicts := e.decided[decidedAbout{kind: nodelifecycle.NodeVerdict, node: l.Node}]
+	again := func(o *timeline.Line) bool { // in the same outage
+		return e.started(o.T) == e.started(l.T) && !slices.ContainsFunc(verdicts, func(d *evictor.NodeDecision) bool {
+			return d.To != v1.ConditionUnknown && d.Time.Sub(epoch) > o.T && d.Time.Sub(epoch) <= l.T
+		})
+	}
+	return e.ours.wrote(about{kind: l.Kind, node: l.Node, pod: l.Pod}, 0, l.T-1, again) || e.isDown(l) || e.speaks(l) || e.state(l.Node, l.T).silent && e.early(l.Node, l.T)
 }
 
 // speaks says whether the kubelet of the line's node is not silent, and was not, or a pass has seen that.
@@ -75,7 +83,7 @@ func (e *explainer) ruledWell(l *timeline.Line) bool {
 	state, rate, all := zone.Normal, s.NodeEvictionRate, l.Ready+l.NotReady
 	switch {
 	case all == 0:
-		return e.counted(l) == 0 || e.outage(l.T-slack, l.T)
+		return e.counted(l) == 0 || e.blackout(l.T-slack, l.T)
 	case l.NotReady == all:
 		state = zone.FullDisruption
 	case l.NotReady > 2 && float32(l.NotReady)/float32(all) >= float32(s.UnhealthyZoneThreshold):
@@ -87,7 +95,7 @@ func (e *explainer) ruledWell(l *timeline.Line) bool {
 	if e.isDown(l) {
 		rate = 0
 	}
-	return l.State == string(state) && l.Rate == rate && (all == e.counted(l) || e.outage(0, l.T))
+	return l.State == string(state) && l.Rate == rate && (all == e.counted(l) || e.blackout(0, l.T))
 }
 
 // isDown says whether, after the line, every zone is down for ours.
@@ -150,11 +158,12 @@ func (e *explainer) uncordoned() (lines []timeline.Line) {
 		}
 		for _, node := range e.selected(of) {
 			was := cordoned[node]
-			if cordoned[node] = op == timeline.OpAdd; cordoned[node] == was || e.isGone(node, event.At+slack) || event.At+slack >= e.settings.Until || e.outage(event.At-retryMax, event.At+slack) {
+			by := e.written(event.At)
+			if cordoned[node] = op == timeline.OpAdd; cordoned[node] == was || e.isGone(node, by) || by >= e.settings.Until || e.blackout(event.At-retryMax, by) {
 				continue
 			}
 			says := func(l *timeline.Line) bool { return l.Key == v1.TaintNodeUnschedulable && l.Op == op }
-			if !e.ours.wrote(about{kind: timeline.KindTaint, node: node}, event.At, event.At+slack, says) {
+			if !e.ours.wrote(about{kind: timeline.KindTaint, node: node}, event.At, by, says) {
 				lines = append(lines, timeline.Line{T: event.At, Kind: timeline.KindTaint, Node: node, Key: v1.TaintNodeUnschedulable, Op: op})
 			}
 		}

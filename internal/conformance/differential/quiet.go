@@ -108,13 +108,11 @@ func (e *explainer) restless() map[string][]span {
 			add(e.zoneOf[node], span{from, forever})
 		}
 	}
-	for _, s := range e.outages {
-		for _, zone := range e.allZones() {
+	for _, zone := range e.allZones() {
+		for _, s := range e.outages {
 			unrest[zone] = append(unrest[zone], s.span)
 		}
-	}
-	for _, s := range e.stale {
-		for _, zone := range e.allZones() {
+		for _, s := range e.stale {
 			unrest[zone] = append(unrest[zone], s.span)
 		}
 	}

@@ -19,8 +19,7 @@ type truth struct {
 	settings  settings
 	zoneOf    map[string]string // of every node that ever exists
 	health    map[string][]moment
-	foreign   map[string][]span        // foreign NoExecute taints of a node
-	keys      map[string][]string      // of these taints
+	foreign   map[string][]foreign     // NoExecute taints of people on a node
 	again     []moment                 // when a node was given a foreign NoExecute taint that it had
 	spared    map[string]bool          // pods that ended or are mirrors
 	added     []moment                 // nodes that were added later
@@ -57,6 +56,13 @@ type span struct{ from, to time.Duration }
 type outage struct {
 	span
 	reads bool // it reads all the same
+	busy  bool // writes are refused for now
+}
+
+// foreign is when a node has a taint of that key.
+type foreign struct {
+	span
+	key string
 }
 
 // stale is when the watch loses the renewals of a node's lease, until it shows one again.
@@ -72,7 +78,7 @@ var epoch = simulation.Epoch
 func (s span) holds(t time.Duration) bool { return s.from <= t && t <= s.to }
 
 func truthOf(c *Case) *truth {
-	t := &truth{settings: settings{c.Scenario.Config, c.Scenario.Heartbeat, c.Scenario.Until}, zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, keys: map[string][]string{}, reports: map[string][]time.Duration{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}, bound: map[string]time.Duration{}, removed: map[string]time.Duration{}}
+	t := &truth{settings: settings{c.Scenario.Config, c.Scenario.Heartbeat, c.Scenario.Until}, zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]foreign{}, reports: map[string][]time.Duration{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}, bound: map[string]time.Duration{}, removed: map[string]time.Duration{}}
 	var generated []string
 	for i := range c.Scenario.Cluster.Zones {
 		z := &c.Scenario.Cluster.Zones[i]
@@ -86,8 +92,7 @@ func truthOf(c *Case) *truth {
 		t.zoneOf[n.Name] = zone.KeyOf(n.Labels).String()
 		for _, taint := range n.Spec.Taints {
 			if taint.Effect == v1.TaintEffectNoExecute {
-				t.foreign[n.Name] = append(t.foreign[n.Name], span{0, forever})
-				t.keys[n.Name] = append(t.keys[n.Name], taint.Key)
+				t.foreign[n.Name] = append(t.foreign[n.Name], foreign{span{0, forever}, taint.Key})
 			}
 		}
 	}
@@ -237,14 +242,11 @@ func (t *truth) event(e *simulation.Event) {
 			}
 		}
 	}
-	if e.Condition != nil {
-		for _, name := range t.selected(&e.Condition.Nodes) {
-			t.reports[name] = append(t.reports[name], at)
-		}
-	}
-	if e.Condition != nil && e.Condition.Type == v1.NodeReady {
-		for _, name := range t.selected(&e.Condition.Nodes) {
-			t.health[name] = append(t.health[name], moment{at: at, failing: e.Condition.Status != v1.ConditionTrue})
+	if c := e.Condition; c != nil {
+		for _, name := range t.selected(&c.Nodes) {
+			if t.reports[name] = append(t.reports[name], at); c.Type == v1.NodeReady {
+				t.health[name] = append(t.health[name], moment{at: at, failing: c.Status != v1.ConditionTrue})
+			}
 		}
 	}
 	t.taints(e)
@@ -256,13 +258,18 @@ func (t *truth) event(e *simulation.Event) {
 func (t *truth) taints(e *simulation.Event) {
 	if e.Taint != nil && e.Taint.Effect == v1.TaintEffectNoExecute {
 		for _, name := range t.selected(&e.Taint.Nodes) {
-			t.taint(e.At, name, e.Taint.Key)
+			if t.hasForeign(name, e.At) {
+				t.again = append(t.again, moment{at: e.At, name: name})
+			}
+			t.foreign[name] = append(t.foreign[name], foreign{span{e.At, forever}, e.Taint.Key})
 		}
 	}
 	if e.Untaint != nil && e.Untaint.Effect == v1.TaintEffectNoExecute {
-		for _, name := range t.selected(&e.Untaint.Nodes) { // which of several goes does not matter: spans only say that there may be more
-			if spans := t.foreign[name]; len(spans) == 1 && spans[0].to == forever && t.keys[name][0] == e.Untaint.Key {
-				spans[0].to = e.At
+		for _, name := range t.selected(&e.Untaint.Nodes) {
+			for i := range t.foreign[name] {
+				if s := &t.foreign[name][i]; s.key == e.Untaint.Key {
+					s.to = min(s.to, e.At)
+				}
 			}
 		}
 	}
@@ -317,12 +324,9 @@ func mute(n *v1.Node) bool {
 	return len(n.Status.Conditions) > 0 && !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady })
 }
 
-// taint notes a foreign taint.
-func (t *truth) taint(at time.Duration, node, key string) {
-	if slices.ContainsFunc(t.foreign[node], func(s span) bool { return s.holds(at) }) {
-		t.again = append(t.again, moment{at: at, name: node})
-	}
-	t.foreign[node], t.keys[node] = append(t.foreign[node], span{at, forever}), append(t.keys[node], key)
+// hasForeign says whether people have tainted the node.
+func (t *truth) hasForeign(node string, at time.Duration) bool {
+	return slices.ContainsFunc(t.foreign[node], func(s foreign) bool { return s.holds(at) })
 }
 
 // lost says whether the watch loses the renewals of the node's lease at that instant.
@@ -341,7 +345,7 @@ func (t *truth) api(at time.Duration, a *simulation.API) {
 		return
 	}
 	if a.For != simulation.ForKubelets {
-		t.outages = append(t.outages, outage{span{at, forever}, a.State == simulation.APIFailing})
+		t.outages = append(t.outages, outage{span{at, forever}, a.State == simulation.APIFailing, a.Answer == simulation.AnswerBusy})
 	}
 	if a.For != simulation.ForEvictor {
 		t.unheardOf = append(t.unheardOf, span{at, forever})

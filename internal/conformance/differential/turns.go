@@ -33,13 +33,13 @@ func (e *explainer) misplaced() (lines []timeline.Line) {
 	return lines
 }
 
-// calm says whether nothing happened within that span that moves what the evictor does with the node: no outage of the API, no
+// calm says whether nothing happened within that span that moves what the evictor makes of the node: no outage of the API, no
 // restart, no lost renewals.
 func (e *explainer) calm(node string, from, to time.Duration) bool {
 	unheard := slices.ContainsFunc(e.unheardOf, func(s span) bool { return s.from <= to && s.to >= from-e.settings.NodeMonitorGracePeriod })
 	restarted := slices.ContainsFunc(e.restarts, func(at time.Duration) bool { return at >= from && at <= to })
 	lost := slices.ContainsFunc(e.stale, func(s stale) bool { return s.node == node && s.from <= to && s.to >= from })
-	return !unheard && !restarted && !lost && !e.outage(from-2*e.settings.NodeMonitorPeriod, to)
+	return !unheard && !restarted && !lost && !e.blackout(from-2*e.settings.NodeMonitorPeriod, to)
 }
 
 // watched says whether what fails then may be acted on: it was seen well since the start or was watched for a grace.
@@ -57,6 +57,7 @@ func (e *explainer) found(node string) (lines []timeline.Line) {
 			continue
 		}
 		due, latest := e.silentAt(node, m.at)
+		latest = e.written(latest)
 		back := i+1 < len(e.health[node]) && e.health[node][i+1].at <= latest
 		anew := slices.ContainsFunc(e.allDown, func(s span) bool { return s.to >= m.at-e.settings.NodeMonitorGracePeriod && s.to <= latest }) // then clocks are
 		if anew || back || e.isGone(node, latest) || latest >= e.settings.Until || !e.calm(node, m.at-e.settings.NodeMonitorGracePeriod, latest+period) {
@@ -72,16 +73,15 @@ func (e *explainer) found(node string) (lines []timeline.Line) {
 // unknownWell: a node is Unknown only while it is silent, and has the NoSchedule taint then.
 func (e *explainer) unknownWell(node string) (lines []timeline.Line) {
 	grace := e.settings.NodeMonitorGracePeriod
-	unschedulable := func(l *timeline.Line) bool {
-		return l.Key == v1.TaintNodeUnreachable && l.Effect == string(v1.TaintEffectNoSchedule)
-	}
 	for _, l := range e.ours[about{kind: timeline.KindCondition, node: node}] {
 		m := e.state(node, l.T)
 		unheard := slices.ContainsFunc(e.unheardOf, func(s span) bool { return s.from <= l.T && s.to >= l.T-2*grace })
-		if !isUnknown(l) || m.at <= time.Second || unheard || e.outage(l.T-2*grace, l.T) {
+		if !isUnknown(l) || m.at <= time.Second || unheard || e.blackout(l.T-2*grace, l.T) {
 			continue
 		}
-		if !m.silent || !e.ours.wrote(about{kind: timeline.KindTaint, node: node}, 0, l.T, unschedulable) {
+		by := e.written(l.T)
+		also := e.ours.wrote(about{kind: timeline.KindTaint, node: node}, 0, by, isClosed) || e.state(node, by) != m || by >= e.settings.Until
+		if !m.silent || !also {
 			lines = append(lines, *l)
 		}
 	}
@@ -96,6 +96,10 @@ func (e *explainer) isGone(node string, by time.Duration) bool {
 
 func isUnknown(l *timeline.Line) bool {
 	return l.Type == string(v1.NodeReady) && l.Status == string(v1.ConditionUnknown)
+}
+
+func isClosed(l *timeline.Line) bool {
+	return l.Key == v1.TaintNodeUnreachable && l.Effect == string(v1.TaintEffectNoSchedule)
 }
 
 // silentAt is when a node that falls silent then is Unknown, at the earliest and at the latest.
@@ -114,7 +118,7 @@ func (e *explainer) silentAt(node string, at time.Duration) (earliest, latest ti
 func (e *explainer) liftedLate(node string) (lines []timeline.Line) {
 	for _, s := range e.worn(node) {
 		for i, m := range e.health[node] {
-			by := m.at + e.settings.NodeMonitorPeriod + slack
+			by := e.written(m.at + e.settings.NodeMonitorPeriod)
 			next := i+1 < len(e.health[node]) && e.health[node][i+1].at <= by
 			if !m.failing && !m.renewed && m.at > s.from && s.to > by && by < e.settings.Until && !next && !e.isGone(node, by) && e.calm(node, m.at, by) {
 				lines = append(lines, timeline.Line{T: by, Kind: timeline.KindTaint, Node: node, Op: timeline.OpRemove})
@@ -134,8 +138,9 @@ func (e *explainer) kept(node string) (lines []timeline.Line) {
 	}
 	for _, s := range e.worn(node) {
 		for _, down := range e.allDown {
-			stays := s.from < down.from-slack && s.to > down.from+slack && down.to > down.from+slack
-			if stays && !e.isGone(node, down.from) && e.calm(node, down.from, down.from+slack) {
+			by := e.written(down.from)
+			stays := s.from < down.from-slack && s.to > by && down.to > by
+			if stays && !e.isGone(node, by) && e.calm(node, down.from, by) {
 				lines = append(lines, timeline.Line{T: down.from, Kind: timeline.KindTaint, Node: node, Op: timeline.OpRemove})
 			}
 		}
@@ -146,15 +151,17 @@ func (e *explainer) kept(node string) (lines []timeline.Line) {
 // unmarked: when a node is found silent, its pods are marked.
 func (e *explainer) unmarked(node string) (lines []timeline.Line) {
 	for _, l := range e.ours[about{kind: timeline.KindCondition, node: node}] {
-		if l.Type != string(v1.NodeReady) || e.isDown(l) || !e.watched(node, l.T) || e.saidNotReady(node, l.T) || !e.calm(node, l.T-2*e.settings.NodeMonitorGracePeriod, l.T+e.settings.NodeMonitorPeriod) {
+		by := e.retried(l.T, false) + slack
+		moved := e.state(node, by) != e.state(node, l.T) || slices.ContainsFunc(e.allDown, func(s span) bool { return s.from <= by && l.T < s.to })
+		if l.Type != string(v1.NodeReady) || moved || !e.watched(node, l.T) || e.saidNotReady(node, l.T) || !e.calm(node, l.T-2*e.settings.NodeMonitorGracePeriod, by+e.settings.NodeMonitorPeriod) {
 			continue
 		}
 		for _, pod := range e.readyPods(node) {
 			at, deleted := e.deleted[pod]
-			if deleted && at <= l.T || e.ours.wrote(about{kind: timeline.KindEvict, node: node, pod: pod}, 0, l.T+slack, anyLine) {
+			if deleted && at <= by || e.ours.wrote(about{kind: timeline.KindEvict, node: node, pod: pod}, 0, by, anyLine) {
 				continue
 			}
-			if !e.ours.wrote(about{kind: timeline.KindPodNotReady, node: node, pod: pod}, l.T, l.T+slack, anyLine) {
+			if !e.ours.wrote(about{kind: timeline.KindPodNotReady, node: node, pod: pod}, l.T, by, anyLine) {
 				lines = append(lines, timeline.Line{T: l.T, Kind: timeline.KindPodNotReady, Node: node, Pod: pod})
 			}
 		}
@@ -189,22 +196,16 @@ func (e *explainer) neverReported() (lines []timeline.Line) {
 		}
 		period := e.settings.NodeMonitorPeriod
 		due := e.settings.NodeStartupGracePeriod.Truncate(period) + period
-		at, gone := e.removed[n.Name]
-		down := slices.ContainsFunc(e.allDown, func(s span) bool { return s.to <= due })
-		back := slices.ContainsFunc(e.health[n.Name], func(m moment) bool { return !m.failing && m.at <= due })
-		if gone && at <= due || down || back || due >= e.settings.Until || !e.calm(n.Name, 0, due+period) {
+		by := e.written(due)
+		down := slices.ContainsFunc(e.allDown, func(s span) bool { return s.to <= by })
+		back := slices.ContainsFunc(e.health[n.Name], func(m moment) bool { return !m.failing && m.at <= by })
+		if e.isGone(n.Name, by) || down || back || by >= e.settings.Until || !e.calm(n.Name, 0, by+period) {
 			continue
 		}
-		ready := func(l *timeline.Line) bool {
-			return l.Type == string(v1.NodeReady) && l.Status == string(v1.ConditionUnknown)
-		}
-		if of := (about{kind: timeline.KindCondition, node: n.Name}); !e.ours.wrote(of, due, due+slack, ready) || e.ours.wrote(of, 0, due-1, anyLine) {
+		if of := (about{kind: timeline.KindCondition, node: n.Name}); !e.ours.wrote(of, due, by, isUnknown) || e.ours.wrote(of, 0, due-1, anyLine) {
 			lines = append(lines, timeline.Line{T: due, Kind: timeline.KindCondition, Node: n.Name, Type: string(v1.NodeReady)})
 		}
-		of, unreachable := about{kind: timeline.KindTaint, node: n.Name}, func(l *timeline.Line) bool {
-			return l.Key == v1.TaintNodeUnreachable && l.Effect == string(v1.TaintEffectNoSchedule)
-		}
-		if !e.ours.wrote(of, due, due+slack, unreachable) {
+		if !e.ours.wrote(about{kind: timeline.KindTaint, node: n.Name}, due, by, isClosed) {
 			lines = append(lines, timeline.Line{T: due, Kind: timeline.KindTaint, Node: n.Name, Key: v1.TaintNodeUnreachable})
 		}
 	}
@@ -310,7 +311,7 @@ func (e *explainer) unsure(zone string, t time.Duration, r float64) bool {
 	if !e.settings.TaintBasedEviction && e.unserved(zone, t) {
 		return true
 	}
-	return e.outage(t-token, t) || start > 0 && tainted > 0 && t < start+e.settings.NodeMonitorGracePeriod+time.Duration(tainted+1)*token
+	return e.written(t-token) > t-token+slack || e.outage(t-token, t) || start > 0 && tainted > 0 && t < start+e.settings.NodeMonitorGracePeriod+time.Duration(tainted+1)*token
 }
 
 // turnsIn is when the nodes of a zone were tainted, or emptied.

@@ -21,8 +21,8 @@ import (
 // the lives.
 //
 // No play ends because its state was seen before. The judge's memory belongs to that state, and it holds when things were:
-// of 257 worlds with one deviation less than one in a hundred came back to a state, even with all that is older than a
-// minute forgotten, and to look at a state costs a third of a play.
+// in 257 worlds with one deviation that would have saved less than a hundredth of the seconds that were played, even with
+// all that is older than a minute forgotten, and to look at a state costs a third of a play.
 
 // worldsApart: one in so many pairs of deviations that are further apart is played.
 const worldsApart = 100

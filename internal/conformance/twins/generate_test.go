@@ -61,6 +61,8 @@ func (g *generator) new(nodes int, until time.Duration, controllers ...string) *
 	s := &scene{cast: clusterOf(nodes), file: scenariofile.New(), controllers: controllers}
 	s.parts = outside.Parts{Workloads: !slices.Contains(controllers, "podgc"), PodGC: slices.Contains(controllers, "podgc")}
 	s.file.Until = until
+	// Then no node becomes Unknown, and no taint evicts, at an instant at which PodGC passes or a pod that it removed comes back.
+	s.file.Config.NodeMonitorPeriod, s.file.Config.NodeMonitorGracePeriod = 0, 46900*time.Millisecond
 	s.file.Reschedule = &scenariofile.Reschedule{After: ptr.To([]time.Duration{10 * time.Second, 7300 * time.Millisecond, time.Second}[g.IntN(3)])}
 	return s
 }
@@ -72,8 +74,6 @@ func (g *generator) podGC() *scene {
 	if g.one(50) {
 		s.statefulSet("db", 2+g.IntN(3), appsv1.OrderedReadyPodManagement)
 	}
-	// Then no node becomes Unknown at the instant at which PodGC passes.
-	s.file.Config.NodeMonitorPeriod, s.file.Config.NodeMonitorGracePeriod = 0, 46900*time.Millisecond
 	g.happen(s, "ffroonnpR")
 	return s
 }
@@ -109,6 +109,9 @@ func (g *generator) statefulSets() *scene {
 
 func (g *generator) jobs() *scene {
 	s := g.new(4+g.IntN(4), 75*time.Minute, "job")
+	// A node that is back opens at a pass, not at the instant at which its pods end. If a Job fails by that, it ends at once in the
+	// World, and upstream a second later, in which a pod of it could be bound there.
+	s.file.Config = scenariofile.New().Config
 	kinds := usual
 	switch g.IntN(4) {
 	case 0:

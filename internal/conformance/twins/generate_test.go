@@ -276,11 +276,15 @@ func (g *generator) budgets() *scene {
 		s.file.Events = append(s.file.Events, simulation.Event{At: offGrid + g.seconds(1, 250), DeletePod: &simulation.Pod{Name: "default/" + s.pods[g.IntN(len(s.pods))].Name}})
 	}
 	s.sort()
-	for at := 7510 * time.Millisecond; at < s.file.Until; at += g.seconds(5, 40) {
+	// Nobody asks at an instant at which a pod comes back that was evicted or deleted before.
+	for at := 7520 * time.Millisecond; at < s.file.Until; at += g.seconds(5, 40) + 20*time.Millisecond {
 		s.asks = append(s.asks, ask{at, s.pods[g.IntN(len(s.pods))].Name})
 	}
 	return s
 }
+
+// offOthers keeps the tries of a drain off those of the others: whose pod a budget lets go, if both try at one instant, is open.
+const offOthers = 130 * time.Millisecond
 
 // drains drains nodes under budgets. One scenario in six has a delay that the time between tries divides, one what kubectl does
 // not drain unless it is told to, one silent nodes, one pods with two budgets, and one a Job.

@@ -322,7 +322,7 @@ func (g *generator) drains() *scene {
 	at := offGrid
 	for _, i := range g.Perm(len(s.nodes))[:2+g.IntN(2)] {
 		on := simulation.Nodes{Names: []string{s.nodes[i].Name}}
-		if at += g.seconds(1, 300); g.one(silent) {
+		if at += g.seconds(1, 300) + offOthers; g.one(silent) {
 			s.file.Events = append(s.file.Events, simulation.Event{At: at, Fail: &on})
 			at += g.seconds(1, 400)
 		}

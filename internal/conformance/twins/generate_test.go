@@ -123,6 +123,9 @@ func (g *generator) jobs() *scene {
 		s.job("batch", 2+g.IntN(5), 3+g.IntN(10), batchv1.TerminatingOrFailed)
 	}
 	g.happen(s, kinds)
+	for i := range s.file.Events { // none at the instant at which the controller looks, a second after another one
+		s.file.Events[i].At += time.Duration(i) * 20 * time.Millisecond
+	}
 	return s
 }
 

@@ -61,6 +61,8 @@ func (g *generator) new(nodes int, until time.Duration, controllers ...string) *
 	s := &scene{cast: clusterOf(nodes), file: scenariofile.New(), controllers: controllers}
 	s.parts = outside.Parts{Workloads: !slices.Contains(controllers, "podgc"), PodGC: slices.Contains(controllers, "podgc")}
 	s.file.Until = until
+	// Then no node becomes Unknown, and no taint evicts, at an instant at which PodGC passes or a pod that it removed comes back.
+	s.file.Config.NodeMonitorPeriod, s.file.Config.NodeMonitorGracePeriod = 0, 46900*time.Millisecond
 	s.file.Reschedule = &scenariofile.Reschedule{After: ptr.To([]time.Duration{10 * time.Second, 7300 * time.Millisecond, time.Second}[g.IntN(3)])}
 	return s
 }
@@ -72,8 +74,6 @@ func (g *generator) podGC() *scene {
 	if g.one(50) {
 		s.statefulSet("db", 2+g.IntN(3), appsv1.OrderedReadyPodManagement)
 	}
-	// Then no node becomes Unknown at the instant at which PodGC passes.
-	s.file.Config.NodeMonitorPeriod, s.file.Config.NodeMonitorGracePeriod = 0, 46900*time.Millisecond
 	g.happen(s, "ffroonnpR")
 	return s
 }
@@ -109,6 +109,9 @@ func (g *generator) statefulSets() *scene {
 
 func (g *generator) jobs() *scene {
 	s := g.new(4+g.IntN(4), 75*time.Minute, "job")
+	// A node that is back opens at a pass, not at the instant at which its pods end. If a Job fails by that, it ends at once in the
+	// World, and upstream a second later, in which a pod of it could be bound there.
+	s.file.Config = scenariofile.New().Config
 	kinds := usual
 	switch g.IntN(4) {
 	case 0:
@@ -120,6 +123,9 @@ func (g *generator) jobs() *scene {
 		s.job("batch", 2+g.IntN(5), 3+g.IntN(10), batchv1.TerminatingOrFailed)
 	}
 	g.happen(s, kinds)
+	for i := range s.file.Events { // none at the instant at which the controller looks, a second after another one
+		s.file.Events[i].At += time.Duration(i) * 20 * time.Millisecond
+	}
 	return s
 }
 
@@ -273,11 +279,15 @@ func (g *generator) budgets() *scene {
 		s.file.Events = append(s.file.Events, simulation.Event{At: offGrid + g.seconds(1, 250), DeletePod: &simulation.Pod{Name: "default/" + s.pods[g.IntN(len(s.pods))].Name}})
 	}
 	s.sort()
-	for at := 7510 * time.Millisecond; at < s.file.Until; at += g.seconds(5, 40) {
+	// Nobody asks at an instant at which a pod comes back that was evicted or deleted before.
+	for at := 7520 * time.Millisecond; at < s.file.Until; at += g.seconds(5, 40) + 20*time.Millisecond {
 		s.asks = append(s.asks, ask{at, s.pods[g.IntN(len(s.pods))].Name})
 	}
 	return s
 }
+
+// offOthers keeps the tries of a drain off those of the others: whose pod a budget lets go, if both try at one instant, is open.
+const offOthers = 130 * time.Millisecond
 
 // drains drains nodes under budgets. One scenario in six has a delay that the time between tries divides, one what kubectl does
 // not drain unless it is told to, one silent nodes, one pods with two budgets, and one a Job.
@@ -315,7 +325,7 @@ func (g *generator) drains() *scene {
 	at := offGrid
 	for _, i := range g.Perm(len(s.nodes))[:2+g.IntN(2)] {
 		on := simulation.Nodes{Names: []string{s.nodes[i].Name}}
-		if at += g.seconds(1, 300); g.one(silent) {
+		if at += g.seconds(1, 300) + offOthers; g.one(silent) {
 			s.file.Events = append(s.file.Events, simulation.Event{At: at, Fail: &on})
 			at += g.seconds(1, 400)
 		}

@@ -43,18 +43,25 @@ func eventsOf(s *simulation.Scenario, touched []simulation.Touched) (events []pa
 		}
 		to := &events[at[text]]
 		to.Spans = append(to.Spans, [2]float64{e.At.Seconds(), spans[i].to.Seconds()})
-		if t := where[placeOf(e)]; t != nil {
-			for _, zone := range t.Zones {
-				if zone = zoneName(zone); !slices.Contains(to.Zones, zone) {
-					to.Zones = append(to.Zones, zone)
-				}
-			}
-		}
+		to.Zones = zonesWith(to.Zones, where[placeOf(e)])
 	}
 	for i := range events {
 		events[i].Text += when(events[i].Spans, until)
 	}
 	return events, more
+}
+
+// zonesWith adds the zones of the nodes that were touched, if any were, to these.
+func zonesWith(zones []string, touched *simulation.Touched) []string {
+	if touched == nil {
+		return zones
+	}
+	for _, zone := range touched.Zones {
+		if zone = zoneName(zone); !slices.Contains(zones, zone) {
+			zones = append(zones, zone)
+		}
+	}
+	return zones
 }
 
 // when says when an event happened, and for how long its effect lasted.

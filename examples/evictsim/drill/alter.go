@@ -32,9 +32,8 @@ func onObjects[T runtime.Object](change func(T)) alter {
 	return func(s *simulation.Scenario) {
 		s.Objects = slices.Clone(s.Objects)
 		for i, object := range s.Objects {
-			if _, is := object.(T); is {
-				altered := object.DeepCopyObject()
-				change(altered.(T))
+			if altered, is := object.DeepCopyObject().(T); is {
+				change(altered)
 				s.Objects[i] = altered
 			}
 		}
@@ -140,13 +139,14 @@ var whereLabels = []string{v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.Labe
 
 // moreNodes adds copies of a lost node, with what DaemonSets run there, where these other nodes are.
 func moreNodes(like *v1.Node, label string, others []*v1.Node, count int) alter {
+	if label == v1.LabelHostname {
+		others = nil
+	}
 	return func(s *simulation.Scenario) {
-		var daemons []*v1.Pod
-		for _, pod := range s.Pods {
-			if kind, _ := simulation.ControllerOf(&pod.ObjectMeta); pod.Spec.NodeName == like.Name && kind == "DaemonSet" {
-				daemons = append(daemons, pod)
-			}
-		}
+		daemons := slices.DeleteFunc(slices.Clone(s.Pods), func(pod *v1.Pod) bool {
+			kind, _ := simulation.ControllerOf(&pod.ObjectMeta)
+			return pod.Spec.NodeName != like.Name || kind != "DaemonSet"
+		})
 		s.Nodes, s.Pods = slices.Clip(s.Nodes), slices.Clip(s.Pods)
 		for i := range count {
 			node, number := like.DeepCopy(), len(s.Nodes) // unique
@@ -154,12 +154,8 @@ func moreNodes(like *v1.Node, label string, others []*v1.Node, count int) alter 
 			if _, has := node.Labels[v1.LabelHostname]; has {
 				node.Labels[v1.LabelHostname] = node.Name
 			}
-			if label != v1.LabelHostname && len(others) > 0 {
-				for _, key := range append(whereLabels, label) {
-					if value, has := others[i%len(others)].Labels[key]; has {
-						node.Labels[key] = value
-					}
-				}
+			if len(others) > 0 {
+				standWhere(node, others[i%len(others)], label)
 			}
 			s.Nodes = append(s.Nodes, node)
 			for _, pod := range daemons {
@@ -167,6 +163,15 @@ func moreNodes(like *v1.Node, label string, others []*v1.Node, count int) alter 
 				daemon.Name, daemon.UID, daemon.Spec.NodeName = fmt.Sprintf("%s-more-%d", pod.Name, number), "", node.Name
 				s.Pods = append(s.Pods, daemon)
 			}
+		}
+	}
+}
+
+// standWhere gives a node the place of another: its zone, its region and the label.
+func standWhere(node, other *v1.Node, label string) {
+	for _, key := range append(slices.Clip(whereLabels), label) {
+		if value, has := other.Labels[key]; has {
+			node.Labels[key] = value
 		}
 	}
 }

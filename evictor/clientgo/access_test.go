@@ -75,7 +75,7 @@ func permissions(o clientgo.Options) (all []string) {
 
 func TestPermissionsFollowTheOptions(t *testing.T) {
 	least := permissions(clientgo.Options{})
-	more := permissions(clientgo.Options{EvictionAPI: true, DaemonSets: true, Informers: new(programs).GetInformer})
+	more := permissions(clientgo.Options{EvictionAPI: true, DaemonSets: true, Informers: func(context.Context, clientgo.Object) (clientgo.Informer, error) { return nil, nil }})
 	require.Equal(t, []string{
 		"list nodes", "watch nodes", "patch nodes", "patch nodes/status", "list pods", "watch pods", "patch pods/status", "delete pods",
 		"get leases.coordination.k8s.io in kube-node-lease", "list leases.coordination.k8s.io in kube-node-lease", "watch leases.coordination.k8s.io in kube-node-lease",

@@ -210,7 +210,7 @@ func (o *options) warnings() (all []string) {
 		all = append(all, fmt.Sprintf("--kube-api-qps=%g is too low: --node-eviction-rate=%g may evict %g pods a second in each zone (%d a node), which will be late",
 			o.qps, o.evictor.Nodes.NodeEvictionRate, needed, podsOfANode))
 	}
-	if grace := o.evictor.Nodes.NodeMonitorGracePeriod; o.half != clientgo.TaintEviction && grace <= leaseRenewed*11/10 { // kubelets add up to 4 % to it
+	if grace := o.evictor.Nodes.NodeMonitorGracePeriod; o.half != clientgo.TaintEviction && !keeps(grace, leaseRenewed) {
 		all = append(all, fmt.Sprintf("--node-monitor-grace-period=%s is too short: kubelets renew their leases every %s unless nodeLeaseDurationSeconds says otherwise, so nodes that are well become Unknown between two renewals",
 			grace, leaseRenewed))
 	}

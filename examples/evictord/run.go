@@ -40,20 +40,17 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	started := sparing()
 	defer started()
-	watch, leads := watching(&o, logger), func() error { return errFollower }
+	watch, leads, changed := watching(&o, logger), func() error { return errFollower }, func() {}
 	watch.Leads = func() error { return leads() }
 	cluster, err := clientgo.NewForConfig(config, watch)
 	if err != nil {
 		return err
 	}
-	if err := cluster.Check(ctx, needed(&o, watch)); err != nil {
-		return finished(ctx, err)
-	}
+	enter := &entry{ask: func(ctx context.Context) error { return cluster.Check(ctx, needed(&o, watch)) }, logger: logger}
 	stopped, err := newBrakes(ctx, &o, config, logger)
 	if err != nil {
 		return finished(ctx, err)
 	}
-	changed := func() {}
 	leader := newTerms(func() *leadership {
 		l := newLeadership(electing, o.leader, func() error { return cmp.Or(stopped.unread(), cluster.MayLead()) }, logger)
 		l.changed = func() { changed() }
@@ -79,13 +76,16 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	told := observed(m, leader.healthy, stopped.partBeside(cluster.Parts), secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health), bounds, rival.writes)...)
+	told := observed(m, leader.healthy, stopped.partBeside(enter.partBeside(cluster.Parts)), secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health), bounds, rival.writes)...)
 	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, why, leader.mayWrite, sight(cluster), stopped, bounds}), logger)
 	if err != nil {
 		return err
 	}
 	defer stopServing()
-	return runAll(ctx, cluster, leader, e.all.Run, stopped.run, rival.run, func(ctx context.Context) {
+	if err := enter.wait(ctx); err != nil {
+		return finished(ctx, err)
+	}
+	return runAll(ctx, cluster, leader, e.all.Run, stopped.run, rival.run, newBeats(electing, &o, logger).run, func(ctx context.Context) {
 		wait.UntilWithContext(ctx, func(ctx context.Context) { _, _ = announced.Step(ctx); bounds.look(logger) }, brakesPeriod) // no error
 	})
 }

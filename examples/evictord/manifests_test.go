@@ -35,6 +35,7 @@ type rendered struct {
 	budget     policyv1.PodDisruptionBudget
 	networks   []networkingv1.NetworkPolicy
 	monitoring map[string]map[string]string // the labels of what the Prometheus operator reads, by kind
+	others     []string                     // kinds
 	deployment appsv1.Deployment
 }
 
@@ -79,12 +80,13 @@ func render(t *testing.T, files filesys.FileSystem, dir string) (r rendered) {
 		case "NetworkPolicy":
 			r.networks = append(r.networks, networkingv1.NetworkPolicy{})
 			read(text, &r.networks[len(r.networks)-1])
-		case "PodMonitor", "PrometheusRule": // internal/conformance/alerts looks at the rest
+		case "PodMonitor", "ServiceMonitor", "PrometheusRule": // internal/conformance/alerts looks at the rest
 			if r.monitoring == nil {
 				r.monitoring = map[string]map[string]string{}
 			}
 			r.monitoring[resource.GetKind()] = resource.GetLabels()
-		case "Secret":
+		case "Secret", "Service":
+			r.others = append(r.others, resource.GetKind())
 		default:
 			require.Fail(t, "nobody looks at it", resource.GetKind())
 		}
@@ -256,6 +258,20 @@ func TestPrometheusFindsTheRules(t *testing.T) {
 			require.True(t, selects.Matches(labels.Set(found[kind])), "%s: %v", kind, found[kind])
 		}
 	}
+}
+
+// TestNoTokenLivesForEver with the component for it: there is neither the account nor its Secret, and Prometheus finds the pods by
+// a Service.
+func TestNoTokenLivesForEver(t *testing.T) {
+	usual := render(t, filesys.MakeFsOnDisk(), "manifests/monitoring")
+	require.Equal(t, []string{"Secret"}, usual.others)
+	own := madeOf(t, "resources: [evictkit/examples/evictord/manifests/monitoring]\ncomponents: [evictkit/examples/evictord/manifests/own-token]\n", nil)
+	require.Equal(t, []string{"Service"}, own.others)
+	require.Empty(t, own.accounts)
+	require.Empty(t, own.roles)
+	require.Empty(t, own.bindings)
+	require.NotContains(t, own.monitoring, "PodMonitor")
+	require.Equal(t, usual.monitoring["PodMonitor"], own.monitoring["ServiceMonitor"], "it is found by the same label")
 }
 
 // TestTheComponentZonesInsists on different zones: where the overlays prefer them it demands them, of the zones that have

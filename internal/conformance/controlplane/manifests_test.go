@@ -83,7 +83,11 @@ func (c *cluster) applyManifests(ctx context.Context) error {
 
 // render returns what kustomize makes of an overlay.
 func render(overlay string) (objects []*unstructured.Unstructured, err error) {
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(manifests, overlay))
+	return renderDir(filepath.Join(manifests, overlay))
+}
+
+func renderDir(dir string) (objects []*unstructured.Unstructured, err error) {
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
 		return nil, err
 	}

@@ -188,8 +188,13 @@ func (c *cluster) active(t *testing.T) {
 // heal makes everything healthy again. A controller must be running.
 func (c *cluster) heal(t *testing.T) {
 	t.Helper()
+	c.healWithin(t, soon)
+}
+
+func (c *cluster) healWithin(t *testing.T, timeout time.Duration) {
+	t.Helper()
 	c.Start(c.Nodes()...)
-	require.NoError(t, c.view.Wait(c.ctx, soon, func(now *Now) string {
+	require.NoError(t, c.view.Wait(c.ctx, timeout, func(now *Now) string {
 		for _, name := range c.Nodes() {
 			if node := now.Node(name); ReadyOf(node) != v1.ConditionTrue || HasNoExecute(node) {
 				return name + " is not well"

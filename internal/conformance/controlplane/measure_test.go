@@ -27,14 +27,16 @@ type sized struct {
 	metrics, debug string // addresses
 }
 
-// startSized starts the controller with upstream's defaults, except for exact verdicts and a request rate for large
-// clusters. It stops it at the end of the test.
-func startSized(t *testing.T, plane *Plane, controller, kubeconfig string) *sized {
+// startSized starts the controller with upstream's defaults, except for exact verdicts, a request rate for large clusters,
+// and more flags. It stops it at the end of the test.
+func startSized(t *testing.T, plane *Plane, controller, kubeconfig string, more ...string) *sized {
 	t.Helper()
 	s := &sized{metrics: freeAddress(t), debug: freeAddress(t)}
 	var err error
-	s.Process, err = plane.StartProcess("size", controller, "--kubeconfig="+kubeconfig, "--node-monitor-period=0", "--leader-elect=false", "--kube-api-qps=100", "--kube-api-burst=200",
-		"--metrics-address="+s.metrics, "--debug-address="+s.debug, "--insecure-serving")
+	s.Process, err = plane.StartProcess("size", controller, append([]string{
+		"--kubeconfig=" + kubeconfig, "--node-monitor-period=0", "--leader-elect=false", "--kube-api-qps=100", "--kube-api-burst=200",
+		"--metrics-address=" + s.metrics, "--debug-address=" + s.debug, "--insecure-serving",
+	}, more...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -23,15 +23,22 @@ type entry struct {
 	unable atomic.Pointer[error] // why it could not ask; nil if it could, or has not tried yet
 }
 
-// askAgain is the time between two tries.
-const askAgain = 2 * time.Second
+const (
+	// askAgain is the time between two tries.
+	askAgain = 2 * time.Second
+	// believed is how long after an outage a no counts: an API server that starts knows neither accounts nor roles yet.
+	believed = time.Minute
+)
 
 // wait returns nil once the answer is yes, or an error that no wait mends, or that of the last try when the context ends.
 func (e *entry) wait(ctx context.Context) error {
-	told := ""
+	told, ill := "", time.Time{}
 	for {
 		err := e.ask(ctx)
-		if err == nil || !mayPass(err) {
+		if mayPass(err) {
+			ill = time.Now()
+		}
+		if err == nil || time.Since(ill) >= believed {
 			e.unable.Store(nil)
 			return err
 		}
@@ -61,8 +68,8 @@ func (e *entry) partBeside(others func() []clientgo.Part) func() []clientgo.Part
 	}
 }
 
-// mayPass says whether the error is that of an outage: no answer, or that of a server which is ill or overloaded. Any other
-// answer, and a server that is not the one that the kubeconfig trusts, is wrong for good.
+// mayPass says whether there is an error and it is that of an outage: no answer, or that of a server which is ill or
+// overloaded. Any other answer, and a server that is not the one that the kubeconfig trusts, is wrong for good.
 func mayPass(err error) bool {
 	var answer apierrors.APIStatus
 	if errors.As(err, &answer) {

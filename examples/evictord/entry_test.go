@@ -72,6 +72,35 @@ func TestAnOutageAtTheStartIsWaitedFor(t *testing.T) {
 	}
 }
 
+// TestAServerThatStartsIsNotBelieved when it says no: it knows no roles yet. A minute after the outage it is.
+func TestAServerThatStartsIsNotBelieved(t *testing.T) {
+	for name, refuses := range map[string]time.Duration{"UntilItKnows": believed - askAgain, "ForGood": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const down = 10 * time.Minute
+				began := time.Now()
+				no := &clientgo.PermissionError{Missing: []clientgo.Permission{{Verb: "list", Resource: "nodes"}}}
+				e := &entry{logger: slog.New(slog.DiscardHandler), ask: func(context.Context) error {
+					switch up := time.Since(began) - down; {
+					case up < 0:
+						return &url.Error{Err: syscall.ECONNREFUSED}
+					case up < refuses:
+						return no
+					}
+					return nil
+				}}
+				err := e.wait(t.Context())
+				if refuses < believed {
+					require.NoError(t, err)
+				} else {
+					require.ErrorIs(t, err, no)
+					require.WithinDuration(t, began.Add(down+believed), time.Now(), askAgain)
+				}
+			})
+		})
+	}
+}
+
 // TestAReplicaThatStartsInAnOutage lives and says what it waits for, is not ready, ends when it is asked to, and works once
 // the API server is there.
 func TestAReplicaThatStartsInAnOutage(t *testing.T) {

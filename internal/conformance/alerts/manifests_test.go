@@ -9,6 +9,7 @@ import (
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -78,6 +79,29 @@ func TestThePodMonitorIsTheirs(t *testing.T) {
 	for _, alert := range alertsOf(t) {
 		require.Equal(t, strings.Count(alert.Expr.StrVal, "{"), strings.Count(alert.Expr.StrVal, `{job="`+job+`"`), alert.Alert)
 	}
+}
+
+// TestTheServiceMonitorFindsTheSamePods, by a Service of the monitor's own job, and differs only in whose token it shows.
+func TestTheServiceMonitorFindsTheSamePods(t *testing.T) {
+	var pods monitoringv1.PodMonitor
+	require.NoError(t, yaml.UnmarshalStrict(read(t, "manifests/monitoring/podmonitor.yaml"), &pods))
+	var services monitoringv1.ServiceMonitor
+	require.NoError(t, yaml.UnmarshalStrict(read(t, "manifests/own-token/servicemonitor.yaml"), &services))
+	require.Equal(t, monitoringv1.SchemeGroupVersion.WithKind(monitoringv1.ServiceMonitorsKind), services.GroupVersionKind())
+	var service v1.Service
+	require.NoError(t, yaml.UnmarshalStrict(read(t, "manifests/own-token/service.yaml"), &service))
+	require.Equal(t, pods.ObjectMeta, services.ObjectMeta)
+	require.Equal(t, pods.Spec.Selector.MatchLabels, service.Spec.Selector)
+	require.Equal(t, services.Spec.Selector.MatchLabels, service.Labels)
+	require.Equal(t, job, service.Labels[services.Spec.JobLabel])
+	require.Len(t, services.Spec.Endpoints, 1)
+	own, other := services.Spec.Endpoints[0], pods.Spec.PodMetricsEndpoints[0]
+	require.Equal(t, *other.Port, own.Port)
+	require.Equal(t, *other.Port, service.Spec.Ports[0].Name)
+	require.Equal(t, other.Interval, own.Interval)
+	require.Equal(t, other.Scheme, own.Scheme)
+	require.Equal(t, "/var/run/secrets/kubernetes.io/serviceaccount/token", own.BearerTokenFile)
+	require.Nil(t, own.Authorization)
 }
 
 // panel is a panel of the dashboard with its queries.

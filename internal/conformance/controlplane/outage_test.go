@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // The API server is killed for a minute while pods are being evicted. All pods that were to leave do so, once. No node
-// is declared failed because of the API server's silence.
+// is declared failed because of the API server's silence. A replica that starts meanwhile waits for it.
 func TestAPIServerIsKilledDuringEvictions(t *testing.T) {
 	c := start(t)
 	c.run(t, "api-killed")
@@ -38,8 +39,14 @@ func TestAPIServerIsKilledDuringEvictions(t *testing.T) {
 	})
 	t.Logf("killed with %d of %d pods to go", remaining, len(pods))
 	outage := time.NewTimer(time.Minute)
+	address := freeAddress(t)
+	late := c.process(t, "starts-meanwhile", []string{ours}, c.controller, "--dry-run", "--metrics-address="+address, "--debug-address=", "--insecure-serving")
 	<-outage.C
+	code, err := fetch("http://"+address+"/healthz", "")
+	require.NoError(t, err, late.Log())
+	require.Equal(t, http.StatusOK, code, late.Log())
 	require.NoError(t, c.plane.StartAPIServer())
+	c.eventually(t, func() bool { code, _ := fetch("http://"+address+"/readyz", ""); return code == http.StatusOK })
 	require.Positive(t, remaining, "or it was not during evictions")
 	well := func(now *Now) string {
 		for _, node := range c.Nodes() {

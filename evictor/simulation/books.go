@@ -173,6 +173,12 @@ func (c *cluster) mark(i int32) {
 	c.podChanged(i)
 }
 
-func (c *cluster) loads(i int32, by int) { c.nodes[c.pods[i].node].pods += int32(by) } //nolint:gosec // 1 or -1
+func (c *cluster) loads(i int32, by int) {
+	n := &c.nodes[c.pods[i].node]
+	n.pods += int32(by) //nolint:gosec // 1 or -1
+	if n.room == nil && int(n.pods) > c.stats.fullest {
+		c.stats.fullest, c.stats.fullestNode = int(n.pods), n.name
+	}
+}
 
 func (c *cluster) ends(i int32, by int) { c.nodes[c.pods[i].node].finished += int32(by) } //nolint:gosec // 1 or -1

@@ -15,6 +15,7 @@ const (
 	LeftPending     = "still within their tolerationSeconds"
 	LeftTimeout     = "still within podEvictionTimeout"
 	LeftBudget      = "due, but their disruption budget refuses their eviction"
+	LeftGroup       = "due, but a pod that would leave with them may not leave"
 	LeftDue         = "due, but not evicted yet"
 	LeftUnnoticed   = "on nodes that are not Unknown yet"
 	LeftStopped     = "on nodes in zones in which evictions are stopped"
@@ -43,7 +44,7 @@ func (p *player) left() (left map[string]int, leaving int) {
 				continue
 			case LeftTurn, LeftStopped, LeftHeld, LeftRefused:
 				c.stats.delays = append(c.stats.delays, time.Duration(c.now()-n.failedAt)+p.toTolerate(&c.pods[k]))
-			case LeftBudget, LeftDue:
+			case LeftBudget, LeftGroup, LeftDue:
 				c.stats.delays = append(c.stats.delays, time.Duration(c.now()-n.failedAt))
 			}
 			leaving++
@@ -83,6 +84,8 @@ func (p *player) stays(n *node, i int32) string {
 			return LeftPending
 		case p.scenario.AskBudgets && c.refusal(i) != nil:
 			return LeftBudget
+		case p.groupStays(i):
+			return LeftGroup
 		default:
 			return LeftDue
 		}

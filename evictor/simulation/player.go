@@ -219,6 +219,7 @@ func (p *player) finish() (*Report, error) {
 	r.After = slices.Compact(r.After) // several rounds have the same number
 	r.PodHoursLost = c.stats.integral / 3600
 	p.warnOfLabels()
+	p.warnOfRoom()
 	return r, p.lineErr
 }
 

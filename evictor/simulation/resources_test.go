@@ -119,3 +119,24 @@ func TestVolumesAndJobs(t *testing.T) {
 	require.Equal(t, 1, r.PendingAtEnd, "no node is left in the zone of its disk")
 	require.Zero(t, r.ReturnedPods, "the Job has failed")
 }
+
+// A node whose capacity nobody states takes any number of pods. The report says so where a kubelet would not have taken them.
+func TestNodesWithoutCapacityAreNamedOnceTheyAreTooFull(t *testing.T) {
+	for pods, want := range map[int][]string{
+		8:  nil,
+		20: {"node b-000 had 220 pods, because it states no capacity: a kubelet takes 110 unless its maxPods says otherwise, as capacity: {pods: 110} plays"},
+	} {
+		s := simulation.Scenario{
+			Zones:  []simulation.Zone{{Name: "a", Nodes: 10, PodsPerNode: pods}, {Name: "b", Nodes: 1, PodsPerNode: pods}},
+			Events: []simulation.Event{{At: time.Minute, Fail: &simulation.Nodes{Zone: "a"}}}, Until: 30 * time.Minute,
+		}
+		r, err := simulation.Play(context.Background(), s)
+		require.NoError(t, err)
+		require.Equal(t, want, r.Warnings)
+		s.Zones[1].Capacity = map[string]simulation.Quantity{"pods": "110"}
+		r, err = simulation.Play(context.Background(), s)
+		require.NoError(t, err)
+		require.Empty(t, r.Warnings)
+		require.Equal(t, max(0, 11*pods-110), r.PendingAtEnd)
+	}
+}

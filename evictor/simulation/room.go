@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -98,6 +99,14 @@ func (c *cluster) newRoom(status *v1.NodeStatus) *room {
 		return nil
 	}
 	return &room{allocatable: c.amounts(list, math.MaxInt64, math.MaxInt64), capacity: status.Capacity, shown: list}
+}
+
+// warnOfRoom notes that a node whose room is not known had more pods than a kubelet takes.
+func (p *player) warnOfRoom() {
+	if s := &p.cluster.stats; s.fullest > usualPods {
+		p.report.Warnings = append(p.report.Warnings, fmt.Sprintf(
+			"node %s had %d pods, because it states no capacity: a kubelet takes %d unless its maxPods says otherwise, as capacity: {pods: %d} plays", s.fullestNode, s.fullest, usualPods, usualPods))
+	}
 }
 
 // emptied returns the same room without pods.

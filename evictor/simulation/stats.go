@@ -29,6 +29,8 @@ type stats struct {
 	lostForGood                  int
 	lostPods                     []evictor.PodKey // the first of them
 	terminating, mostTerminating int              // deleted pods that still exist
+	fullest                      int              // the most pods on a node that takes any number, and its name
+	fullestNode                  string
 }
 
 // terminates counts a deleted pod that still exists.

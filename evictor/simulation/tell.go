@@ -15,8 +15,9 @@ import (
 
 // teller reports settings, events, and reasons.
 type teller struct {
-	verdicts map[string]string // of nodes, as text
-	touched  []string          // nodes that the current event affected
+	verdicts  map[string]string // of nodes, as text
+	touched   []string          // nodes that the current event affected
+	condemned evictor.PodKey    // with which a group leaves right now
 }
 
 func (p *player) tellSettings() {
@@ -95,10 +96,12 @@ func (t *teller) ofTaint(n *node, taint *v1.Taint, op string) string {
 }
 
 // ofEviction returns why a pod is evicted.
-func (t *teller) ofEviction(d taints.Deadline) string {
+func (t *teller) ofEviction(pod evictor.PodKey, d taints.Deadline) string {
 	switch {
 	case t == nil:
 		return ""
+	case t.condemned.Name != "" && t.condemned != pod: // whose node may have no taint
+		return because("goes with pod " + joinPodName(t.condemned.Namespace, t.condemned.Name))
 	case d.Taint == nil: // a failed node is emptied
 		return because("PodEvictionTimeout")
 	case d.Taint.Key == "": // whoever evicts does not say

@@ -1,13 +1,28 @@
 package simulation
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/together"
+	"github.com/evictkit/evictkit/taints"
 )
+
+// groups tells which pod is condemned while its group leaves.
+type groups struct {
+	*together.Writer
+	told *teller
+}
+
+func (g groups) Evict(ctx context.Context, pod evictor.PodRef, why taints.Deadline) error {
+	g.told.condemned = pod.PodKey
+	defer func() { g.told.condemned = evictor.PodKey{} }()
+	return g.Writer.Evict(ctx, pod, why)
+}
 
 // leavers are the pods that leave together, as of one instant.
 type leavers struct {
@@ -41,12 +56,36 @@ func (g *leavers) with(pod *v1.Pod) []evictor.PodKey {
 }
 
 func (g *leavers) of(pod *v1.Pod) (of labelled, some bool) {
-	for _, label := range g.world.player.scenario.Together {
-		if value := pod.Labels[label]; value != "" {
-			return labelled{pod.Namespace, label, value}, true
+	return g.world.player.scenario.group(pod.Namespace, pod.Labels)
+}
+
+// group returns the group of a pod with these labels.
+func (s *Scenario) group(namespace string, labels map[string]string) (of labelled, some bool) {
+	for _, label := range s.Together {
+		if value := labels[label]; value != "" {
+			return labelled{namespace, label, value}, true
 		}
 	}
 	return of, false
+}
+
+// groupStays says whether another pod of a pod's group may not leave, because its node is held or its disruption budget refuses.
+func (p *player) groupStays(i int32) bool {
+	c := p.cluster
+	groupOf := func(pod *pod) (labelled, bool) {
+		return p.scenario.group(c.spaces[pod.id.space], pod.spec.labels.set())
+	}
+	of, some := groupOf(&c.pods[i])
+	for k := range c.pods {
+		member := &c.pods[k]
+		if !some || member.booked.traits&loads == 0 || member.booked.traits&completed != 0 {
+			continue // it has left, or never leaves
+		}
+		if its, _ := groupOf(member); its == of && (p.world.holds(c, member.node) != "" || p.scenario.AskBudgets && c.refusal(int32(k)) != nil) { //nolint:gosec // few
+			return true
+		}
+	}
+	return false
 }
 
 // warnOfLabels notes the labels by which no pod leaves together, because none has had them.

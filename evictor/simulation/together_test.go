@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,20 +32,27 @@ func trains() simulation.Scenario {
 	return s
 }
 
-// Pods with the same value of a label leave together. If a disruption budget refuses one, all stay.
+// Pods with the same value of a label leave together, and each line says why. If one of them may not leave, all stay, and the report
+// says so of the one that is due.
 func TestScenariosPlayGroups(t *testing.T) {
 	for name, row := range map[string]struct {
 		change func(s *simulation.Scenario)
 		want   []string
+		stays  string // of the pod that is due; empty if it leaves
 	}{
-		"one by one": {func(*simulation.Scenario) {}, []string{"train0", "other0"}},
-		"together":   {func(s *simulation.Scenario) { s.Together = []string{"none", "set"} }, []string{"train1", "train2", "train0", "other0"}},
+		"one by one": {func(*simulation.Scenario) {}, []string{"train0", "other0"}, ""},
+		"together":   {func(s *simulation.Scenario) { s.Together = []string{"none", "set"} }, []string{"train1", "train2", "train0", "other0"}, ""},
 		"budgets do not ask": {func(s *simulation.Scenario) {
 			s.Together, s.Objects = []string{"set"}, []runtime.Object{budgetOf("train", 3)}
-		}, []string{"train1", "train2", "train0", "other0"}},
+		}, []string{"train1", "train2", "train0", "other0"}, ""},
 		"a budget refuses": {func(s *simulation.Scenario) {
 			s.Together, s.Objects, s.AskBudgets = []string{"set"}, []runtime.Object{budgetOf("train", 3)}, true
-		}, []string{"other0"}},
+		}, []string{"other0"}, simulation.LeftBudget},
+		"the budget of another one refuses": {func(s *simulation.Scenario) {
+			s.Together, s.Objects, s.AskBudgets = []string{"set"}, []runtime.Object{budgetOf("train", 1)}, true
+			s.Pods[2].Labels["app"], s.Pods[4].Labels["app"] = "train", "free"
+			s.Pods[0].Labels["app"] = "free"
+		}, []string{"other0"}, simulation.LeftGroup},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := trains()
@@ -53,6 +61,7 @@ func TestScenariosPlayGroups(t *testing.T) {
 			s.Timeline = func(line timeline.Line) error {
 				if line.Kind == timeline.KindEvict {
 					left = append(left, line.Pod)
+					require.Equal(t, line.Node != "n0", strings.Contains(string(line.More), `"goes with pod train0"`), line.Pod)
 				}
 				return nil
 			}
@@ -60,6 +69,12 @@ func TestScenariosPlayGroups(t *testing.T) {
 			require.NoError(t, err)
 			require.ElementsMatch(t, row.want, left)
 			require.Equal(t, len(row.want), report.Evicted)
+			stays := make(map[string]int)
+			if row.stays != "" {
+				stays[row.stays] = 1
+			}
+			delete(report.Left, simulation.LeftTerminating)
+			require.Equal(t, stays, report.Left)
 		})
 	}
 }

@@ -186,7 +186,7 @@ func (w *World) ClientsFor(options evictor.Options) evictor.Clients {
 		return clients
 	}
 	g := &leavers{world: w, stores: clients}
-	clients.PodWriter = &together.Writer{
+	clients.PodWriter = groups{told: &w.player.teller, Writer: &together.Writer{
 		PodWriter: clients.PodWriter, Nodes: clients.Nodes, Pods: clients.Pods, Group: g.with, Gate: options.Gate, Domain: options.Domain,
 		Check: w.player.writer.check, Clock: options.Clock,
 		Held: func(node string) (reason string) {
@@ -202,6 +202,6 @@ func (w *World) ClientsFor(options evictor.Options) evictor.Clients {
 				options.Observer.ObservePod(d)
 			}
 		},
-	}
+	}}
 	return clients
 }

@@ -223,7 +223,8 @@ func (w *writer) Evict(_ context.Context, ref evictor.PodRef, why taints.Deadlin
 			return err
 		}
 	}
-	return w.soon(sending.Write{Kind: sending.OfPod, Client: sending.Evictions, To: target{what: "eviction", pod: ref}, Do: func() { w.evict(ref, w.why.ofEviction(why)) }})
+	reason := w.why.ofEviction(ref.PodKey, why)
+	return w.soon(sending.Write{Kind: sending.OfPod, Client: sending.Evictions, To: target{what: "eviction", pod: ref}, Do: func() { w.evict(ref, reason) }})
 }
 
 func (w *writer) evict(ref evictor.PodRef, why string) {

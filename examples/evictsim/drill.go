@@ -215,13 +215,16 @@ type scoreTold struct {
 	NodeMonitorGracePeriod string  `json:"nodeMonitorGracePeriod"`
 	TolerationSeconds      int     `json:"tolerationSeconds"`
 	PodHoursLost           float64 `json:"podHoursLost"`
+	PodHoursMissing        float64 `json:"podHoursMissing"`
+	MostPending            int     `json:"mostPending"` // in the loss with the most
 	PodHoursBeforeEviction float64 `json:"podHoursBeforeEviction"`
 	EvictedWhileRunning    float64 `json:"evictedWhileRunning"`
 }
 
 func scoreOf(s *drill.Score) scoreTold {
 	return scoreTold{
-		s.Rate, s.Threshold, s.Grace.String(), int(s.Tolerance / time.Second), s.PodHoursLost, s.BeforeEviction, math.Round(10*s.EvictedWhileRunning) / 10,
+		s.Rate, s.Threshold, s.Grace.String(), int(s.Tolerance / time.Second), s.PodHoursLost, s.PodHoursMissing, s.MostPending, s.BeforeEviction,
+		math.Round(10*s.EvictedWhileRunning) / 10,
 	}
 }
 

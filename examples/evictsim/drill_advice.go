@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/drill"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
@@ -87,9 +89,30 @@ func advise(a *drill.Advice) string {
 			changes = append(changes, fmt.Sprintf("%s %s (now %s)", d.name, best, today))
 		}
 	}
-	return fmt.Sprintf("Set %s: %s, and %s.", strings.Join(changes, ", "),
+	return fmt.Sprintf("Set %s: %s, and %s%s.", strings.Join(changes, ", "),
 		fewer("pod-hours before eviction", precise, a.Best.BeforeEviction, a.Today.BeforeEviction),
-		fewer("pods evicted while running", evictions, a.Best.EvictedWhileRunning, a.Today.EvictedWhileRunning))
+		fewer("pods evicted while running", evictions, a.Best.EvictedWhileRunning, a.Today.EvictedWhileRunning), worsens(&a.Best, &a.Today))
+}
+
+// worsens says which of the other figures get worse by settings; nothing if none does.
+func worsens(best, today *drill.Score) string {
+	var parts []string
+	for _, f := range []struct {
+		what        string
+		text        func(float64) string
+		now, before float64
+	}{
+		{"pod-hours lost", precise, best.PodHoursLost, today.PodHoursLost}, {"pod-hours missing", precise, best.PodHoursMissing, today.PodHoursMissing},
+		{"pods Pending", counted, float64(best.MostPending), float64(today.MostPending)},
+	} {
+		if f.now > f.before && f.text(f.now) != f.text(f.before) {
+			parts = append(parts, fmt.Sprintf("%s %s instead of %s", f.text(f.now), f.what, f.text(f.before)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; worse: " + english.WordSeries(parts, "and")
 }
 
 // fewer says how far a figure falls, if it does.

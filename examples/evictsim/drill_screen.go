@@ -150,7 +150,7 @@ func (a *assessment) alarmTable() *columns {
 
 // settingTable has today's settings, the best, and of those that none beats some at equal distances.
 func (a *assessment) settingTable() (table *columns, title, note string) {
-	table = &columns{titles: []string{">RATE", ">THRESHOLD", ">GRACE", ">TOLERATION", ">POD-HOURS LOST", ">BEFORE EVICTION", ">WHILE RUNNING", ""}}
+	table = &columns{titles: []string{">RATE", ">THRESHOLD", ">GRACE", ">TOLERATION", ">LOST", ">MISSING", ">PENDING", ">BEFORE EVICTION", ">WHILE RUNNING", ""}}
 	rows, unbeaten := slices.Clone(a.Front), slices.Contains(a.Front, a.Today)
 	if !unbeaten {
 		at, _ := slices.BinarySearchFunc(rows, a.Today, func(s, today scoreTold) int {
@@ -174,7 +174,8 @@ func (a *assessment) settingTable() (table *columns, title, note string) {
 		}
 		grace, _ := time.ParseDuration(s.NodeMonitorGracePeriod) // it was formatted by us
 		table.add(number(s.NodeEvictionRate)+"/s", number(s.UnhealthyZoneThreshold), short(grace), short(time.Duration(s.TolerationSeconds)*time.Second),
-			precise(s.PodHoursLost), precise(s.PodHoursBeforeEviction), evictions(s.EvictedWhileRunning), note)
+			cell(precise, a.Today.PodHoursLost, s.PodHoursLost), cell(precise, a.Today.PodHoursMissing, s.PodHoursMissing),
+			cell(counted, float64(a.Today.MostPending), float64(s.MostPending)), precise(s.PodHoursBeforeEviction), evictions(s.EvictedWhileRunning), note)
 	}
 	losses := "loss"
 	if a.SearchedOver > 1 {
@@ -184,8 +185,8 @@ func (a *assessment) settingTable() (table *columns, title, note string) {
 	if !unbeaten {
 		title += ", and today's"
 	}
-	return table, title, fmt.Sprintf("POD-HOURS LOST in the worst %s; BEFORE EVICTION is the part of them that settings decide. WHILE RUNNING counts the pods that a false alarm "+
-		"of 1 to 30 minutes in each place evicts while they run, if every doubling of its length is equally likely.", losses)
+	return table, title, fmt.Sprintf("Pod-hours LOST and MISSING in the worst %s, and the most PENDING in one; BEFORE EVICTION is the part of LOST that settings decide. WHILE RUNNING "+
+		"counts the pods that a false alarm of 1 to 30 minutes in each place evicts while they run, if every doubling of its length is equally likely.", losses)
 }
 
 func seconds(s float64) string { return short(time.Duration(s * float64(time.Second))) }

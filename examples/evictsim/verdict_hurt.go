@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize/english"
@@ -69,13 +70,13 @@ func stuckPods(r *simulation.Report) string {
 		{r.PendingAtEnd, "Pending"}, {r.HeldByOrder, "held until a lower ordinal is Ready"}, {r.TerminatingAtEnd, "stuck terminating"},
 		{r.Left[simulation.LeftTurn], simulation.LeftTurn}, {r.Left[simulation.LeftStopped], simulation.LeftStopped},
 		{r.Left[simulation.LeftHeld], simulation.LeftHeld}, {r.Left[simulation.LeftRefused], simulation.LeftRefused},
-		{r.Left[simulation.LeftBudget], simulation.LeftBudget}, {r.Left[simulation.LeftDue], simulation.LeftDue},
+		{r.Left[simulation.LeftBudget], simulation.LeftBudget}, {r.Left[simulation.LeftGroup], simulation.LeftGroup}, {r.Left[simulation.LeftDue], simulation.LeftDue},
 		{r.Left[simulation.LeftPending], simulation.LeftPending}, {r.Left[simulation.LeftTimeout], simulation.LeftTimeout},
 		{r.Left[simulation.LeftUnnoticed], simulation.LeftUnnoticed},
 	} {
 		if p.pods > 0 {
 			be := english.PluralWord(p.pods, " is ", " are ")
-			if p.how == simulation.LeftDue || p.how == simulation.LeftBudget { // the others say where they are
+			if strings.HasPrefix(p.how, "due") { // the others say where they are
 				be += "on a silent node, "
 			}
 			parts = append(parts, some(p.pods, "pod")+be+p.how)

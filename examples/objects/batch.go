@@ -24,10 +24,12 @@ type piece struct {
 	state    state
 
 	// The result of parsing it.
-	fields fields
-	null   bool // it is empty
-	err    error
-	syntax bool // so that err names its line
+	fields  fields
+	anchors anchors
+	null    bool // it is empty
+	err     error
+	syntax  bool   // so that err names its line
+	text    []byte // to be parsed again, because it refers to an anchor that it has not; else nil
 }
 
 // fields are those of an item, or of a document that was not cut into items.
@@ -48,7 +50,16 @@ func (b *batch) parse() {
 }
 
 func (p *piece) parse(text []byte) {
-	object, err := toJSON(text, p.line)
+	object, its, err := toJSON(text, p.line)
+	if err != nil && unknownAnchor.MatchString(err.Error()) {
+		p.text = text
+	}
+	p.use(object, its, err)
+}
+
+// use takes over what the text says.
+func (p *piece) use(object []byte, its anchors, err error) {
+	p.anchors = its
 	switch {
 	case err != nil:
 		p.err, p.syntax = err, true

@@ -26,6 +26,9 @@ type document struct {
 	fields fields
 	some   bool // it had fields
 	line   int  // of the last piece
+
+	anchors  anchors
+	anchored int // the size of what they stand for
 }
 
 const (
@@ -118,6 +121,9 @@ func (p *pieces) takeOver() {
 }
 
 func (p *pieces) take(of *piece) (err error) {
+	if of.text != nil && p.anchors != nil {
+		of.again(p.anchors)
+	}
 	switch {
 	case of.ends:
 		return p.endDocument(of)
@@ -131,6 +137,9 @@ func (p *pieces) take(of *piece) (err error) {
 		err = p.stream.item(&p.list, &of.fields.wire)
 	case !of.null:
 		err = p.setFields(of)
+	}
+	if err == nil {
+		err = p.learn(of.anchors)
 	}
 	p.line = of.line
 	if err != nil {

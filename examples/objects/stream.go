@@ -19,8 +19,7 @@ type Count struct{ Read, Skipped map[string]int }
 // Stream calls visit for every node, pod, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim, Job and
 // StatefulSet (without its status) in r, in order, and counts the rest. Those without a namespace are in default.
 // PodDisruptionBudgets of any version come as policy/v1beta1, which every version of k8s.io/api has. visit may keep its
-// objects. Text whose first character is a brace is JSON, all other text YAML. Stream refuses YAML's anchors and
-// aliases.
+// objects. Text whose first character is a brace is JSON, all other text YAML. Stream refuses YAML's merge keys.
 //
 // These are errors: text that is neither JSON nor YAML, an object larger than MaxObject, an object of these kinds that
 // does not decode or has no name, an object without a kind, a list without a kind (kubectl prints it last, so the file

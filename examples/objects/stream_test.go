@@ -178,8 +178,10 @@ func TestStreamFaults(t *testing.T) {
 		{"number out of range", "kind: Node\nstatus: [{a: !!float x}]\n", `f: line 2: "x" is no value of type !!float`},
 		{"items twice", "items:\n- kind: Service\nkind: List\nitems:\n- kind: Service\n", "f: line 3: items is there twice"},
 		{"key twice", "kind: Node\nmetadata:\n  name: n1\n  name: n2\n", `f: line 4: "name" is there twice`},
-		{"anchor", "items:\n- kind: Node\n  metadata: &m {name: n1}\nkind: List\n", "f: line 3: anchors and aliases are not supported (object 1)"},
-		{"alias", "kind: Node\nmetadata: {name: &n n1, namespace: *n}\n", "f: line 2: anchors and aliases are not supported"},
+		{"alias without an anchor", "items:\n- kind: Node\n  metadata: &m {name: n1}\n- kind: Node\n  metadata:\n    labels: *l\nkind: List\n", "f: near line 4: unknown anchor 'l' referenced (a text that begins with * needs quotes) (object 2)"},
+		{"alias of another document", "kind: Node\nmetadata: &m {name: n1}\n---\nkind: Node\nmetadata: *m\n", "f: near line 3: unknown anchor 'm' referenced"},
+		{"alias within its anchor", "kind: Node\nmetadata: &m {name: n1, labels: *m}\n", "f: line 2: *m is within what it stands for"},
+		{"aliases of aliases that are too large", "kind: Node\n" + lists(9), "stands for, it is too large: more than 16 MiB"},
 		{"merge", "kind: Node\n<<: {metadata: {name: n1}}\n", "f: line 2: merge keys are not supported"},
 		{"key that is no text", "kind: Node\n? [a]\n: b\n", "f: line 2: a key is not plain text"},
 		{"not a number", "kind: Node\nstatus: [{a: .nan}]\n", "f: line 2: .nan is not a number"},
@@ -285,4 +287,56 @@ func total(kinds map[string]int) (n int) {
 		n += of
 	}
 	return n
+}
+
+// lists are lists of ten aliases each for the list before.
+func lists(count int) string {
+	text := "a0: &a0 [" + strings.Repeat("x, ", 10) + "]\n"
+	for i := range count {
+		text += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 10))
+	}
+	return text
+}
+
+// Programs that write YAML anew put anchors where objects share a part, also of an earlier item.
+func TestAliasesStandForWhatTheirAnchorsHave(t *testing.T) {
+	const text = `apiVersion: v1
+items:
+- apiVersion: v1
+  kind: Node
+  metadata:
+    labels: &id001
+      pool: a
+      name: &name "b: c # 1"
+    name: n1
+- kind: Node
+  metadata: {name: n2, labels: *id001}
+- kind: Pod
+  metadata:
+    annotations: &id002 {pool: z}
+    labels: *id001
+    name: p1
+  spec:
+    nodeName: n2
+    nodeSelector: *id001
+- {kind: Pod, metadata: {name: p2, labels: {of: *name}, annotations: *id002}, spec: {nodeName: n1}}
+kind: List
+metadata: *id001
+`
+	labels := map[string]map[string]string{}
+	_, err := objects.Stream(strings.NewReader(text), "f", func(o runtime.Object) error {
+		switch o := o.(type) {
+		case *v1.Node:
+			labels[o.Name] = o.Labels
+		case *v1.Pod:
+			labels[o.Name], labels[o.Name+" annotations"], labels[o.Name+" selector"] = o.Labels, o.Annotations, o.Spec.NodeSelector
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	shared := map[string]string{"pool": "a", "name": "b: c # 1"}
+	require.Equal(t, map[string]map[string]string{
+		"n1": shared, "n2": shared, "p1": shared, "p1 annotations": {"pool": "z"}, "p1 selector": shared,
+		"p2": {"of": "b: c # 1"}, "p2 annotations": {"pool": "z"}, "p2 selector": nil,
+	}, labels)
 }

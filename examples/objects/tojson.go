@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,9 +16,18 @@ import (
 )
 
 // toJSON converts one YAML document, whose first line has the number start in its file. Keys become strings; timestamps
-// and binary data stay text. Anchors, aliases and merge keys are refused, because with them a small text can expand to
-// a huge one. Duplicate keys are refused too. Errors start with the line.
-func toJSON(text []byte, start int) ([]byte, error) {
+// and binary data stay text. Aliases become what their anchors stand for, up to MaxObject, because with them a small text can
+// expand to a huge one. Merge keys and duplicate keys are refused. Errors start with the line.
+func toJSON(text []byte, start int) ([]byte, anchors, error) {
+	root, err := parse(text, start)
+	if root == nil || err != nil {
+		return []byte("null"), nil, err
+	}
+	return convert(root, start, len(text))
+}
+
+// parse returns the node of a document; nil if it is empty.
+func parse(text []byte, start int) (*yaml.Node, error) {
 	var document yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	err := decoder.Decode(&document)
@@ -33,13 +43,17 @@ func toJSON(text []byte, start int) ([]byte, error) {
 		return nil, moved(err, start)
 	}
 	if len(document.Content) == 0 {
-		return []byte("null"), nil
+		return nil, nil //nolint:nilnil // there is none
 	}
-	c := converter{start: start, dst: make([]byte, 0, len(text))}
-	if err := c.append(document.Content[0]); err != nil {
-		return nil, err
+	return document.Content[0], nil
+}
+
+func convert(node *yaml.Node, start, size int) ([]byte, anchors, error) {
+	c := converter{start: start, dst: make([]byte, 0, size)}
+	if err := c.append(node); err != nil {
+		return nil, nil, err
 	}
-	return c.dst, nil
+	return c.dst, c.anchors, nil
 }
 
 var lineNumber = regexp.MustCompile(`line (\d+): `)
@@ -77,8 +91,10 @@ func Mend(complaint string) string {
 }
 
 type converter struct {
-	start int
-	dst   []byte
+	start   int
+	dst     []byte
+	anchors anchors
+	within  []*yaml.Node // for which aliases stand that are being replaced
 }
 
 func (c *converter) fail(node *yaml.Node, format string, args ...any) error {
@@ -86,9 +102,35 @@ func (c *converter) fail(node *yaml.Node, format string, args ...any) error {
 }
 
 func (c *converter) append(node *yaml.Node) error {
-	if node.Anchor != "" || node.Kind == yaml.AliasNode {
-		return c.fail(node, "anchors and aliases are not supported")
+	if node.Kind == yaml.AliasNode {
+		return c.alias(node)
 	}
+	from := len(c.dst)
+	if err := c.appendValue(node); err != nil || node.Anchor == "" {
+		return err
+	}
+	if c.anchors == nil {
+		c.anchors = make(anchors)
+	}
+	c.anchors[node.Anchor] = bytes.Clone(c.dst[from:])
+	return nil
+}
+
+// alias appends what an alias stands for.
+func (c *converter) alias(node *yaml.Node) error {
+	switch {
+	case slices.Contains(c.within, node.Alias) || node.Alias.Line == 0:
+		return c.fail(node, "*%s is within what it stands for", node.Value)
+	case len(c.dst) > MaxObject:
+		return c.fail(node, "with what *%s stands for, it is too large: more than %d MiB", node.Value, MaxObject>>20)
+	}
+	c.within = append(c.within, node.Alias)
+	err := c.appendValue(node.Alias)
+	c.within = c.within[:len(c.within)-1]
+	return err
+}
+
+func (c *converter) appendValue(node *yaml.Node) error {
 	switch node.Kind {
 	case yaml.MappingNode:
 		return c.mapping(node)

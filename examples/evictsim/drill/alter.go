@@ -32,7 +32,8 @@ func onObjects[T runtime.Object](change func(T)) alter {
 	return func(s *simulation.Scenario) {
 		s.Objects = slices.Clone(s.Objects)
 		for i, object := range s.Objects {
-			if altered, is := object.DeepCopyObject().(T); is {
+			if _, is := object.(T); is {
+				altered, _ := object.DeepCopyObject().(T)
 				change(altered)
 				s.Objects[i] = altered
 			}

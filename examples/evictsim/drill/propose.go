@@ -2,6 +2,7 @@ package drill
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -154,9 +155,26 @@ func (c *Cluster) nodesLike(g *Group, loss *Loss) Remedy {
 	}
 	others = domains(others, loss.Label)
 	return Remedy{
-		Name: name, Hasty: -1, count: alike,
+		Name: name, Hasty: -1, count: alike, How: []string{describe(like, loss.Label, others)},
 		more: func(count int) alter { return moreNodes(like, loss.Label, others, count) },
 	}
+}
+
+// describe says what such nodes have, and where they are to be.
+func describe(like *v1.Node, label string, others []*v1.Node) string {
+	var has, where []string
+	for _, name := range slices.Sorted(maps.Keys(like.Status.Allocatable)) {
+		amount := like.Status.Allocatable[name]
+		has = append(has, fmt.Sprintf("%s: %s", name, amount.String()))
+	}
+	for _, n := range others {
+		where = append(where, n.Labels[label])
+	}
+	text := "allocatable: {" + strings.Join(has, ", ") + "}"
+	if label != v1.LabelHostname && len(where) > 0 {
+		text += "   # in turn where " + label + " is " + firstOf(where)
+	}
+	return text
 }
 
 // domains returns a node for each value of a label.

@@ -18,7 +18,9 @@ import (
 // Score is what settings cost over the losses and the false alarms of a search.
 type Score struct {
 	Settings
-	PodHoursLost float64 // over the losses
+	PodHoursLost    float64 // over the losses
+	PodHoursMissing float64 // over the losses
+	MostPending     int     // in the loss with the most
 	// BeforeEviction are the pod-hours on lost nodes until the pods are evicted. It is what settings decide. Settings are not
 	// compared by PodHoursLost, because what keeps a pod from coming back would make it seem harmless to evict it late.
 	BeforeEviction float64
@@ -188,6 +190,8 @@ func (s *Search) score(ctx context.Context, score *Score) error {
 		}
 		if !loss.FalseAlarm {
 			score.PodHoursLost += r.PodHoursLost
+			score.PodHoursMissing += r.PodHoursMissing
+			score.MostPending = max(score.MostPending, r.MostPending)
 			score.BeforeEviction += s.Cluster.beforeEviction(&loss, evicted, r).Hours()
 		}
 		s.tick()

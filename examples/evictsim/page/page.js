@@ -381,12 +381,12 @@ function loads() {
   const figure = (title, key, text = number) => ({title, down: true, value: w => w[key], cell: w => text(w[key])});
   const columns = [{title: "workload", value: w => w.name, cell: w => w.name}, figure("desired", "desired"), figure("lowest", "lowest"), figure("below for", "below", span),
     figure("below half for", "belowHalf", span), figure("pod-hours missing", "missing"), figure("below budget for", "belowBudget", v => v < 0 ? "no budget" : span(v)),
-    figure("most without endpoints", "gone"), figure("one for up to", "longestGone", span), {title: "live pods from 0 to " + span(horizon()), cell: map}];
+    figure("most without endpoints", "gone"), figure("longest without endpoints", "longestGone", span), {title: "live pods from 0 to " + span(horizon()), cell: map}];
   $("loads").hidden = !run.workloads.length;
   if (run.workloads.length) table("loads", columns.filter((_, i) => (i !== 6 || run.workloads.some(w => w.belowBudget >= 0)) && (i !== 7 && i !== 8 || run.workloads.some(w => w.gone))), run.workloads, loadOrder);
   $("loads-note").textContent = !run.workloads.length ? "No workload was below its desired number of pods, or without endpoints."
     : (run.more ? "The worst " + run.workloads.length + " of " + (run.workloads.length + run.more) + ". " : "")
-    + "The last column is as high as the share of pods that are live.";
+    + "The bar of a workload is as high as the share of its pods that are live.";
   $("loads-legend").replaceChildren(...run.workloads.length ? [legend([["all pods are live", {live: [100]}], ["some are not", {live: [75], belowBudget: -1}],
     ["fewer than the disruption budgets need, or than half if there is none", {live: [30], belowBudget: -1}]])] : []);
   moreLoads($("loads").classList.contains("all"));
@@ -432,7 +432,7 @@ $("who").onchange = e => tell(e.target.value.trim());
 const told = [["evicted", "pods evicted"], ["notEvicted", "not evicted, on silent nodes at the end", true], ["needlessEvictions", "needless: node silent for 10m at most", true], ["lostEvictions", "overdue, never evicted", true], ["podHoursLost", "pod-hours lost", true], ["podHoursMissing", "pod-hours missing", true],
   ["firstEvictionSeconds", "first eviction"], ["lastEvictionSeconds", "last eviction"], ["evictionDelayMedianSeconds", "median delay"], ["taintedNodes", "nodes tainted"], ["mostPending", "most Pending", true], ["mostHeld", "most held by a lower ordinal", true],
   ["mostTerminating", "most stuck terminating", true], ["workloadsBelowHalf", "workloads below half", true], ["longestBelowHalfSeconds", "longest below half", true], ["budgetsBroken", "budgets not kept", true],
-  ["podsWithoutEndpoints", "pods without endpoints", true], ["longestWithoutEndpointsSeconds", "longest without", true], ["evictionsRefused", "refused by budgets"], ["drained", "pods drained"],
+  ["podsWithoutEndpoints", "pods without endpoints", true], ["longestWithoutEndpointsSeconds", "longest without endpoints", true], ["evictionsRefused", "refused by budgets"], ["drained", "pods drained"],
   ["drainsForced", "drains forced", true], ["drainsGivenUp", "drains given up", true], ["drainsUnfinished", "drains unfinished", true], ["drainsFailed", "drains failed", true], ["rollsUnfinished", "rolls unfinished", true]];
 const rare = new Set(["mostHeld", "evictionsRefused", "drained", "drainsForced", "drainsGivenUp", "drainsUnfinished", "drainsFailed", "rollsUnfinished"]); // shown only if there are any
 const figure = (r, key) => !key.endsWith("Seconds") ? number(r.figures[key]) : r.figures[key] || !key.includes("viction") ? span(r.figures[key]) : "none";

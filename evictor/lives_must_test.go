@@ -43,15 +43,24 @@ func (m *livesMind) stepped() {
 			m.lifted(name, wait)
 			m.protected(name, wait)
 		}
-		late := livesLate
-		if w.plan.Choices != nil {
-			late = livesSoon
-		}
 		for name := range w.pods.now {
-			m.left(name, wait+late, false)
+			m.left(name, wait+m.late(name), false)
 			m.leftSoon(name)
 		}
 	}
+}
+
+// late is how much later than a pass a pod may leave by the taints of others. In a small world only a try that failed, or a
+// Gate that refused, makes it late: it is tried again.
+func (m *livesMind) late(name string) time.Duration {
+	pod := m.pods[name]
+	switch {
+	case m.world.plan.Choices == nil:
+		return livesLate
+	case pod.Pod != nil && (pod.failed || !m.askedBy[pod.UID].IsZero()):
+		return livesSoon
+	}
+	return 0
 }
 
 // leftSoon: in a small world, where one thing or two keep a pod, it leaves soon by our own taints, too.

@@ -226,6 +226,9 @@ func (m *livesMind) stood(domain string) bool {
 // unheard is how long nobody will listen: row "a gap between two passes adds at most one period to a node's silence".
 // In exact mode it adds nothing.
 func (m *livesMind) unheard() time.Duration {
+	if !m.process.frozen.After(m.world.now) { // it may be the zero Time, whose distance cannot be reckoned with
+		return 0
+	}
 	gap := m.process.frozen.Sub(m.world.now)
 	if !m.world.plan.Exact {
 		gap -= m.world.config.Nodes.NodeMonitorPeriod

@@ -58,8 +58,7 @@ func (b *bucket) take(now int64) {
 }
 
 // giveBack returns a spent token. What exceeds the burst is lost.
-func (b *bucket) giveBack(now int64) {
-	b.note(now)
+func (b *bucket) giveBack() {
 	if b.limit > 0 {
 		b.tokens = min(b.tokens+1, b.burst)
 	}

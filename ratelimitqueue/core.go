@@ -53,7 +53,7 @@ func (c *core[K, V]) newLine(domain any, now int64) *line[K, V] {
 
 // changed is called after a change of a line's items, bucket or pause. The lock is held.
 func (c *core[K, V]) changed(l *line[K, V]) {
-	if l.known() > 0 || l.stays {
+	if l.known() > 0 {
 		c.fleet.changed(l, false)
 		return
 	}
@@ -135,9 +135,9 @@ func (c *core[K, V]) setRate(l *line[K, V], limit rate.Limit, now int64) {
 }
 
 // giveBack returns the tokens of an item that the line has handed out. The lock is held.
-func (c *core[K, V]) giveBack(l *line[K, V], now int64) {
-	c.cap.giveBack(now)
-	l.bucket.giveBack(now)
+func (c *core[K, V]) giveBack(l *line[K, V]) {
+	c.cap.giveBack()
+	l.bucket.giveBack()
 	if !l.gone {
 		c.changed(l)
 	}

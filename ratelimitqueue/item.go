@@ -53,6 +53,6 @@ func (it *Item[K, V]) end(e slots.Ending) {
 	}
 	it.hold.End(e, now)
 	if e.Kind == slots.Blocked && e.After > 0 {
-		c.giveBack(it.from, now)
+		c.giveBack(it.from)
 	}
 }

@@ -13,7 +13,6 @@ type line[K comparable, V any] struct {
 	bucket    bucket
 	counts    [slots.Finished + 1]int // keys by state
 	paused    bool
-	stays     bool // it is that of a queue, which is never forgotten
 	forgotten bool // ForgetDomain was called: drop its rate and pause once it has no key
 	gone      bool // it was forgotten, and only holders know it
 

@@ -19,7 +19,6 @@ func New[K comparable, V any](config Config) (*Queue[K, V], error) {
 	q := new(Queue[K, V])
 	q.start(config, nil)
 	q.line = q.newLine(nil, 0)
-	q.line.stays = true
 	return q, nil
 }
 

@@ -202,25 +202,25 @@ func TestDeadlineOf(t *testing.T) {
 	}
 }
 
-// The node was not ready from 0 s, and is unreachable since 1,000 s.
+// The node was not ready from 0 s, and is unreachable since 1,000 s; and the other way round.
 func TestDeadlineAfterASwap(t *testing.T) {
 	at := func(s int64) time.Time { return now.Add(time.Duration(s) * time.Second) }
 	for name, row := range map[string]struct {
-		notReady, unreachable int64 // negative: for ever
-		bound, want           int64 // want negative: never
-		toleration            int
+		before, now int64 // negative: for ever
+		bound, want int64 // want negative: never
+		toleration  int
 	}{
-		"equal":                      {notReady: 300, unreachable: 300, want: 300, toleration: 1},
-		"equal, not over":            {notReady: 1800, unreachable: 1800, want: 1800, toleration: 1},
-		"shorter now":                {notReady: 1800, unreachable: 300, want: 1300, toleration: 1},
-		"shorter now, and soon over": {notReady: 1100, unreachable: 300, want: 1100},
-		"longer now":                 {notReady: 300, unreachable: 1800, want: 1800, toleration: 1},
-		"before for ever":            {notReady: -1, unreachable: 300, want: 1300, toleration: 1},
-		"now for ever":               {notReady: 300, unreachable: -1, want: -1},
-		"before not at all":          {unreachable: 300, want: 300, toleration: 1},
-		"now not at all":             {notReady: 1800, want: 1000, toleration: 1},
-		"bound amid the outage":      {notReady: 1800, unreachable: 300, bound: 400, want: 1300, toleration: 1},
-		"bound after the swap":       {notReady: 1800, unreachable: 300, bound: 1200, want: 1500, toleration: 1},
+		"equal":                      {before: 300, now: 300, want: 300, toleration: 1},
+		"equal, not over":            {before: 1800, now: 1800, want: 1800, toleration: 1},
+		"shorter now":                {before: 1800, now: 300, want: 1300, toleration: 1},
+		"shorter now, and soon over": {before: 1100, now: 300, want: 1100},
+		"longer now":                 {before: 300, now: 1800, want: 1800, toleration: 1},
+		"before for ever":            {before: -1, now: 300, want: 1300, toleration: 1},
+		"now for ever":               {before: 300, now: -1, want: -1},
+		"before not at all":          {now: 300, want: 300, toleration: 1},
+		"now not at all":             {before: 1800, want: 1000, toleration: 1},
+		"bound amid the outage":      {before: 1800, now: 300, bound: 400, want: 1300, toleration: 1},
+		"bound after the swap":       {before: 1800, now: 300, bound: 1200, want: 1500, toleration: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tolerates := func(key string, s int64) v1.Toleration {
@@ -230,14 +230,16 @@ func TestDeadlineAfterASwap(t *testing.T) {
 				}
 				return toleration
 			}
-			begun := []Begun{{Taint: v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}, Start: at(1000), Outage: at(0)}}
-			got := DeadlineOf(begun, at(row.bound), []v1.Toleration{tolerates(v1.TaintNodeNotReady, row.notReady), tolerates(v1.TaintNodeUnreachable, row.unreachable)}, nil, false)
-			if row.want < 0 {
-				require.True(t, got.Forever)
-				return
+			for _, keys := range [][2]string{{v1.TaintNodeNotReady, v1.TaintNodeUnreachable}, {v1.TaintNodeUnreachable, v1.TaintNodeNotReady}} {
+				begun := []Begun{{Taint: v1.Taint{Key: keys[1], Effect: v1.TaintEffectNoExecute}, Start: at(1000), Outage: at(0)}}
+				got := DeadlineOf(begun, at(row.bound), []v1.Toleration{tolerates(keys[0], row.before), tolerates(keys[1], row.now)}, nil, false)
+				if row.want < 0 {
+					require.True(t, got.Forever)
+					continue
+				}
+				require.Equal(t, at(row.want), got.At)
+				require.Equal(t, row.toleration, got.Toleration)
 			}
-			require.Equal(t, at(row.want), got.At)
-			require.Equal(t, row.toleration, got.Toleration)
 		})
 	}
 }

@@ -18,7 +18,7 @@ import (
 // sleeps on these timers. On a fake clock that is set back they fire late, unless something is scheduled after they should
 // have.
 func (s *Set[K, V]) Run(ctx context.Context) error {
-	if err := s.begin(ctx, "Run", false); err != nil {
+	if err := s.begin(ctx, "Run"); err != nil {
 		return err
 	}
 	defer s.stop()

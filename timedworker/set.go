@@ -27,7 +27,7 @@ type Set[K comparable, V any] struct {
 	table  slots.Table[K, V, bool]           // a slot's line says whether it is aside; its Mutex guards the rest
 	due    due.Heap[*slots.Slot[K, V, bool]] // what waits
 	aside  due.Heap[*slots.Slot[K, V, bool]] // what waits but has run in the active Step already; else empty
-	ran    map[K]struct{}                    // the keys that ran in the active Step; else nil
+	ran    map[K]struct{}                    // the keys that ran in the active Step
 	active bool                              // a Step or Run is active
 	armed  int64                             // when Run's timer fires; never if only scheduling something wakes Run
 	timer  clock.Timer                       // nil before Run needs one

@@ -12,7 +12,7 @@ import (
 // It checks the context before each try and at the end, and returns its error. It returns an error if another Step or Run
 // is active, or if ctx is nil.
 func (s *Set[K, V]) Step(ctx context.Context) (ran int, err error) {
-	if err := s.begin(ctx, "Step", true); err != nil {
+	if err := s.begin(ctx, "Step"); err != nil {
 		return 0, err
 	}
 	defer s.stop()
@@ -25,7 +25,7 @@ func (s *Set[K, V]) Step(ctx context.Context) (ran int, err error) {
 	return ran, ctx.Err()
 }
 
-func (s *Set[K, V]) begin(ctx context.Context, call string, steps bool) error {
+func (s *Set[K, V]) begin(ctx context.Context, call string) error {
 	s.table.Lock()
 	defer s.table.Unlock()
 	switch {
@@ -36,10 +36,7 @@ func (s *Set[K, V]) begin(ctx context.Context, call string, steps bool) error {
 	case s.active:
 		return errRunning
 	}
-	s.active = true
-	if steps {
-		s.ran = make(map[K]struct{})
-	}
+	s.active, s.ran = true, make(map[K]struct{})
 	return nil
 }
 

@@ -88,12 +88,12 @@ func (b *Budget[K, M]) set(key K, next standing, to *places, now int64) {
 		}
 	}
 	mem.setBy, next.done = b.name, mem.done
-	same, weighed := next == mem.standing, mem.weight
+	weighed := mem.weight
 	for d, g := range mem.in {
 		switch {
 		case g == nil && to.in[d], g != nil && (!to.in[d] || g.name != to.names[d]):
 			b.move(d, mem, &next, to, now)
-		case g != nil && !same:
+		case g != nil:
 			g.sum.add(&mem.standing, -1)
 			g.sum.add(&next, +1)
 			b.look(d, g, now)

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/budget"
@@ -332,14 +333,15 @@ func TestFaultsOfTheArgumentsAreNamed(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Without a Clock the evictor has the budget's; another one refuses every turn, and says why.
+// Without a Clock the evictor has the budget's; one more than an hour apart refuses every turn, and says why.
 func TestOneClock(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 8))
 	g, err := guard.New(newBudget(t, c, oneAtATime), fast().Nodes, guard.Options{})
 	require.NoError(t, err)
 	require.Equal(t, c.Clock(), g.On(evictor.Options{}).Clock)
 
-	forgotten, err := budget.New(budget.Config[string, guard.Member]{Bounds: []budget.Bound{oneAtATime}})
+	over := testingclock.NewFakePassiveClock(c.Clock().Now().Add(time.Hour + time.Minute))
+	forgotten, err := budget.New(budget.Config[string, guard.Member]{Clock: over, Bounds: []budget.Bound{oneAtATime}})
 	require.NoError(t, err)
 	g, err = guard.New(forgotten, fast().Nodes, guard.Options{})
 	require.NoError(t, err)

@@ -41,13 +41,17 @@ func (c *cluster) podDated(object *v1.Pod) {
 	}
 }
 
-// keepAges moves the times of all objects back if the newest is later than Epoch. A pod was bound when its object says so.
+// keepAges moves the times of all objects back if the newest is later than Epoch. A pod was bound when its object says so. One
+// without a date is from time 0: an API server dates each object that it is given.
 func (c *cluster) keepAges() {
 	if by := c.newest.Sub(Epoch); by > 0 {
 		c.moveBack(by)
 	}
 	for i := range c.pods {
 		if p := &c.pods[i]; p.object != nil {
+			if p.object.created.IsZero() {
+				p.object.created = stamp(0)
+			}
 			p.bound = int64(p.object.boundBefore())
 		}
 	}

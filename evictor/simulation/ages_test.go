@@ -29,12 +29,17 @@ func dumped(read time.Time) simulation.Scenario {
 	return s
 }
 
-// A restart finds the same deadlines, of whatever date the objects are.
+// A restart finds the same deadlines, of whatever date the objects are, and if the pods have none.
 func TestARestartChangesNoDeadlineOfADump(t *testing.T) {
 	for name, read := range map[string]time.Time{
-		"now": simulation.Epoch, "before time 0": simulation.Epoch.AddDate(-9, 0, 0), "after it": simulation.Epoch.AddDate(26, 10, 0),
+		"now": simulation.Epoch, "before time 0": simulation.Epoch.AddDate(-9, 0, 0), "after it": simulation.Epoch.AddDate(26, 10, 0), "none": {},
 	} {
 		s := dumped(read)
+		for _, p := range s.Pods {
+			if read.IsZero() {
+				p.CreationTimestamp, p.Status.Conditions = metav1.Time{}, nil
+			}
+		}
 		s.Events = []simulation.Event{{At: time.Minute, Fail: &simulation.Nodes{Names: []string{"a"}}}}
 		_, lines := play(t, s)
 		want := of(lines, "evict")

@@ -11,6 +11,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
@@ -133,8 +134,8 @@ func (l *limits) end(now int64) {
 
 // waits says whether a node is not Ready, and without a NoExecute taint of ours.
 func (n *node) waits() bool {
-	i := findCondition(n.conditions, v1.NodeReady)
-	return i >= 0 && n.conditions[i].Status != v1.ConditionTrue && !tainted(n)
+	i := placement.FindCondition(n.Conditions, v1.NodeReady)
+	return i >= 0 && n.Conditions[i].Status != v1.ConditionTrue && !tainted(n)
 }
 
 // inZone counts a node in its zone (+1), or no longer (-1).

@@ -52,18 +52,8 @@ func (g *leavers) of(pod *v1.Pod) (of labelled, some bool) {
 // warnOfLabels notes the labels by which no pod leaves together, because none has had them.
 func (p *player) warnOfLabels() {
 	for i, label := range p.scenario.Together {
-		if !p.cluster.hadLabel(label) {
+		if !p.cluster.filters.HadLabel(label) {
 			p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("together %d: no pod has the label %s", i+1, label))
 		}
 	}
-}
-
-// hadLabel says whether a pod has had a value for a label.
-func (c *cluster) hadLabel(label string) bool {
-	for _, set := range c.labelSets {
-		if set.set().Get(label) != "" {
-			return true
-		}
-	}
-	return false
 }

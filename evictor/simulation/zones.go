@@ -86,8 +86,8 @@ func (c *cluster) countPods() (daemons int) {
 		}
 	}
 	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted {
-			c.zoneOf(n).told.Pods += int(n.pods - n.finished)
+		if n := &c.nodes[i]; !n.Deleted {
+			c.zoneOf(n).told.Pods += int(n.Pods - n.finished)
 		}
 	}
 	return daemons

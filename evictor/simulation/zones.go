@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // ZoneReport is the result for one zone.
@@ -91,4 +95,25 @@ func (c *cluster) countPods() (daemons int) {
 		}
 	}
 	return daemons
+}
+
+// waits says whether a node is not Ready, and without a NoExecute taint of ours.
+func (n *node) waits() bool {
+	i := placement.FindCondition(n.Conditions, v1.NodeReady)
+	return i >= 0 && n.Conditions[i].Status != v1.ConditionTrue && !tainted(n)
+}
+
+// inZone counts a node in its zone (+1), or no longer (-1).
+func (c *cluster) inZone(a nodeAccount, by int) {
+	if !a.exists {
+		return
+	}
+	z, alive := c.zoneNamed(a.zone.String()), 0
+	if a.alive {
+		alive = by
+	}
+	z.nodes.change(c.now(), by, alive)
+	if a.waits {
+		z.waits(c.now(), a.hindrance, by)
+	}
 }

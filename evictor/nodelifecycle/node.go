@@ -106,6 +106,7 @@ type node struct {
 	read     time.Time // when it last was
 	heard    bool      // its verdict is Unknown, and a heartbeat was seen since
 	status   status    // whether that it is silent is in its status
+	wroteTo  string    // the version of the object to which that was last written: while the store shows it, it lags
 	unshown  *unshown  // what its last turn wrote, or may have written, and the store does not show
 	turn     *turn
 	refused  *gate.Refused       // why its turn was

@@ -216,7 +216,8 @@ func (e *engine) consider(n *node) {
 			e.attention[n.name] = n
 		}
 	}
-	if n.verdict.Expired && !n.heard && n.says != v1.ConditionUnknown && n.status == upToDate {
+	lags := object != nil && n.wroteTo != "" && object.ResourceVersion == n.wroteTo // it was written, and is not shown yet
+	if n.verdict.Expired && !n.heard && n.says != v1.ConditionUnknown && n.status == upToDate && !lags {
 		n.status = toWrite
 	}
 	switch s := e.standing(n); {

@@ -178,6 +178,7 @@ func (w *writing) step(name string, wanted func() bool, write func() (Decision, 
 	w.decide(done)
 	if name == "conditions" {
 		w.n.status, w.written, w.version = upToDate, w.conditions, w.object.ResourceVersion
+		w.n.wroteTo = w.version
 		if w.nodes[w.n.name] == w.n { // else it was deleted meanwhile
 			w.attention[w.n.name] = w.n
 			w.around.Inbox.Kick()

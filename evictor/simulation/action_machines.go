@@ -3,6 +3,8 @@ package simulation
 import (
 	"fmt"
 	"math"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 func failure(on *Nodes) action {
@@ -64,7 +66,7 @@ func (c *Condition) action() action {
 // may returns an error if a condition is the kubelet's, and a node that the event names has failed.
 func (c *Condition) may(p *player) error {
 	for _, name := range c.Names {
-		if p.cluster.Failed(name) && findCondition(healthy, c.Type) >= 0 {
+		if p.cluster.Failed(name) && placement.FindCondition(healthy, c.Type) >= 0 {
 			return fmt.Errorf("node %s has failed: only a live kubelet reports conditions", name)
 		}
 	}

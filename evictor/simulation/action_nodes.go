@@ -12,7 +12,7 @@ func (x *Taint) action() action {
 	return action{
 		nodes: &x.Nodes, words: fmt.Sprintf("taint %s %s:%s", &x.Nodes, x.Key, x.Effect),
 		on: func(_ *player, n *node) bool {
-			return !slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) && t.Value == taint.Value })
+			return !slices.ContainsFunc(n.Taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) && t.Value == taint.Value })
 		},
 		do:    func(p *player, _ *Planned, n *node) { p.cluster.SetTaint(n, taint) },
 		check: func(f faults) { checkTaint(f, x.Key, x.Effect) },
@@ -23,7 +23,7 @@ func (x *Untaint) action() action {
 	return action{
 		nodes: &x.Nodes, words: fmt.Sprintf("untaint %s %s:%s", &x.Nodes, x.Key, x.Effect),
 		on: func(_ *player, n *node) bool {
-			return slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == x.Key && t.Effect == x.Effect })
+			return slices.ContainsFunc(n.Taints, func(t v1.Taint) bool { return t.Key == x.Key && t.Effect == x.Effect })
 		},
 		do:    func(p *player, _ *Planned, n *node) { p.cluster.RemoveTaint(n, x.Key, x.Effect) },
 		check: func(f faults) { checkTaint(f, x.Key, x.Effect) },
@@ -34,7 +34,7 @@ func outage(on *Nodes) action {
 	taint := v1.Taint{Key: taintOutOfService, Value: "nodeshutdown", Effect: v1.TaintEffectNoExecute}
 	return action{
 		nodes: on,
-		on:    func(p *player, n *node) bool { return !p.cluster.outOfService[p.cluster.nodeByID[n.name]] },
+		on:    func(p *player, n *node) bool { return !p.cluster.outOfService[p.cluster.nodeByID[n.Name]] },
 		do:    func(p *player, _ *Planned, n *node) { p.cluster.SetTaint(n, taint) },
 	}
 }
@@ -42,7 +42,7 @@ func outage(on *Nodes) action {
 func cordon(on *Nodes, closes bool) action {
 	return action{
 		nodes: on,
-		on:    func(_ *player, n *node) bool { return n.unschedulable != closes },
+		on:    func(_ *player, n *node) bool { return n.Unschedulable != closes },
 		do:    func(p *player, _ *Planned, n *node) { p.cluster.Cordon(n, closes) },
 	}
 }
@@ -58,7 +58,7 @@ func (x *Roll) action() action {
 	var chosen []string
 	return action{
 		nodes: &x.Nodes, more: timeoutText(x.Timeout, x.Then),
-		do:   func(_ *player, _ *Planned, n *node) { chosen = append(chosen, n.name) },
+		do:   func(_ *player, _ *Planned, n *node) { chosen = append(chosen, n.Name) },
 		done: func(p *player, e *Planned) { p.startRoll(e, chosen) },
 		check: func(f faults) {
 			notNegative(f.in("after"), x.After)

@@ -66,9 +66,9 @@ func (c *cluster) moveBack(by time.Duration) {
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		back(&n.created)
-		n.taints = slices.Clone(n.taints) // these are the caller's
-		for k := range n.taints {
-			if t := &n.taints[k]; t.TimeAdded != nil {
+		n.Taints = slices.Clone(n.Taints) // these are the caller's
+		for k := range n.Taints {
+			if t := &n.Taints[k]; t.TimeAdded != nil {
 				t.TimeAdded = t.TimeAdded.DeepCopy()
 				back(t.TimeAdded)
 			}
@@ -76,10 +76,10 @@ func (c *cluster) moveBack(by time.Duration) {
 		if n.reported >= 0 {
 			continue // the object has no conditions: the kubelet has reported at time 0
 		}
-		n.conditions = slices.Clone(n.conditions)
-		for k := range n.conditions {
-			back(&n.conditions[k].LastHeartbeatTime)
-			back(&n.conditions[k].LastTransitionTime)
+		n.Conditions = slices.Clone(n.Conditions)
+		for k := range n.Conditions {
+			back(&n.Conditions[k].LastHeartbeatTime)
+			back(&n.Conditions[k].LastTransitionTime)
 		}
 	}
 	for i := range c.pods {

@@ -54,7 +54,7 @@ func (c *cluster) accountOf(p *pod) (a account) {
 		trait traits
 		is    bool
 	}{
-		{takes, !over && !n.deleted}, {spreads, !over && !p.terminating}, {loads, wanted}, {completed, wanted && over},
+		{takes, !over && !n.Deleted}, {spreads, !over && !p.terminating}, {loads, wanted}, {completed, wanted && over},
 		{live, wanted && !over && !p.unstarted && n.serves()}, {available, p.ready && !p.terminating}, {terminates, p.terminating && !daemon},
 		{marked, p.marked}, {hidden, p.marked && !daemon}, {goesFirst, p.ready || over},
 	} {
@@ -93,8 +93,8 @@ func (c *cluster) enter(i int32, was, is account) {
 	if was.lacks != is.lacks {
 		c.stats.lacks(c.now(), int(is.lacks)-int(was.lacks))
 	}
-	if c.load != nil && (gone|come)&(takes|loads) != 0 {
-		c.load.update(c, c.pods[i].node)
+	if (gone|come)&(takes|loads) != 0 {
+		c.filters.Loaded(c.pods[i].node)
 	}
 }
 
@@ -120,7 +120,7 @@ type nodeAccount struct {
 func (c *cluster) bookNode(i int32) {
 	n := &c.nodes[i]
 	was, is := n.booked, nodeAccount{lacks: n.lacks()}
-	if !n.deleted {
+	if !n.Deleted {
 		is = nodeAccount{zone: n.zone, exists: true, alive: !n.failed, waits: n.waits(), lacks: n.lacks()}
 		if is.waits {
 			is.hindrance = c.hindrances[i]
@@ -134,20 +134,15 @@ func (c *cluster) bookNode(i int32) {
 		c.book(p)
 	}
 	c.leaveService(i)
-	if c.load != nil {
-		c.load.update(c, i)
-	}
-	if c.spreading != nil && c.tallied {
-		c.spreading.look(c, i)
-	}
+	c.filters.NodeChanged(i)
 }
 
 func (c *cluster) nodeChanged(n *node) {
 	c.serial++
 	n.version = c.serial
 	n.wasTainted = n.wasTainted || tainted(n)
-	c.bookNode(c.nodeByID[n.name])
-	c.world.nodeChanged(n.name)
+	c.bookNode(c.nodeByID[n.Name])
+	c.world.nodeChanged(n.Name)
 }
 
 // podChanged books a pod whose record has changed, and tells of it.
@@ -159,7 +154,7 @@ func (c *cluster) podChanged(i int32) {
 // leaveService records whether a node has the out-of-service taint.
 func (c *cluster) leaveService(i int32) {
 	n := &c.nodes[i]
-	if !n.deleted && slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService }) {
+	if !n.Deleted && slices.ContainsFunc(n.Taints, func(t v1.Taint) bool { return t.Key == taintOutOfService }) {
 		c.outOfService[i] = true
 	} else if len(c.outOfService) > 0 {
 		delete(c.outOfService, i)
@@ -175,9 +170,9 @@ func (c *cluster) mark(i int32) {
 
 func (c *cluster) loads(i int32, by int) {
 	n := &c.nodes[c.pods[i].node]
-	n.pods += int32(by) //nolint:gosec // 1 or -1
-	if n.room == nil && int(n.pods) > c.stats.fullest {
-		c.stats.fullest, c.stats.fullestNode = int(n.pods), n.name
+	n.Pods += int32(by) //nolint:gosec // 1 or -1
+	if n.Room == nil && int(n.Pods) > c.stats.fullest {
+		c.stats.fullest, c.stats.fullestNode = int(n.Pods), n.Name
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -111,11 +112,11 @@ func underOne(t *testing.T, least, most string, owners ...string) *cluster {
 		}
 	}
 	require.NoError(t, c.AddBudget("default", "b", spec))
-	labels := c.labelsOf(&metav1.ObjectMeta{Labels: map[string]string{"app": "x"}})
+	labels := c.filters.LabelsOf(&metav1.ObjectMeta{Labels: map[string]string{"app": "x"}})
 	for i, owner := range owners {
 		node := fmt.Sprint("n", i)
 		require.NoError(t, c.AddNode(node, zone.Key{}))
-		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: fmt.Sprint("p", i)}, node, podSpec{OwnerKind: owner, OwnerName: owner, labels: labels}))
+		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: fmt.Sprint("p", i)}, node, podSpec{OwnerKind: owner, OwnerName: owner, Spec: placement.Spec{Labels: labels}}))
 	}
 	return c
 }

@@ -16,7 +16,7 @@ type calls struct {
 func (c *cluster) turn(turns, late *fifo, do func(*node)) {
 	if late.next() <= turns.next() {
 		t := late.pop()
-		if n := &c.nodes[t.node]; n.epoch == t.epoch && !n.failed && !n.deleted {
+		if n := &c.nodes[t.node]; n.epoch == t.epoch && !n.failed && !n.Deleted {
 			do(n)
 		}
 		return

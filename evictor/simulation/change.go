@@ -55,7 +55,7 @@ func (w *World) Update(object runtime.Object) error {
 		if !ok {
 			return fmt.Errorf("node %s does not exist", o.Name)
 		}
-		if !maps.Equal(c.nodes[i].labels, o.Labels) {
+		if !maps.Equal(c.nodes[i].Labels, o.Labels) {
 			w.player.relabel(&c.nodes[i], maps.Clone(o.Labels))
 		}
 		c.updateTaints(&c.nodes[i], o.Spec.Taints)
@@ -69,7 +69,7 @@ func (w *World) Update(object runtime.Object) error {
 		if !equality.Semantic.DeepEqual(p.spec.Tolerations, o.Spec.Tolerations) {
 			c.SetTolerations(i, o.Spec.Tolerations)
 		}
-		if p.spec.labels == nil && len(o.Labels) > 0 || p.spec.labels != nil && !maps.Equal(*p.spec.labels, o.Labels) {
+		if p.spec.Labels == nil && len(o.Labels) > 0 || p.spec.Labels != nil && !maps.Equal(*p.spec.Labels, o.Labels) {
 			c.SetPodLabels(i, o.Labels)
 		}
 		if phases[p.phase] != o.Status.Phase {
@@ -87,7 +87,7 @@ func (w *World) Update(object runtime.Object) error {
 
 // updateTaints changes the taints of a node one by one.
 func (c *cluster) updateTaints(n *node, after []v1.Taint) {
-	before := n.taints
+	before := n.Taints
 	for _, t := range before {
 		if !slices.ContainsFunc(after, func(other v1.Taint) bool { return other.MatchTaint(&t) }) {
 			c.RemoveTaint(n, t.Key, t.Effect)

@@ -18,7 +18,7 @@ type additions struct {
 // podNames yields the pods' names, as events name them.
 func (c *cluster) podNames(yield func(string) bool) {
 	for i := range c.nodes {
-		for _, key := range c.SortedPods(c.nodes[i].name) {
+		for _, key := range c.SortedPods(c.nodes[i].Name) {
 			if !yield(joinPodName(key.Namespace, key.Name)) {
 				return
 			}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/internal/outside"
-	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -48,15 +48,9 @@ type cluster struct {
 	readyAfter  int64 // how long a pod takes to be Ready; 0 if pods take no time
 	podTimers   []podTimer
 
-	resources map[v1.ResourceName]int // numbers of extended resources
-	needs     map[string]*needs
-	labelSets map[string]*labelSet
-	tallies   []*tally
-	tallied   bool       // whether the tallies and what is spread are up to date
-	spreading *spreading // nil if no pod has to be spread
-
-	load      *loadIndex // nil until somebody asks where pods may go
-	replaces  bool       // pods come back
+	filters   *placement.Filters
+	claimants []claimant
+	replaces  bool // pods come back
 	waiting   waiting
 	unbound   []comeback // before time 0
 	sequences sequences
@@ -66,14 +60,6 @@ type cluster struct {
 	endpoints   endpoints
 	refusals    refusals
 	scratch     podObject
-
-	volumes     map[string]*v1.PersistentVolume
-	claims      map[podID]claim
-	claimants   []claimant
-	volumeRules map[string]*volumeRule
-	withVolume  map[volumeNeeds]*needs
-	used        map[podID]int // pods by claim, of those that only one pod may use
-	usedVersion int
 
 	jobs       map[podID]*job
 	ending     []podID // Jobs that have failed just now
@@ -110,39 +96,32 @@ type podID struct {
 
 // node is one machine with its kubelet.
 type node struct {
-	name          string
-	uid           types.UID
-	labels        map[string]string // shared and never changed in place
-	zone          zone.Key
-	created       metav1.Time
-	taints        []v1.Taint                                  // as in the API; replaced, not changed in place
-	conditions    []v1.NodeCondition                          // as in the API; shared until they differ
-	reported      int64                                       // time of the last status report, -1 before the first: overrides heartbeats
-	kubelet       map[v1.NodeConditionType]v1.ConditionStatus // what the kubelet would report, if it is not healthy
-	renewed       int64
-	firstPod      int32
-	epoch         uint32 // a recovered kubelet starts new rounds of renewals
-	pods          int32  // neither terminating nor of a DaemonSet
-	marked        int32  // pods that are not Ready because the controller said so
-	finished      int32  // completed ones among pods
-	failedAt      int64
-	starting      bool // its kubelet has started, and is not Ready yet
-	failed        bool
-	parted        bool   // failed, but its pods run on
-	reach         uint16 // how many thousandths of the clients reach its pods while it is partitioned
-	wasTainted    bool   // with a NoExecute taint of ours, since it failed
-	deleted       bool
-	unseen        bool  // the watch loses the renewals of its lease
-	later         int64 // or shows them that much later
-	shown         int64 // when the last one was made that was seen after it had been missed
-	missed        bool  // it has not shown the last one
-	seen          int64 // when the last one was made that it has shown
-	unschedulable bool
-	version       uint64
-	gone          uint32     // how many pods have gone from it
-	fresh         []v1.Taint // that a replacement of the node has too
-	room          *room      // nil if not known, so that everything fits
-	booked        nodeAccount
+	*placement.NodeInfo
+	uid        types.UID
+	zone       zone.Key
+	created    metav1.Time
+	reported   int64                                       // time of the last status report, -1 before the first: overrides heartbeats
+	kubelet    map[v1.NodeConditionType]v1.ConditionStatus // what the kubelet would report, if it is not healthy
+	renewed    int64
+	firstPod   int32
+	epoch      uint32 // a recovered kubelet starts new rounds of renewals
+	marked     int32  // pods that are not Ready because the controller said so
+	finished   int32  // completed ones among those that load it
+	failedAt   int64
+	starting   bool // its kubelet has started, and is not Ready yet
+	failed     bool
+	parted     bool   // failed, but its pods run on
+	reach      uint16 // how many thousandths of the clients reach its pods while it is partitioned
+	wasTainted bool   // with a NoExecute taint of ours, since it failed
+	unseen     bool   // the watch loses the renewals of its lease
+	later      int64  // or shows them that much later
+	shown      int64  // when the last one was made that was seen after it had been missed
+	missed     bool   // it has not shown the last one
+	seen       int64  // when the last one was made that it has shown
+	version    uint64
+	gone       uint32     // how many pods have gone from it
+	fresh      []v1.Taint // that a replacement of the node has too
+	booked     nodeAccount
 }
 
 // pod is one pod; free records have node -1.
@@ -204,37 +183,23 @@ func (c *cluster) Reserve(nodes, pods int) {
 
 // podSpec is shared by many pods.
 type podSpec struct {
-	Tolerations []v1.Toleration
-	OwnerKind   string // of the controller; empty if none
-	OwnerName   string
-	Mirror      bool
-	Grace       int32 // seconds that it takes to end once it is deleted
-	emptyDir    bool
-
-	needs          *needs
-	labels         *labelSet // only of pods of files
-	tolerationsKey string    // of shared ones: equal for equal tolerations
+	placement.Spec
+	OwnerKind string // of the controller; empty if none
+	OwnerName string
+	Mirror    bool
+	Grace     int32 // seconds that it takes to end once it is deleted
+	emptyDir  bool
 }
 
 // newCluster returns an empty cluster at time 0.
 func newCluster(clock worldClock) *cluster {
-	return &cluster{
+	c := &cluster{
 		Clock:    clock,
 		world:    new(World),
 		nodeByID: make(map[string]int32),
 		podByID:  make(map[podID]int32),
 		specs:    make(map[specKey]*podSpec),
 		spaceOf:  make(map[string]uint32),
-
-		resources: make(map[v1.ResourceName]int),
-		needs:     make(map[string]*needs),
-		labelSets: make(map[string]*labelSet),
-
-		volumes:     make(map[string]*v1.PersistentVolume),
-		claims:      make(map[podID]claim),
-		volumeRules: make(map[string]*volumeRule),
-		withVolume:  make(map[volumeNeeds]*needs),
-		used:        make(map[podID]int),
 
 		unboundKeys:  make(map[evictor.PodKey]bool),
 		jobs:         make(map[podID]*job),
@@ -249,6 +214,8 @@ func newCluster(clock worldClock) *cluster {
 		orphans:      make(map[string]int32),
 		lost:         make(map[uint64]bool),
 	}
+	c.filters = placement.New(c)
+	return c
 }
 
 func (c *cluster) now() int64 { return int64(c.Clock.Elapsed()) }
@@ -270,7 +237,7 @@ func (c *cluster) tellAdded(node string, pod evictor.PodKey) {
 func (c *cluster) tellGone(p *pod) {
 	if c.happened != nil {
 		key := evictor.PodKey{Namespace: c.spaces[p.id.space], Name: p.id.name}
-		c.happened(Happening{At: c.Clock.Elapsed(), Node: c.nodes[p.node].name, Gone: key, Text: fmt.Sprintf("pod %s: its object is gone", key)})
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: c.nodes[p.node].Name, Gone: key, Text: fmt.Sprintf("pod %s: its object is gone", key)})
 	}
 }
 
@@ -311,15 +278,6 @@ func (n *node) setKubelet(t v1.NodeConditionType, s v1.ConditionStatus) {
 	n.starting = n.starting && t != v1.NodeReady
 }
 
-func findCondition(conditions []v1.NodeCondition, kind v1.NodeConditionType) int {
-	for i := range conditions {
-		if conditions[i].Type == kind {
-			return i
-		}
-	}
-	return -1
-}
-
 // runsOn says whether the pod runs while its kubelet is cut off from the API.
 func (c *cluster) runsOn(p *pod) bool { return c.nodes[p.node].parted && !p.unstarted }
 
@@ -352,24 +310,6 @@ func (n *node) kubeletStatus(kind v1.NodeConditionType) v1.ConditionStatus {
 		return v1.ConditionTrue
 	}
 	return v1.ConditionFalse
-}
-
-func (n *node) isReady() bool {
-	ready := findCondition(n.conditions, v1.NodeReady)
-	return ready >= 0 && n.conditions[ready].Status == v1.ConditionTrue
-}
-
-// standing returns the taints of a node that is cordoned or not Ready, whether or not they have been written yet. A
-// node that has never reported has the taint of a new node.
-func (n *node) standing() []v1.Taint {
-	if n.isReady() && !n.unschedulable {
-		return nil
-	}
-	standing := taints.ForConditions(n.conditions, n.unschedulable)
-	if findCondition(n.conditions, v1.NodeReady) < 0 {
-		standing = append(standing, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule})
-	}
-	return standing
 }
 
 func (c *cluster) uidOf(p *pod) types.UID {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -23,11 +24,13 @@ func TestManyNamespaces(t *testing.T) {
 
 // AddNode adds a healthy node that has reported and renewed now. It fails if the name is taken.
 func (c *cluster) AddNode(name string, key zone.Key) error {
-	return c.addNode(node{name: name, labels: nodeLabels(name, key, nil), created: stamp(c.now()), conditions: healthy, reported: c.now()})
+	return c.addNode(node{
+		NodeInfo: &placement.NodeInfo{Name: name, Labels: nodeLabels(name, key, nil), Conditions: healthy}, created: stamp(c.now()), reported: c.now(),
+	})
 }
 
 // AddPod adds a Ready pod bound now to a node that exists.
 func (c *cluster) AddPod(key evictor.PodKey, nodeName string, s podSpec) error {
-	p := pod{spec: c.spec(s), ready: true, bound: c.now(), member: c.member(key.Namespace, s.OwnerKind, s.OwnerName, s.labels)}
+	p := pod{spec: c.spec(s), ready: true, bound: c.now(), member: c.member(key.Namespace, s.OwnerKind, s.OwnerName, s.Labels)}
 	return c.addWanted(c.id(key), p, nodeName)
 }

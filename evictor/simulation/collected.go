@@ -15,8 +15,8 @@ func (p collected) Garbage() bool { return len(p.cluster.outOfService)+len(p.clu
 
 func (p collected) OutOfService() (names []string) {
 	for _, i := range slices.Sorted(maps.Keys(p.cluster.outOfService)) {
-		if n := &p.cluster.nodes[i]; !n.isReady() {
-			names = append(names, n.name)
+		if n := &p.cluster.nodes[i]; !n.IsReady() {
+			names = append(names, n.Name)
 		}
 	}
 	return names
@@ -42,6 +42,6 @@ func (p collected) Remove(pod evictor.PodKey, why string) {
 		p.report.Removed++
 	}
 	c.diesWithNode(&c.pods[i])
-	p.line(timeline.Line{T: c.Clock.Elapsed(), Kind: timeline.KindRemove, Node: n.name, Pod: joinPodName(pod.Namespace, pod.Name), More: because(why)})
+	p.line(timeline.Line{T: c.Clock.Elapsed(), Kind: timeline.KindRemove, Node: n.Name, Pod: joinPodName(pod.Namespace, pod.Name), More: because(why)})
 	c.takeAway(i)
 }

@@ -60,14 +60,14 @@ const (
 // drained already gets the timeout of the new event.
 func (p *player) drain(n *node, e *Planned) {
 	c, now := p.cluster, p.cluster.Clock.Elapsed()
-	if !n.unschedulable {
+	if !n.Unschedulable {
 		c.Cordon(n, true)
 	}
 	d := p.drainOf(n)
 	refused := c.refusedByDrain(n, e.Drain)
 	if d == nil {
-		c.tellHappening(n.name, "the node is drained")
-		d = &drain{node: c.nodeByID[n.name], from: now, next: now}
+		c.tellHappening(n.Name, "the node is drained")
+		d = &drain{node: c.nodeByID[n.Name], from: now, next: now}
 		p.report.Drains++
 		if refused.pods == 0 {
 			p.drains = append(p.drains, d)
@@ -87,7 +87,7 @@ func (p *player) drain(n *node, e *Planned) {
 // drainOf returns the drain of a node, nil if there is none.
 func (p *player) drainOf(n *node) *drain {
 	for _, d := range p.drains {
-		if d.node == p.cluster.nodeByID[n.name] {
+		if d.node == p.cluster.nodeByID[n.Name] {
 			return d
 		}
 	}
@@ -96,7 +96,7 @@ func (p *player) drainOf(n *node) *drain {
 
 // canDrain says whether a drain has something to do on a node: it is open, or has pods that no drain evicts yet.
 func (p *player) canDrain(n *node) bool {
-	return !n.unschedulable || p.drainOf(n) == nil && slices.ContainsFunc(p.cluster.SortedPods(n.name), func(key evictor.PodKey) bool {
+	return !n.Unschedulable || p.drainOf(n) == nil && slices.ContainsFunc(p.cluster.SortedPods(n.Name), func(key evictor.PodKey) bool {
 		i, _ := p.cluster.findPod(key)
 		return p.cluster.drainable(i) && !p.cluster.pods[i].terminating
 	})
@@ -141,12 +141,12 @@ func (p *player) goOnDraining(at time.Duration) {
 func (p *player) goOnWith(d *drain, at time.Duration) {
 	n := &p.cluster.nodes[d.node]
 	switch {
-	case n.deleted || !n.unschedulable && !d.rolls:
+	case n.Deleted || !n.Unschedulable && !d.rolls:
 		d.ended = drainOver
 		return
 	case d.next > at && d.deadline > at && d.gone == n.gone:
 		return
-	case !n.unschedulable:
+	case !n.Unschedulable:
 		p.cluster.Cordon(n, true)
 	}
 	if d.next <= at {
@@ -191,7 +191,7 @@ func (c *cluster) find(l *leaving) (pod int32, exists bool) {
 // once. kubectl lists the pods once, and tries again what a budget refuses; who rolls nodes looks anew each time, and
 // tries all again.
 func (p *player) empty(d *drain, at time.Duration) {
-	c, name := p.cluster, p.cluster.nodes[d.node].name
+	c, name := p.cluster, p.cluster.nodes[d.node].Name
 	if d.rolls {
 		c.list(d)
 	}
@@ -248,7 +248,7 @@ func (c *cluster) count(d *drain) {
 
 // refusedByDrain is what kubectl refuses to evict: then it evicts nothing.
 func (c *cluster) refusedByDrain(n *node, by *Drain) (refused leftBy) {
-	for _, key := range c.SortedPods(n.name) {
+	for _, key := range c.SortedPods(n.Name) {
 		i, _ := c.findPod(key)
 		if !c.drainable(i) || c.pods[i].phase.finished() {
 			continue

@@ -140,7 +140,7 @@ func timeoutText(timeout time.Duration, then string) string {
 func (p *player) stuck(d *drain, ended string) {
 	c := p.cluster
 	s := StuckDrain{
-		Node: c.nodes[d.node].name, Event: d.by.Number, From: d.from, At: c.Clock.Elapsed(), Ended: ended,
+		Node: c.nodes[d.node].Name, Event: d.by.Number, From: d.from, At: c.Clock.Elapsed(), Ended: ended,
 		Pods: d.left.pods, First: d.left.first.String(), Why: d.left.why,
 	}
 	switch ended {
@@ -162,7 +162,7 @@ func (p *player) stuck(d *drain, ended string) {
 func (p *player) stuckRoll(r *roll, stopped time.Duration) {
 	s := StuckRoll{Event: r.event.Number, From: r.event.At, Nodes: r.all, Replaced: r.replaced, Stopped: stopped}
 	if r.now != nil {
-		s.Node = p.cluster.nodes[r.now.node].name
+		s.Node = p.cluster.nodes[r.now.node].Name
 	}
 	p.report.RollsUnfinished++
 	p.report.StuckRolls = append(p.report.StuckRolls, s)

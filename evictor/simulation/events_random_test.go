@@ -176,8 +176,8 @@ func recount(t *testing.T, c *cluster) {
 			continue
 		}
 		n := &c.nodes[p.node]
-		at, gone := c.orphans[n.name]
-		require.Equal(t, n.deleted, gone && at == p.node, "pods are on nodes, or bound to the name of one that is gone")
+		at, gone := c.orphans[n.Name]
+		require.Equal(t, n.Deleted, gone && at == p.node, "pods are on nodes, or bound to the name of one that is gone")
 		switch {
 		case p.terminating:
 			terminating++
@@ -224,9 +224,9 @@ func recount(t *testing.T, c *cluster) {
 	}
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		has := !n.deleted && slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService })
-		require.Equal(t, has, c.outOfService[int32(i)], n.name)
-		require.True(t, !n.deleted || n.firstPod < 0 || n.failed)
+		has := !n.Deleted && slices.ContainsFunc(n.Taints, func(t v1.Taint) bool { return t.Key == taintOutOfService })
+		require.Equal(t, has, c.outOfService[int32(i)], n.Name)
+		require.True(t, !n.Deleted || n.firstPod < 0 || n.failed)
 		require.False(t, n.parted && !n.failed)
 	}
 }

@@ -111,7 +111,7 @@ func TestReplaceNode(t *testing.T) {
 	keys := c.SortedPods("a-000")
 	require.Len(t, keys, 1)
 	require.Equal(t, "a-000-ds0", keys[0].Name)
-	require.NotNil(t, c.nodes[c.nodeByID["a-000"]].room)
+	require.NotNil(t, c.nodes[c.nodeByID["a-000"]].Room)
 }
 
 // The pod garbage collector removes deleted pods from nodes that are out of service, and only from those.
@@ -165,7 +165,7 @@ func TestDrainAsksBudgets(t *testing.T) {
 	require.Equal(t, 2, r.Drained)
 	require.Zero(t, r.Evicted, "the controller evicts nobody")
 	require.Len(t, c.SortedPods("a-000"), 1, "the DaemonSet's stays")
-	require.True(t, c.nodes[c.nodeByID["a-000"]].unschedulable)
+	require.True(t, c.nodes[c.nodeByID["a-000"]].Unschedulable)
 	require.InDelta(t, (24 * time.Second).Hours(), r.PodHoursLost, 1e-9, "both at once")
 	require.Zero(t, r.Budgets[0].Below)
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -31,7 +32,7 @@ func (p *player) template(key zone.Key, fields *NodeFields, pods *PodFields, sec
 	return template{
 		zone: key, fields: fields,
 		pods:    c.podSpec(pods, Owner("ReplicaSet/"+key.Zone), cmp.Or(seconds, p.scenario.DefaultTolerationSeconds)),
-		daemons: c.spec(podSpec{OwnerKind: "DaemonSet", OwnerName: key.Zone, Tolerations: everything}),
+		daemons: c.spec(podSpec{OwnerKind: "DaemonSet", OwnerName: key.Zone, Spec: placement.Spec{Tolerations: everything}}),
 	}
 }
 
@@ -39,12 +40,12 @@ func (p *player) template(key zone.Key, fields *NodeFields, pods *PodFields, sec
 func (c *cluster) podSpec(f *PodFields, owner Owner, seconds *TolerationSeconds) *podSpec {
 	object := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Labels: f.Labels}}
 	object.Spec.NodeSelector = f.NodeSelector
-	s := podSpec{Tolerations: tolerations(f.Tolerations, seconds), labels: c.labelsOf(&object.ObjectMeta)}
+	s := podSpec{Spec: placement.Spec{Tolerations: tolerations(f.Tolerations, seconds), Labels: c.filters.LabelsOf(&object.ObjectMeta)}}
 	s.OwnerKind, s.OwnerName = f.Owner.split(owner)
 	s.Grace = int32(f.TerminationGracePeriodSeconds) //nolint:gosec // at most mostGrace
 	if f.Requests != nil || f.NodeSelector != nil {
 		object.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: resourcesOf(f.Requests)}}}
-		s.needs = c.needsOf(object)
+		s.Needs = c.filters.NeedsOf(object)
 	}
 	return c.spec(s)
 }
@@ -83,14 +84,17 @@ func admitted(given []v1.Toleration, seconds int64) []v1.Toleration {
 func (p *player) addTemplated(name string, t *template) error {
 	c := p.cluster
 	n := node{
-		name: name, labels: nodeLabels(name, t.zone, t.fields.Labels), created: stamp(c.now()), conditions: c.registered(), reported: c.now(), unschedulable: t.fields.Unschedulable,
-		room: c.newRoom(&v1.NodeStatus{Capacity: resourcesOf(t.fields.Capacity)}),
+		NodeInfo: &placement.NodeInfo{
+			Name: name, Labels: nodeLabels(name, t.zone, t.fields.Labels), Conditions: c.registered(), Unschedulable: t.fields.Unschedulable,
+			Room: c.filters.NewRoom(&v1.NodeStatus{Capacity: resourcesOf(t.fields.Capacity)}),
+		},
+		created: stamp(c.now()), reported: c.now(),
 	}
 	for _, taint := range t.fields.Taints {
-		n.taints = append(n.taints, newTaint(taint.Key, taint.Value, taint.Effect, stamp(c.now())))
+		n.Taints = append(n.Taints, newTaint(taint.Key, taint.Value, taint.Effect, stamp(c.now())))
 	}
 	if t.registers {
-		n.taints = admittedWith(n.taints)
+		n.Taints = admittedWith(n.Taints)
 	}
 	if err := c.addNode(n); err != nil {
 		return err
@@ -260,6 +264,6 @@ func (p *player) addPod(a *AddPod) error {
 // addFresh adds a new pod of namespace default.
 func (p *player) addFresh(name, node string, spec *podSpec) error {
 	c := p.cluster
-	fresh := c.newPod(spec, c.member(metav1.NamespaceDefault, spec.OwnerKind, spec.OwnerName, spec.labels), &c.nodes[c.nodeByID[node]])
+	fresh := c.newPod(spec, c.member(metav1.NamespaceDefault, spec.OwnerKind, spec.OwnerName, spec.Labels), &c.nodes[c.nodeByID[node]])
 	return c.addWanted(c.id(evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: name}), fresh, node)
 }

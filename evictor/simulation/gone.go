@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // successorOf is what a deleted node passes on to its replacement.
@@ -22,7 +23,7 @@ type daemon struct {
 
 // heir returns what the replacement of a node gets.
 func (c *cluster) heir(n *node) (h successorOf) {
-	h.node = node{name: n.name, labels: n.labels, taints: n.fresh, room: n.room.emptied()}
+	h.node = node{NodeInfo: &placement.NodeInfo{Name: n.Name, Labels: n.Labels, Taints: n.fresh, Room: n.Room.Emptied()}}
 	for k := n.firstPod; k >= 0; k = c.pods[k].next {
 		if pod := &c.pods[k]; pod.spec.OwnerKind == "DaemonSet" || pod.spec.Mirror {
 			id := c.pods[k].id
@@ -47,33 +48,33 @@ func (p *player) registerAll(heirs []successorOf) error {
 		if err := p.register(&heirs[i]); err != nil {
 			return err
 		}
-		p.touch(heirs[i].node.name)
+		p.touch(heirs[i].node.Name)
 	}
 	return nil
 }
 
 func (p *player) register(h *successorOf) error {
 	c := p.cluster
-	h.node.created, h.node.conditions, h.node.reported = stamp(c.now()), c.registered(), c.now()
-	for i := range h.node.taints {
-		if t := &h.node.taints[i]; t.TimeAdded != nil {
+	h.node.created, h.node.Conditions, h.node.reported = stamp(c.now()), c.registered(), c.now()
+	for i := range h.node.Taints {
+		if t := &h.node.Taints[i]; t.TimeAdded != nil {
 			*t = newTaint(t.Key, t.Value, t.Effect, stamp(c.now()))
 		}
 	}
-	h.node.taints = admittedWith(h.node.taints)
+	h.node.Taints = admittedWith(h.node.Taints)
 	if err := c.addNode(h.node); err != nil {
 		return err
 	}
-	c.tellHappening(h.node.name, "a new node of this name registers")
+	c.tellHappening(h.node.Name, "a new node of this name registers")
 	for _, d := range h.daemons {
 		if _, exists := c.findPod(d.key); exists {
 			continue // the new kubelet runs it
 		}
-		if err := c.addWanted(c.id(d.key), pod{spec: d.spec, ready: true, bound: c.now(), member: d.member}, h.node.name); err != nil {
+		if err := c.addWanted(c.id(d.key), pod{spec: d.spec, ready: true, bound: c.now(), member: d.member}, h.node.Name); err != nil {
 			return err
 		}
 	}
-	c.startKubelet(c.nodeByID[h.node.name])
+	c.startKubelet(c.nodeByID[h.node.Name])
 	return nil
 }
 

@@ -113,16 +113,16 @@ func (p *probing) LastShown(from, n int) []string {
 	c := p.cluster
 	var all []*node
 	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted {
+		if n := &c.nodes[i]; !n.Deleted {
 			all = append(all, n)
 		}
 	}
 	slices.SortFunc(all, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(b.seen, a.seen), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(b.seen, a.seen), cmp.Compare(a.Name, b.Name))
 	})
 	names := make([]string, 0, n)
 	for k := range min(n, len(all)) {
-		names = append(names, all[(from+k)%len(all)].name)
+		names = append(names, all[(from+k)%len(all)].Name)
 	}
 	return names
 }
@@ -159,9 +159,9 @@ func (p *player) watchesBreak(broken bool) {
 		return
 	}
 	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted && !n.unseen && n.seen < n.renewed {
+		if n := &c.nodes[i]; !n.Deleted && !n.unseen && n.seen < n.renewed {
 			n.seen, n.shown, n.missed = n.renewed, n.renewed, false
-			c.world.late(n.name, Epoch.Add(time.Duration(n.renewed)))
+			c.world.late(n.Name, Epoch.Add(time.Duration(n.renewed)))
 		}
 	}
 }

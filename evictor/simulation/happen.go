@@ -100,7 +100,7 @@ func (p *player) named(f faults, all []string) (names []string) {
 // names yields the nodes' names.
 func (c *cluster) names(yield func(string) bool) {
 	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted && !yield(n.name) {
+		if n := &c.nodes[i]; !n.Deleted && !yield(n.Name) {
 			return
 		}
 	}
@@ -134,8 +134,8 @@ func (p *player) among(f faults, s *Nodes) (names []string) {
 		return nil
 	}
 	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted && (s.Zone == "" || n.zone == key) && selector.Matches(labels.Set(n.labels)) {
-			names = append(names, n.name)
+		if n := &c.nodes[i]; !n.Deleted && (s.Zone == "" || n.zone == key) && selector.Matches(labels.Set(n.Labels)) {
+			names = append(names, n.Name)
 		}
 	}
 	slices.Sort(names)

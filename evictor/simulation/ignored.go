@@ -1,6 +1,10 @@
 package simulation
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/later"
+)
 
 // Features that could only keep pods from nodes.
 const (
@@ -30,10 +34,10 @@ func (c *cluster) noteIgnored(spec *v1.PodSpec) {
 		what string
 		has  bool
 	}{
-		{resourceClaims, someLater(spec, "ResourceClaims")},
+		{resourceClaims, later.Some(spec, "ResourceClaims")},
 		{"preferred affinity", prefers(spec.Affinity)},
 		{"a scheduler of their own", spec.SchedulerName != "" && spec.SchedulerName != v1.DefaultSchedulerName},
-		{schedulingGates, someLater(spec, "SchedulingGates")},
+		{schedulingGates, later.Some(spec, "SchedulingGates")},
 		{"priorities (nothing is preempted)", spec.Priority != nil && *spec.Priority > 0},
 		{namespacesLabels, byNamespaceLabels(spec.Affinity)},
 	} {
@@ -72,7 +76,7 @@ func byNamespaceLabels(a *v1.Affinity) bool {
 		terms = append(terms, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
 	}
 	for i := range terms {
-		if s := namespaceSelector(&terms[i]); s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
+		if s := later.NamespaceSelector(&terms[i]); s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
 			return true
 		}
 	}

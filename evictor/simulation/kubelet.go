@@ -5,6 +5,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // StartKubelets begins the rounds of all live kubelets: renewals every interval, spread evenly over it in the order in
@@ -13,7 +15,7 @@ func (c *cluster) StartKubelets(interval, statusInterval time.Duration, even boo
 	c.renewals.period, c.reports.period = int64(interval), int64(statusInterval)
 	now, n := c.now(), int64(len(c.nodes))
 	for i := range c.nodes {
-		if c.nodes[i].failed || c.nodes[i].deleted {
+		if c.nodes[i].failed || c.nodes[i].Deleted {
 			continue
 		}
 		first := int64(interval)
@@ -77,11 +79,11 @@ func (c *cluster) renew(n *node) {
 	n.renewed = c.now()
 	if n.missed = n.unseen || c.blind; n.missed {
 		c.miss(n)
-		c.world.missed(n.name, c.Clock.Now())
+		c.world.missed(n.Name, c.Clock.Now())
 		return
 	}
 	n.shown, n.seen, c.advanced = n.renewed, n.renewed, n.renewed
-	c.world.renewed(n.name, c.Clock.Now())
+	c.world.renewed(n.Name, c.Clock.Now())
 }
 
 // report writes the node's conditions as the kubelet sees them, and with a Ready node the pods that the controller has marked not
@@ -89,7 +91,7 @@ func (c *cluster) renew(n *node) {
 func (c *cluster) report(n *node) {
 	now := c.now()
 	n.reported = now
-	conditions := n.conditions
+	conditions := n.Conditions
 	copied := false
 	for i := range conditions {
 		want := n.kubeletStatus(conditions[i].Type)
@@ -103,14 +105,14 @@ func (c *cluster) report(n *node) {
 		conditions[i].Reason, conditions[i].Message = "KubeletReport", ""
 	}
 	for kind, status := range n.kubelet {
-		if findCondition(conditions, kind) < 0 {
+		if placement.FindCondition(conditions, kind) < 0 {
 			if !copied {
 				conditions, copied = append([]v1.NodeCondition(nil), conditions...), true
 			}
 			conditions = append(conditions, v1.NodeCondition{Type: kind, Status: status, Reason: "KubeletReport", LastTransitionTime: stamp(now)})
 		}
 	}
-	n.conditions = conditions
+	n.Conditions = conditions
 	if n.marked > 0 && n.kubeletStatus(v1.NodeReady) == v1.ConditionTrue {
 		c.tellPods(n, false)
 	}
@@ -134,8 +136,8 @@ func (c *cluster) silence(n *node, parted bool, reach int) bool {
 		c.zoneOf(n).told.KubeletFailures++
 	}
 	n.failed, n.parted, n.reach = true, parted, uint16(reach)
-	c.bookNode(c.nodeByID[n.name])
-	c.tellHappening(n.name, map[bool]string{true: "the kubelet can no longer reach the API; its pods keep running", false: "the kubelet falls silent"}[parted])
+	c.bookNode(c.nodeByID[n.Name])
+	c.tellHappening(n.Name, map[bool]string{true: "the kubelet can no longer reach the API; its pods keep running", false: "the kubelet falls silent"}[parted])
 	return true
 }
 
@@ -145,7 +147,7 @@ func (c *cluster) Recover(n *node) bool {
 	if !n.failed {
 		return false
 	}
-	i := c.nodeByID[n.name]
+	i := c.nodeByID[n.Name]
 	c.stats.recovered(n)
 	c.isBack(i)
 	c.overdue(n)
@@ -153,9 +155,9 @@ func (c *cluster) Recover(n *node) bool {
 	n.failed, n.parted, n.reach = false, false, 0
 	c.bookNode(i)
 	if c.kubelets.down {
-		c.tellHappening(n.name, "the kubelet is back and waits for the API")
+		c.tellHappening(n.Name, "the kubelet is back and waits for the API")
 	} else {
-		c.tellHappening(n.name, "the kubelet is back and ends deleted pods")
+		c.tellHappening(n.Name, "the kubelet is back and ends deleted pods")
 		c.tellPods(n, true)
 	}
 	n.setKubelet(v1.NodeReady, v1.ConditionTrue)
@@ -205,12 +207,12 @@ func (c *cluster) setReady(i int32, ready bool) {
 
 // writeCondition writes a condition that is not the kubelet's.
 func (c *cluster) writeCondition(n *node, kind v1.NodeConditionType, status v1.ConditionStatus) {
-	n.conditions = append([]v1.NodeCondition(nil), n.conditions...)
+	n.Conditions = append([]v1.NodeCondition(nil), n.Conditions...)
 	written := v1.NodeCondition{Type: kind, Status: status, LastTransitionTime: stamp(c.now())}
-	if i := findCondition(n.conditions, kind); i >= 0 {
-		n.conditions[i] = written
+	if i := placement.FindCondition(n.Conditions, kind); i >= 0 {
+		n.Conditions[i] = written
 	} else {
-		n.conditions = append(n.conditions, written)
+		n.Conditions = append(n.Conditions, written)
 	}
 	c.nodeChanged(n)
 }
@@ -263,7 +265,7 @@ func (c *cluster) KubeletsReach(down bool, latency time.Duration) {
 	}
 	k.owed = nil
 	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted && !n.failed {
+		if n := &c.nodes[i]; !n.Deleted && !n.failed {
 			c.tellPods(n, false)
 		}
 	}

@@ -6,13 +6,15 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // startKubelet starts a kubelet now.
 func (c *cluster) startKubelet(i int32) {
 	n := &c.nodes[i]
 	if n.starting = c.notReadyFor > 0; n.starting {
-		c.tellHappening(n.name, fmt.Sprintf("the kubelet starts, and reports Ready=False for %s", time.Duration(c.notReadyFor)))
+		c.tellHappening(n.Name, fmt.Sprintf("the kubelet starts, and reports Ready=False for %s", time.Duration(c.notReadyFor)))
 	}
 	c.beginRounds(i)
 	if n.starting {
@@ -26,7 +28,7 @@ func (c *cluster) registered() []v1.NodeCondition {
 		return healthy
 	}
 	conditions := slices.Clone(healthy)
-	ready := &conditions[findCondition(conditions, v1.NodeReady)]
+	ready := &conditions[placement.FindCondition(conditions, v1.NodeReady)]
 	ready.Status, ready.Reason, ready.LastTransitionTime = v1.ConditionFalse, "KubeletNotReady", stamp(c.now())
 	return conditions
 }
@@ -42,10 +44,10 @@ func admittedWith(taints []v1.Taint) []v1.Taint {
 func (c *cluster) endStart() {
 	t := c.startEnds.pop()
 	n := &c.nodes[t.node]
-	if n.epoch != t.epoch || n.failed || n.deleted || !n.starting {
+	if n.epoch != t.epoch || n.failed || n.Deleted || !n.starting {
 		return
 	}
 	n.starting = false
-	c.tellHappening(n.name, fmt.Sprintf("the kubelet reports Ready=%s", n.kubeletStatus(v1.NodeReady)))
+	c.tellHappening(n.Name, fmt.Sprintf("the kubelet reports Ready=%s", n.kubeletStatus(v1.NodeReady)))
 	c.call(&c.kubelets.reports, t.node, c.report)
 }

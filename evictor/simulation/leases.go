@@ -32,7 +32,7 @@ func (c *cluster) miss(n *node) {
 	if n.later == 0 {
 		return
 	}
-	l := held{turn{n.renewed + n.later, c.nodeByID[n.name], n.epoch}, n.renewed}
+	l := held{turn{n.renewed + n.later, c.nodeByID[n.Name], n.epoch}, n.renewed}
 	at, _ := slices.BinarySearchFunc(c.held, l, func(a, b held) int { return cmp.Or(cmp.Compare(a.at, b.at), -1) })
 	c.held = slices.Insert(c.held, at, l)
 }
@@ -42,7 +42,7 @@ func (c *cluster) show() {
 	l := c.held[0]
 	c.held = c.held[1:]
 	n := &c.nodes[l.node]
-	if n.deleted || n.epoch != l.epoch || c.blind {
+	if n.Deleted || n.epoch != l.epoch || c.blind {
 		return
 	}
 	if l.renewed > n.seen {
@@ -52,7 +52,7 @@ func (c *cluster) show() {
 		return
 	}
 	n.shown, n.missed = l.renewed, l.renewed < n.renewed
-	c.world.late(n.name, Epoch.Add(time.Duration(l.renewed)))
+	c.world.late(n.Name, Epoch.Add(time.Duration(l.renewed)))
 }
 
 // ReadLease reads a node's lease as the API has it, whatever the watch has shown.

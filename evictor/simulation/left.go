@@ -65,7 +65,7 @@ func (p *player) toTolerate(pod *pod) time.Duration {
 func (p *player) stays(n *node, i int32) string {
 	c, pod := p.cluster, &p.cluster.pods[i]
 	switch {
-	case n.deleted:
+	case n.Deleted:
 		return LeftDeleted
 	case pod.terminating:
 		return LeftTerminating
@@ -101,7 +101,7 @@ func (p *player) staysUntainted(n *node, pod *pod) string {
 	switch {
 	case p.cluster.wasRefused(pod):
 		return LeftBudget
-	case n.isReady():
+	case n.IsReady():
 		return LeftUnnoticed
 	case p.cluster.now()-n.renewed <= int64(p.scenario.Config.Nodes.PodEvictionTimeout):
 		return LeftTimeout
@@ -111,10 +111,10 @@ func (p *player) staysUntainted(n *node, pod *pod) string {
 
 // awaitsTurn is why nothing has been done yet about a silent node.
 func (c *cluster) awaitsTurn(n *node) string {
-	limit, by := &c.zoneOf(n).current, c.hindrances[c.nodeByID[n.name]]
+	limit, by := &c.zoneOf(n).current, c.hindrances[c.nodeByID[n.Name]]
 	known := limit.Ready+limit.NotReady > 0 // upstream does not report counts and rate of zones
 	switch {
-	case n.isReady():
+	case n.IsReady():
 		return LeftUnnoticed
 	case by.held != "":
 		return LeftHeld
@@ -128,8 +128,8 @@ func (c *cluster) awaitsTurn(n *node) string {
 
 // begun returns the node's NoExecute taints, and since when it has had them: without a time of its own, from time 0 on.
 func (n *node) begun() (begun []taints.Begun) {
-	for i := range n.taints {
-		t := &n.taints[i]
+	for i := range n.Taints {
+		t := &n.Taints[i]
 		if t.Effect != v1.TaintEffectNoExecute {
 			continue
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // level tracks how many of the desired members are live over time. States that last for no time do not count.
@@ -156,7 +158,7 @@ type membership struct {
 
 type memberKey struct {
 	workloadKey
-	labels *labelSet
+	labels *placement.Labels
 }
 
 // levels holds the levels of all workloads and budgets.
@@ -197,7 +199,7 @@ func (l *levels) anyBelowHalf(now int64) time.Duration {
 
 // member returns the number of a pod's membership, from 1. Mirror pods and those without a controller belong to no
 // workload.
-func (c *cluster) member(namespace, kind, name string, set *labelSet) int32 {
+func (c *cluster) member(namespace, kind, name string, set *placement.Labels) int32 {
 	key := memberKey{workloadKey{namespace, kind, name}, set}
 	none := kind == "" || kind == "Node"
 	if none {

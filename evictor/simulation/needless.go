@@ -43,8 +43,8 @@ func (c *cluster) isBack(i int32) {
 // NoExecute taint is removed, when the kubelet is back, and at the end.
 func (c *cluster) overdue(n *node) {
 	var begun []taints.Begun
-	for k := range n.taints {
-		if t := &n.taints[k]; t.Effect == v1.TaintEffectNoExecute && t.TimeAdded != nil {
+	for k := range n.Taints {
+		if t := &n.Taints[k]; t.Effect == v1.TaintEffectNoExecute && t.TimeAdded != nil {
 			begun = append(begun, taints.Begun{Taint: *t, Start: t.TimeAdded.Time})
 		}
 	}
@@ -68,7 +68,7 @@ func (c *cluster) overdue(n *node) {
 // overdueAtEnd checks all nodes, and counts.
 func (c *cluster) overdueAtEnd() int {
 	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted {
+		if n := &c.nodes[i]; !n.Deleted {
 			c.overdue(n)
 		}
 	}

@@ -88,13 +88,13 @@ func (f *filler) add(object runtime.Object) error {
 	case *v1.Pod:
 		return f.pod(o)
 	case *v1.PersistentVolume:
-		return f.cluster.AddVolumeObject(o)
+		return f.cluster.filters.AddVolume(o)
 	case *v1.PersistentVolumeClaim:
 		if o.Namespace == "" {
 			o = o.DeepCopy()
 			o.Namespace = v1.NamespaceDefault
 		}
-		return f.cluster.AddClaimObject(o)
+		return f.cluster.filters.AddClaim(o)
 	}
 	if reflect.TypeOf(object).Elem().Name() == "PodDisruptionBudget" {
 		return f.budget(object)
@@ -250,31 +250,33 @@ type budgetSpec struct {
 
 // bindClaims tells pods where their volumes are, once all objects are known.
 func (c *cluster) bindClaims() {
-	unbound := make(map[evictor.PodKey]int)
+	unbound := make(map[evictor.PodKey]*comeback)
 	for i := range c.unbound {
-		unbound[c.unbound[i].key] = i
+		unbound[c.unbound[i].key] = &c.unbound[i]
 	}
 	for i := range c.claimants {
 		of := &c.claimants[i]
 		spec := (*podSpec)(nil)
-		at, known := c.podByID[of.pod]
-		if known {
+		at, known := c.findPod(of.pod)
+		waits := unbound[of.pod]
+		switch {
+		case known:
 			spec = c.pods[at].spec
-		} else if i, waits := unbound[evictor.PodKey{Namespace: c.spaces[of.pod.space], Name: of.pod.name}]; waits {
-			spec = c.unbound[i].spec
-		} else {
+		case waits != nil:
+			spec = waits.spec
+		default:
 			continue
 		}
-		needs, all := c.withVolumes(spec.needs, of.pod.space, of.claims)
+		needs, all := c.filters.WithVolumes(spec.Needs, of.pod.Namespace, of.claims)
 		if !all || of.ephemeral {
 			c.ignore(unboundClaims)
 		}
 		bound := *spec
-		bound.needs = needs
+		bound.Needs = needs
 		if known {
 			c.rebook(at, takes, func(p *pod) { p.spec = c.spec(bound) })
 		} else {
-			c.unbound[unbound[evictor.PodKey{Namespace: c.spaces[of.pod.space], Name: of.pod.name}]].spec = c.spec(bound)
+			waits.spec = c.spec(bound)
 		}
 	}
 	c.claimants = nil

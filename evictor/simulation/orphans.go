@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -21,7 +22,7 @@ func (c *cluster) orphan(n *node) {
 	if n.firstPod < 0 {
 		return
 	}
-	c.orphans[n.name] = c.nodeByID[n.name]
+	c.orphans[n.Name] = c.nodeByID[n.Name]
 	if n.failed {
 		return
 	}
@@ -32,11 +33,11 @@ func (c *cluster) orphan(n *node) {
 // server lists for it, and ends what is deleted.
 func (c *cluster) adopt(to int32) {
 	n := &c.nodes[to]
-	from, ok := c.orphans[n.name]
+	from, ok := c.orphans[n.Name]
 	if !ok {
 		return
 	}
-	delete(c.orphans, n.name)
+	delete(c.orphans, n.Name)
 	old := &c.nodes[from]
 	n.firstPod = old.firstPod
 	for i := n.firstPod; i >= 0; i = c.pods[i].next {
@@ -44,7 +45,7 @@ func (c *cluster) adopt(to int32) {
 		c.podChanged(i)
 	}
 	if old.firstPod = -1; n.firstPod >= 0 {
-		c.tellHappening(n.name, "the new node runs the pods that are bound to its name")
+		c.tellHappening(n.Name, "the new node runs the pods that are bound to its name")
 	}
 	if !n.failed && !c.kubelets.down {
 		c.tellPods(n, true)
@@ -65,25 +66,23 @@ func (c *cluster) isOn(key evictor.PodKey, name string) bool {
 }
 
 func (c *cluster) addNode(n node) error {
-	if n.name == "" {
+	if n.Name == "" {
 		return fmt.Errorf("metadata.name is missing")
 	}
-	if _, taken := c.nodeByID[n.name]; taken {
-		return fmt.Errorf("node %s already exists", n.name)
+	if _, taken := c.nodeByID[n.Name]; taken {
+		return fmt.Errorf("node %s already exists", n.Name)
 	}
 	c.serial++
 	if n.uid == "" {
 		n.uid = types.UID("node-" + strconv.FormatUint(c.serial, 10))
 	}
-	n.zone = zone.KeyOf(n.labels)
+	n.zone = zone.KeyOf(n.Labels)
 	n.firstPod, n.renewed = -1, 0 // its kubelet makes its lease, if it reaches the API
-	n.fresh = lasting(n.taints)
+	n.fresh = lasting(n.Taints)
 	i := int32(len(c.nodes))
 	c.nodes = append(c.nodes, n)
-	c.nodeByID[n.name] = i
-	if c.load != nil {
-		c.load.add(c, i)
-	}
+	c.nodeByID[n.Name] = i
+	c.filters.AddNode(n.NodeInfo)
 	c.nodeChanged(&c.nodes[i])
 	c.adopt(i)
 	return nil
@@ -94,12 +93,14 @@ func (c *cluster) addNode(n node) error {
 func (c *cluster) AddNodeObject(object *v1.Node) error {
 	c.nodeDated(object)
 	n := node{
-		name: object.Name, uid: object.UID, labels: object.Labels, created: object.CreationTimestamp,
-		taints: object.Spec.Taints, unschedulable: object.Spec.Unschedulable, conditions: object.Status.Conditions, reported: -1,
-		room: c.newRoom(&object.Status),
+		NodeInfo: &placement.NodeInfo{
+			Name: object.Name, Labels: object.Labels, Taints: object.Spec.Taints, Unschedulable: object.Spec.Unschedulable,
+			Conditions: object.Status.Conditions, Room: c.filters.NewRoom(&object.Status),
+		},
+		uid: object.UID, created: object.CreationTimestamp, reported: -1,
 	}
-	if len(n.conditions) == 0 {
-		n.conditions, n.reported = c.registered(), c.now()
+	if len(n.Conditions) == 0 {
+		n.Conditions, n.reported = c.registered(), c.now()
 	}
 	for _, cond := range object.Status.Conditions {
 		if cond.Type == v1.NodeReady && cond.Status == v1.ConditionUnknown {
@@ -125,12 +126,12 @@ func lasting(taints []v1.Taint) (kept []v1.Taint) {
 
 // DeleteNode removes a node, and its machine with it. Its pods are gone at once only if nobody collects garbage.
 func (c *cluster) DeleteNode(n *node) {
-	name, i := n.name, c.nodeByID[n.name]
+	name, i := n.Name, c.nodeByID[n.Name]
 	c.tellHappening(name, "the node is deleted")
 	if c.collects {
 		c.orphan(n)
 	}
-	n.deleted = true
+	n.Deleted = true
 	c.bookNode(i)
 	for n.firstPod >= 0 && !c.collects {
 		c.diesWithNode(&c.pods[n.firstPod])

@@ -26,7 +26,7 @@ func TestVeryLongPeriods(t *testing.T) {
 	_, err := s.playOn(context.Background(), c)
 	require.NoError(t, err)
 	for i := range c.nodes {
-		require.Zero(t, c.nodes[i].renewed, c.nodes[i].name)
+		require.Zero(t, c.nodes[i].renewed, c.nodes[i].Name)
 	}
 }
 

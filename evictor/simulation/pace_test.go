@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
@@ -51,6 +52,21 @@ func TestWritesArePaced(t *testing.T) {
 	_, lines = play(t, s)
 	_, last = marks(lines)
 	require.InDelta(t, 165+10.1, last, 1e-9)
+}
+
+// An evictor without a period writes a node's conditions once, however long they wait to be sent.
+func TestWithoutAPeriodConditionsAreWrittenOnce(t *testing.T) {
+	s := crowded(1, simulation.Event{At: 2 * time.Minute, Fail: &simulation.Nodes{Names: []string{"b-000", "b-001"}}})
+	s.Config, s.KubeAPIBurst = evictor.DefaultConfig(), 1
+	s.Config.Nodes.NodeMonitorPeriod = 0
+	_, lines := play(t, s)
+	written := make(map[string]int)
+	for _, l := range lines {
+		if l.Kind == "condition" && l.Type == string(v1.NodeReady) {
+			written[l.Node]++
+		}
+	}
+	require.Equal(t, map[string]int{"a-000": 1, "b-000": 1, "b-001": 1}, written)
 }
 
 // What waits to be sent is not sent if nobody wants it any more.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	v1 "k8s.io/api/core/v1"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // MostUnplaced is the largest number of Unplaced in a report: those with the most pods.
@@ -24,19 +24,6 @@ type Unplaced struct {
 	Because map[string]int
 }
 
-// What refuses a pod beside resources, in the scheduler's order; resources come before volumes.
-const (
-	cordoned    = "cordoned"
-	notReady    = "not Ready"
-	taintThere  = "taint"
-	selectors   = "selector"
-	portTaken   = "host port"
-	volumeTaken = "volume in use"
-	volumeAway  = "volume"
-	spreadApart = "topology spread"
-	podAffinity = "pod affinity"
-)
-
 // String returns a short form such as "0/12 nodes: 8 taint, 4 cpu", with the largest counts first.
 func (u *Unplaced) String() string {
 	checks := slices.SortedFunc(maps.Keys(u.Because), func(a, b string) int {
@@ -48,13 +35,16 @@ func (u *Unplaced) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("0/%d nodes: %s", u.Nodes, strings.Join(checks, ", ")), ": ")
 }
 
-func becauseOf(taint string) string {
-	switch taint {
-	case v1.TaintNodeUnschedulable:
-		return cordoned
-	case v1.TaintNodeNotReady, v1.TaintNodeUnreachable:
-		return notReady
-	default:
-		return taintThere
+// couldPreempt returns how many Pending pods at most would find a node if pods of lower priority left it.
+func (c *cluster) couldPreempt() int {
+	if c.waiting.count == 0 {
+		return 0
 	}
+	return c.filters.CouldPreempt(func(yield func(*placement.Spec, int) bool) {
+		for _, q := range c.waiting.refused {
+			if !yield(&q.pods[0].spec.Spec, len(q.pods)) {
+				return
+			}
+		}
+	})
 }

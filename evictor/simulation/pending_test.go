@@ -9,18 +9,19 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // sameChecks compares why no node lets a pod in with what a naive search says, which does not tell resources apart.
 func sameChecks(t *testing.T, want map[string]int, u Unplaced) {
 	t.Helper()
-	byTaint := u.Because[cordoned] + u.Because[notReady] + u.Because[taintThere]
-	require.Equal(t, want[taintThere], byTaint)
-	require.Equal(t, want[selectors], u.Because[selectors])
-	require.Equal(t, want[spreadApart], u.Because[spreadApart])
-	require.Equal(t, want[portTaken], u.Because[portTaken])
-	require.Equal(t, want[podAffinity], u.Because[podAffinity])
+	byTaint := u.Because[placement.Cordoned] + u.Because[placement.NotReady] + u.Because[placement.TaintThere]
+	require.Equal(t, want[placement.TaintThere], byTaint)
+	require.Equal(t, want[placement.Selectors], u.Because[placement.Selectors])
+	require.Equal(t, want[placement.SpreadApart], u.Because[placement.SpreadApart])
+	require.Equal(t, want[placement.PortTaken], u.Because[placement.PortTaken])
+	require.Equal(t, want[placement.PodAffinity], u.Because[placement.PodAffinity])
 	nodes, resources := 0, 0
 	for _, n := range want {
 		nodes += n
@@ -29,7 +30,7 @@ func sameChecks(t *testing.T, want map[string]int, u Unplaced) {
 		resources += n
 	}
 	require.Equal(t, nodes, u.Nodes)
-	resources -= byTaint + u.Because[selectors] + u.Because[portTaken] + u.Because[spreadApart] + u.Because[podAffinity]
+	resources -= byTaint + u.Because[placement.Selectors] + u.Because[placement.PortTaken] + u.Because[placement.SpreadApart] + u.Because[placement.PodAffinity]
 	require.GreaterOrEqual(t, resources, want["room"])
 	require.Equal(t, want["room"] > 0, resources > 0)
 }

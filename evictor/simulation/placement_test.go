@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -264,17 +265,17 @@ func present(n *v1.Node) []v1.Taint {
 func (m *model) refuses(n *v1.Node, p *v1.Pod) string {
 	switch {
 	case !m.open(n, p):
-		return taintThere
+		return placement.TaintThere
 	case !m.selected(n, p):
-		return selectors
+		return placement.Selectors
 	case !m.portsFree(n, p):
-		return portTaken
+		return placement.PortTaken
 	case !m.hasRoom(n, p):
 		return "room"
 	case !m.spread(n, p):
-		return spreadApart
+		return placement.SpreadApart
 	case !m.together(n, p):
-		return podAffinity
+		return placement.PodAffinity
 	}
 	return ""
 }
@@ -402,7 +403,7 @@ func randomPod(r *rand.Rand, name, node string) *v1.Pod {
 // relabel changes a label of a node, if it exists.
 func relabel(c *cluster, name, label, value string) {
 	if i, ok := c.nodeByID[name]; ok {
-		labels := maps.Clone(c.nodes[i].labels)
+		labels := maps.Clone(c.nodes[i].Labels)
 		labels[label] = value
 		c.relabel(&c.nodes[i], labels)
 	}
@@ -418,7 +419,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 		indexed := r.Intn(100)
 		for step := range 200 {
 			if step == indexed {
-				c.indexLoad()
+				c.filters.Index()
 			}
 			name := fmt.Sprint("n", r.Intn(7))
 			action := r.Intn(18)
@@ -472,10 +473,10 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 			}
 			for range 3 {
 				p := randomPod(r, "new", "")
-				s := c.spec(podSpec{Tolerations: p.Spec.Tolerations, needs: c.needsOf(p), labels: c.labelsOf(&p.ObjectMeta)})
+				s := c.spec(podSpec{Spec: placement.Spec{Tolerations: p.Spec.Tolerations, Needs: c.filters.NeedsOf(p), Labels: c.filters.LabelsOf(&p.ObjectMeta)}})
 				got := ""
-				if i, ok := c.load.best(c, s, p.Namespace); ok {
-					got = c.nodes[i].name
+				if i, ok := c.filters.Best(&s.Spec, p.Namespace); ok {
+					got = c.nodes[i].Name
 					some++
 				} else {
 					none++
@@ -591,7 +592,7 @@ func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 		}
 		check := func() {
 			for _, q := range m.c.waiting.refused {
-				if q.dependent() && m.c.waiting.version != m.c.load.version {
+				if q.dependent() && m.c.waiting.version != m.c.filters.Version() {
 					continue // pods were added meanwhile, so it is tried again at this instant
 				}
 				for _, b := range q.pods {

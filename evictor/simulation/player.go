@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/internal/outside"
 )
@@ -242,5 +243,13 @@ func (r *Report) sumUp() {
 		}
 		r.SumBelowBudget += b.Below
 		r.LongestBelowBudget = max(r.LongestBelowBudget, b.LongestBelow)
+	}
+}
+
+// warnOfRoom notes that a node whose room is not known had more pods than a kubelet takes.
+func (p *player) warnOfRoom() {
+	if s := &p.cluster.stats; s.fullest > placement.UsualPods {
+		p.report.Warnings = append(p.report.Warnings, fmt.Sprintf(
+			"node %s had %d pods, because it states no capacity: a kubelet takes %d unless its maxPods says otherwise, as capacity: {pods: %d} plays", s.fullestNode, s.fullest, placement.UsualPods, placement.UsualPods))
 	}
 }

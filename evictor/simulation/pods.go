@@ -9,27 +9,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // spec returns the shared form of a pod's spec.
 func (c *cluster) spec(s podSpec) *podSpec {
-	key := specKey{keyOfTolerations(s.Tolerations), s.OwnerKind, s.OwnerName, s.Mirror, s.emptyDir, s.Grace, s.needs, s.labels}
+	key := specKey{s.Key(), s.OwnerKind, s.OwnerName, s.Mirror, s.emptyDir, s.Grace}
 	if shared, ok := c.specs[key]; ok {
 		return shared
 	}
 	shared := &s
-	shared.tolerationsKey = key.tolerations
 	c.specs[key] = shared
 	return shared
 }
 
 // specKey identifies equal specs.
 type specKey struct {
-	tolerations, ownerKind, ownerName string
-	mirror, emptyDir                  bool
-	grace                             int32
-	needs                             *needs
-	labels                            *labelSet
+	filtered             placement.SpecKey
+	ownerKind, ownerName string
+	mirror, emptyDir     bool
+	grace                int32
 }
 
 // addWanted adds a pod that is new, and not one that comes back.
@@ -58,7 +57,8 @@ func (c *cluster) podOf(object *v1.Pod) pod {
 	c.noteIgnored(&object.Spec)
 	c.awaitClaims(object)
 	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
-	s := podSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)}
+	f := c.filters
+	s := podSpec{Mirror: mirrors, Spec: placement.Spec{Tolerations: object.Spec.Tolerations, Needs: f.NeedsOf(object), Labels: f.LabelsOf(&object.ObjectMeta)}}
 	s.emptyDir = slices.ContainsFunc(object.Spec.Volumes, func(v v1.Volume) bool { return v.EmptyDir != nil })
 	if owner := metav1.GetControllerOf(object); owner != nil {
 		s.OwnerKind, s.OwnerName = owner.Kind, owner.Name
@@ -71,7 +71,7 @@ func (c *cluster) podOf(object *v1.Pod) pod {
 		object: &podTimes{uid: object.UID, created: object.CreationTimestamp},
 	}
 	kind, name := ControllerOf(&object.ObjectMeta)
-	p.member = c.member(object.Namespace, kind, name, s.labels)
+	p.member = c.member(object.Namespace, kind, name, s.Labels)
 	if object.Status.StartTime != nil {
 		p.object.started = *object.Status.StartTime
 	}
@@ -144,8 +144,8 @@ func (c *cluster) removePod(i int32) {
 	if p.next >= 0 {
 		c.pods[p.next].previous = p.previous
 	}
-	if n := &c.nodes[p.node]; n.deleted && n.firstPod < 0 {
-		delete(c.orphans, n.name)
+	if n := &c.nodes[p.node]; n.Deleted && n.firstPod < 0 {
+		delete(c.orphans, n.Name)
 	}
 	if p.terminating {
 		c.tellGone(p)

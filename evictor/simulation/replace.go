@@ -1,6 +1,10 @@
 package simulation
 
-import "github.com/evictkit/evictkit/evictor"
+import (
+	"github.com/evictkit/evictkit/evictor"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
+)
 
 // deletionBegins makes a pod wait to come back, if its controller does not wait until it is gone.
 func (c *cluster) deletionBegins(i int32) {
@@ -53,17 +57,6 @@ func (c *cluster) replace(i int32) {
 
 // replacePods makes pods come back from now on.
 func (c *cluster) replacePods() {
-	c.replaces, c.waiting = true, waiting{refused: make(map[alike]*queue)}
-	c.indexLoad()
-}
-
-// indexLoad builds the index of where pods may go, if it does not exist.
-func (c *cluster) indexLoad() {
-	if c.load != nil {
-		return
-	}
-	c.load = newLoadIndex()
-	for i := range c.nodes {
-		c.load.add(c, int32(i))
-	}
+	c.replaces, c.waiting = true, waiting{refused: make(map[placement.Alike]*queue)}
+	c.filters.Index()
 }

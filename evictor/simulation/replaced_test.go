@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -58,7 +59,7 @@ func TestComingBackForNoTimeAtAll(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		require.NoError(t, c.AddNode(name, zone.Key{Zone: "z"}))
 	}
-	spec := podSpec{OwnerKind: "ReplicaSet", Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, TolerationSeconds: ptr(int64(0))}}}
+	spec := podSpec{OwnerKind: "ReplicaSet", Spec: placement.Spec{Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, TolerationSeconds: ptr(int64(0))}}}}
 	require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "a", spec))
 	_, r := playOn(t, c, Scenario{
 		Events:       []Event{{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a", "b"}}, Key: "k", Effect: "NoExecute"}}},

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -22,9 +22,9 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 	}{
 		{true, podSpec{OwnerKind: "DaemonSet"}, map[string]int{}},
 		{true, podSpec{}, map[string]int{LeftStopped: 1}},
-		{true, podSpec{Tolerations: tolerating}, map[string]int{LeftForever: 1}},
-		{false, podSpec{OwnerKind: "DaemonSet", Tolerations: tolerating}, map[string]int{}},
-		{false, podSpec{Tolerations: tolerating}, map[string]int{LeftStopped: 1}},
+		{true, podSpec{Spec: placement.Spec{Tolerations: tolerating}}, map[string]int{LeftForever: 1}},
+		{false, podSpec{OwnerKind: "DaemonSet", Spec: placement.Spec{Tolerations: tolerating}}, map[string]int{}},
+		{false, podSpec{Spec: placement.Spec{Tolerations: tolerating}}, map[string]int{LeftStopped: 1}},
 	} {
 		c := newCluster(clockOf(nil))
 		for _, name := range []string{"a", "b"} {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
@@ -52,7 +53,7 @@ func (p *player) due(b *comeback) time.Duration {
 // tryAgain reports whether pods that found no node are tried again now.
 func (p *player) tryAgain() bool {
 	c := p.cluster
-	return c.waiting.count > 0 && (len(c.load.improved) > 0 || c.waiting.minding > 0 && c.waiting.version != c.load.version)
+	return c.waiting.count > 0 && (c.filters.Improved() || c.waiting.minding > 0 && c.waiting.version != c.filters.Version())
 }
 
 // comeBack schedules the pods that are due, and retries those that found no node if tryAgain allows it. It tries pods in
@@ -69,27 +70,27 @@ func (p *player) comeBack(at time.Duration) {
 	if !retry && (len(c.waiting.coming) == 0 || p.due(&c.waiting.coming[0]) > at) {
 		return
 	}
-	w, version := &c.waiting, c.load.version
-	c.recount()
-	full := make(map[alike]bool) // pods that found no node in this round
+	w, version := &c.waiting, c.filters.Version()
+	c.filters.Recount()
+	full := make(map[placement.Alike]bool) // pods that found no node in this round
 	if retry || w.count == 0 {
-		p.again(c.load.takeImproved(), full)
+		p.again(c.filters.TakeImproved(), full)
 	}
 	for len(w.coming) > 0 && p.due(&w.coming[0]) <= at {
 		b := w.coming[0]
 		w.coming = w.coming[1:]
-		a, minds := c.alike(&b)
+		a, minds := c.filters.Alike(&b.spec.Spec, b.key.Namespace)
 		if w.refused[a] != nil {
 			full[a] = true // nothing has changed for these pods, or they were just tried
 		}
 		if !full[a] {
-			if target, ok := c.load.best(c, b.spec, b.key.Namespace); ok {
+			if target, ok := c.filters.Best(&b.spec.Spec, b.key.Namespace); ok {
 				p.place(b, target)
 				continue
 			}
 			full[a] = true
 		}
-		p.tellPending(at, w.refuse(a, minds, c.stateOf(b.spec), b), &b)
+		p.tellPending(at, w.refuse(a, minds, c.filters.StateOf(&b.spec.Spec), b), &b)
 	}
 	if retry {
 		w.version = version
@@ -117,7 +118,7 @@ func (p *player) tellPending(at time.Duration, q *queue, b *comeback) {
 }
 
 // again retries pods that found no node before.
-func (p *player) again(improved []int32, full map[alike]bool) {
+func (p *player) again(improved []int32, full map[placement.Alike]bool) {
 	c := p.cluster
 	all := c.waiting.queues()
 	for len(all) > 0 {
@@ -125,12 +126,12 @@ func (p *player) again(improved []int32, full map[alike]bool) {
 		var target int32
 		var ok bool
 		if b := &q.pods[0]; c.moved(q) {
-			target, ok = c.load.best(c, b.spec, b.key.Namespace)
+			target, ok = c.filters.Best(&b.spec.Spec, b.key.Namespace)
 		} else {
-			target, ok = c.load.bestImproved(c, improved, b.spec, b.key.Namespace)
+			target, ok = c.filters.BestImproved(improved, &b.spec.Spec, b.key.Namespace)
 		}
 		if !ok {
-			full[q.alike], q.state = true, c.stateOf(q.pods[0].spec)
+			full[q.Alike], q.state = true, c.filters.StateOf(&q.pods[0].spec.Spec)
 			all = all[1:]
 			continue
 		}
@@ -156,20 +157,20 @@ func (p *player) place(b comeback, target int32) {
 	if begins {
 		fresh.ready, fresh.unstarted = false, true
 	}
-	if err := c.addPod(c.id(key), fresh, n.name); err != nil {
+	if err := c.addPod(c.id(key), fresh, n.Name); err != nil {
 		return // another pod has its name
 	}
 	if begins {
 		c.begins(c.podByID[c.id(key)])
 	}
-	l := timeline.Line{T: c.Clock.Elapsed(), Kind: timeline.KindSchedule, Node: n.name, Pod: joinPodName(key.Namespace, key.Name)}
+	l := timeline.Line{T: c.Clock.Elapsed(), Kind: timeline.KindSchedule, Node: n.Name, Pod: joinPodName(key.Namespace, key.Name)}
 	if b.fresh {
 		p.line(l)
 		return
 	}
 	c.stats.returned++
 	if c.happened != nil {
-		c.happened(Happening{At: c.Clock.Elapsed(), Node: n.name, Pod: key, Was: b.key, Text: fmt.Sprintf("pod %s replaces %s, which was deleted at %s", key, b.key, time.Duration(b.at))})
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: n.Name, Pod: key, Was: b.key, Text: fmt.Sprintf("pod %s replaces %s, which was deleted at %s", key, b.key, time.Duration(b.at))})
 	}
 	l.More = timeline.Fields{"was": joinPodName(b.key.Namespace, b.key.Name)}.String()
 	p.line(l)

@@ -90,8 +90,8 @@ func (p *player) goOnAfter(r *roll, d *drain, at time.Duration) error {
 		return nil
 	}
 	after, n := r.event.Roll.After, &p.cluster.nodes[d.node]
-	if !n.deleted {
-		if err := p.doTo(r, Event{ReplaceNode: &ReplaceNode{Nodes: Nodes{Names: []string{n.name}}, After: after}}); err != nil {
+	if !n.Deleted {
+		if err := p.doTo(r, Event{ReplaceNode: &ReplaceNode{Nodes: Nodes{Names: []string{n.Name}}, After: after}}); err != nil {
 			return err
 		}
 		r.replaced++

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // States of a node in a Series.
@@ -101,7 +103,7 @@ func (c *cluster) zonesOf(nodes []string) (zones []string) {
 	for _, name := range nodes {
 		i, exists := c.nodeByID[name]
 		if !exists {
-			i = int32(slices.IndexFunc(c.nodes, func(n node) bool { return n.name == name })) //nolint:gosec // a place
+			i = int32(slices.IndexFunc(c.nodes, func(n node) bool { return n.Name == name })) //nolint:gosec // a place
 		}
 		if i < 0 {
 			continue
@@ -166,7 +168,7 @@ func (s *sampler) nodes(c *cluster, points int) {
 	to := s.series
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		if n.deleted {
+		if n.Deleted {
 			continue
 		}
 		z, ok := s.zone[n.zone.String()]
@@ -193,8 +195,8 @@ func (s *sampler) nodes(c *cluster, points int) {
 }
 
 func (n *node) state() int {
-	ready := findCondition(n.conditions, v1.NodeReady)
-	bad := ready >= 0 && n.conditions[ready].Status != v1.ConditionTrue
+	ready := placement.FindCondition(n.Conditions, v1.NodeReady)
+	bad := ready >= 0 && n.Conditions[ready].Status != v1.ConditionTrue
 	switch {
 	case tainted(n) && (n.failed || bad):
 		return StateTainted

@@ -62,14 +62,14 @@ func (s *stats) evicted(now int64, n *node, runsOn bool) {
 
 // recovered counts the pods of a node that came back before anything was done to it.
 func (s *stats) recovered(n *node) {
-	if pods := int(n.pods - n.finished); !n.wasTainted && pods > 0 {
+	if pods := int(n.Pods - n.finished); !n.wasTainted && pods > 0 {
 		s.beforeTurn += pods
 		s.beforeNodes++
 	}
 }
 
 func tainted(n *node) bool {
-	return slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
+	return slices.ContainsFunc(n.Taints, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
 }
 
 // Delays are the median, the 99th percentile and the maximum of the times from the moment a node fell silent to the

@@ -28,7 +28,7 @@ func (c *cluster) Node(name string) (*v1.Node, bool) {
 // Nodes builds every node, in the order in which they were added.
 func (c *cluster) Nodes(visit func(*v1.Node) bool) {
 	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted && !visit(c.buildNode(n)) {
+		if n := &c.nodes[i]; !n.Deleted && !visit(c.buildNode(n)) {
 			return
 		}
 	}
@@ -39,21 +39,21 @@ func (c *cluster) buildNode(n *node) *v1.Node {
 		v1.Node
 		conditions [6]v1.NodeCondition
 	}{}
-	object.Name, object.UID, object.Labels, object.CreationTimestamp = n.name, n.uid, n.labels, n.created
+	object.Name, object.UID, object.Labels, object.CreationTimestamp = n.Name, n.uid, n.Labels, n.created
 	object.ResourceVersion = strconv.FormatUint(n.version, 10)
-	object.Spec.Taints, object.Spec.Unschedulable = n.taints, n.unschedulable
-	if n.room != nil {
-		object.Status.Capacity, object.Status.Allocatable = n.room.capacity, n.room.shown
+	object.Spec.Taints, object.Spec.Unschedulable = n.Taints, n.Unschedulable
+	if n.Room != nil {
+		object.Status.Capacity, object.Status.Allocatable = n.Room.Capacity, n.Room.Shown
 	}
 	if n.reported >= 0 {
 		heartbeat := stamp(n.reported)
-		conditions := append(object.conditions[:0], n.conditions...)
+		conditions := append(object.conditions[:0], n.Conditions...)
 		for i := range conditions {
 			conditions[i].LastHeartbeatTime = heartbeat
 		}
 		object.Status.Conditions = conditions
 	} else {
-		object.Status.Conditions = n.conditions
+		object.Status.Conditions = n.Conditions
 	}
 	return &object.Node
 }
@@ -81,10 +81,10 @@ func (c *cluster) fill(o *podObject, i int32) *v1.Pod {
 	id := p.id
 	o.Name, o.Namespace, o.UID = id.name, c.spaces[id.space], c.uidOf(p)
 	o.CreationTimestamp = stamp(p.bound)
-	o.Spec.NodeName, o.Spec.Tolerations = c.nodes[p.node].name, p.spec.Tolerations
+	o.Spec.NodeName, o.Spec.Tolerations = c.nodes[p.node].Name, p.spec.Tolerations
 	o.Spec.Containers = nil
-	if p.spec.needs != nil {
-		o.Spec.Containers = p.spec.needs.shown
+	if p.spec.Needs != nil {
+		o.Spec.Containers = p.spec.Needs.Shown
 	}
 	o.Status.Phase = phases[p.phase]
 	ready := v1.ConditionFalse
@@ -108,8 +108,8 @@ func (c *cluster) fill(o *podObject, i int32) *v1.Pod {
 		o.Status.Conditions = o.conditions[:2]
 	}
 	o.OwnerReferences, o.Annotations, o.DeletionTimestamp, o.Labels = nil, nil, nil, nil
-	if p.spec.labels != nil {
-		o.Labels = *p.spec.labels
+	if p.spec.Labels != nil {
+		o.Labels = *p.spec.Labels
 	}
 	if p.spec.OwnerKind != "" {
 		o.owner[0] = metav1.OwnerReference{APIVersion: "apps/v1", Kind: p.spec.OwnerKind, Name: p.spec.OwnerName, UID: "owner", Controller: &isTrue}
@@ -129,9 +129,9 @@ func (c *cluster) fill(o *podObject, i int32) *v1.Pod {
 func (c *cluster) given(p *pod) *v1.Pod {
 	o := *p.object.given
 	o.Namespace, o.UID, o.ResourceVersion = c.spaces[p.id.space], c.uidOf(p), ""
-	o.Spec.NodeName, o.Spec.Tolerations, o.Status.Phase, o.Labels = c.nodes[p.node].name, p.spec.Tolerations, phases[p.phase], nil
-	if p.spec.labels != nil {
-		o.Labels = *p.spec.labels
+	o.Spec.NodeName, o.Spec.Tolerations, o.Status.Phase, o.Labels = c.nodes[p.node].Name, p.spec.Tolerations, phases[p.phase], nil
+	if p.spec.Labels != nil {
+		o.Labels = *p.spec.Labels
 	}
 	if p.terminating && o.DeletionTimestamp == nil {
 		deleted := stamp(int64(p.deleted) * int64(time.Second))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/taints"
@@ -86,13 +87,13 @@ func (t *teller) ofTaint(n *node, taint *v1.Taint, op string) string {
 	case t == nil || taint.Key != v1.TaintNodeNotReady && taint.Key != v1.TaintNodeUnreachable:
 		return ""
 	case op == timeline.OpAdd:
-		return t.ofNode(n.name)
+		return t.ofNode(n.Name)
 	}
-	ready := findCondition(n.conditions, v1.NodeReady)
+	ready := placement.FindCondition(n.Conditions, v1.NodeReady)
 	if ready < 0 {
 		return because("Ready is missing")
 	}
-	return because("Ready is " + string(n.conditions[ready].Status))
+	return because("Ready is " + string(n.Conditions[ready].Status))
 }
 
 // ofEviction returns why a pod is evicted.

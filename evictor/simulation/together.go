@@ -73,7 +73,7 @@ func (s *Scenario) group(namespace string, labels map[string]string) (of labelle
 func (p *player) groupStays(i int32) bool {
 	c := p.cluster
 	groupOf := func(pod *pod) (labelled, bool) {
-		return p.scenario.group(c.spaces[pod.id.space], pod.spec.labels.set())
+		return p.scenario.group(c.spaces[pod.id.space], pod.spec.Labels.Set())
 	}
 	of, some := groupOf(&c.pods[i])
 	for k := range c.pods {
@@ -91,18 +91,8 @@ func (p *player) groupStays(i int32) bool {
 // warnOfLabels notes the labels by which no pod leaves together, because none has had them.
 func (p *player) warnOfLabels() {
 	for i, label := range p.scenario.Together {
-		if !p.cluster.hadLabel(label) {
+		if !p.cluster.filters.HadLabel(label) {
 			p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("together %d: no pod has the label %s", i+1, label))
 		}
 	}
-}
-
-// hadLabel says whether a pod has had a value for a label.
-func (c *cluster) hadLabel(label string) bool {
-	for _, set := range c.labelSets {
-		if set.set().Get(label) != "" {
-			return true
-		}
-	}
-	return false
 }

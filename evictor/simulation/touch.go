@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -14,26 +15,26 @@ import (
 // such as an announcement of maintenance, is written at once by whoever it belongs to, even if the kubelet is not alive.
 func (c *cluster) SetCondition(n *node, kind v1.NodeConditionType, status v1.ConditionStatus) {
 	if n.failed {
-		c.tellHappening(n.name, fmt.Sprintf("someone writes %s=%s", kind, status))
+		c.tellHappening(n.Name, fmt.Sprintf("someone writes %s=%s", kind, status))
 		n.setKubelet(kind, status)
 		c.writeCondition(n, kind, status)
 		return
 	}
-	c.tellHappening(n.name, fmt.Sprintf("the kubelet reports %s=%s", kind, status))
+	c.tellHappening(n.Name, fmt.Sprintf("the kubelet reports %s=%s", kind, status))
 	n.setKubelet(kind, status)
-	c.call(&c.kubelets.reports, c.nodeByID[n.name], c.report)
+	c.call(&c.kubelets.reports, c.nodeByID[n.Name], c.report)
 }
 
 // news says whether a condition says something new about the node. Of a silent one only others than its kubelet say something.
 func (n *node) news(e *Condition) bool {
-	if findCondition(healthy, e.Type) >= 0 {
+	if placement.FindCondition(healthy, e.Type) >= 0 {
 		return !n.failed && (n.starting && e.Type == v1.NodeReady || n.kubeletStatus(e.Type) != e.Status)
 	}
 	if status, said := n.kubelet[e.Type]; said {
 		return status != e.Status
 	}
-	at := findCondition(n.conditions, e.Type)
-	return at < 0 || n.conditions[at].Status != e.Status
+	at := placement.FindCondition(n.Conditions, e.Type)
+	return at < 0 || n.Conditions[at].Status != e.Status
 }
 
 // SetTaint adds a taint, or replaces the one with the same key and effect.
@@ -42,8 +43,8 @@ func (c *cluster) SetTaint(n *node, taint v1.Taint) {
 		added := stamp(c.now())
 		taint.TimeAdded = &added
 	}
-	n.taints = append(without(n.taints, taint.Key, taint.Effect), taint)
-	c.tellHappening(n.name, "someone adds the taint "+taint.ToString())
+	n.Taints = append(without(n.Taints, taint.Key, taint.Effect), taint)
+	c.tellHappening(n.Name, "someone adds the taint "+taint.ToString())
 	c.nodeChanged(n)
 }
 
@@ -52,15 +53,15 @@ func (c *cluster) RemoveTaint(n *node, key string, effect v1.TaintEffect) {
 	if effect == v1.TaintEffectNoExecute {
 		c.overdue(n)
 	}
-	n.taints = without(n.taints, key, effect)
-	c.tellHappening(n.name, fmt.Sprintf("someone removes the taint %s:%s", key, effect))
+	n.Taints = without(n.Taints, key, effect)
+	c.tellHappening(n.Name, fmt.Sprintf("someone removes the taint %s:%s", key, effect))
 	c.nodeChanged(n)
 }
 
 // Cordon sets or clears spec.unschedulable.
 func (c *cluster) Cordon(n *node, unschedulable bool) {
-	n.unschedulable = unschedulable
-	c.tellHappening(n.name, map[bool]string{true: "the node is cordoned", false: "the node is uncordoned"}[unschedulable])
+	n.Unschedulable = unschedulable
+	c.tellHappening(n.Name, map[bool]string{true: "the node is cordoned", false: "the node is uncordoned"}[unschedulable])
 	c.nodeChanged(n)
 }
 
@@ -92,8 +93,8 @@ func (p *player) relabel(n *node, labels map[string]string) {
 }
 
 func (c *cluster) relabel(n *node, labels map[string]string) {
-	n.labels, n.zone = labels, zone.KeyOf(labels)
-	c.relabelled()
+	n.Labels, n.zone = labels, zone.KeyOf(labels)
+	c.filters.Relabelled()
 	c.nodeChanged(n)
 }
 
@@ -105,8 +106,8 @@ func (c *cluster) SetPodLabels(i int32, labels map[string]string) {
 		of = c.levels.members[p.member-1].workloadKey
 	}
 	spec, was := *p.spec, p.member
-	spec.labels = c.labelsOf(&metav1.ObjectMeta{Labels: maps.Clone(labels)})
-	is := c.member(of.namespace, of.kind, of.name, spec.labels)
+	spec.Labels = c.filters.LabelsOf(&metav1.ObjectMeta{Labels: maps.Clone(labels)})
+	is := c.member(of.namespace, of.kind, of.name, spec.Labels)
 	if c.counts(p) {
 		c.leveled(was, -1, 0)
 		c.leveled(is, 1, 0)

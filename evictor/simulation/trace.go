@@ -79,8 +79,8 @@ func (p *player) zone(ref string) (zone.Key, error) {
 func (c *cluster) nodesOf(key zone.Key) []string {
 	var names []string
 	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted && n.zone == key {
-			names = append(names, n.name)
+		if n := &c.nodes[i]; !n.Deleted && n.zone == key {
+			names = append(names, n.Name)
 		}
 	}
 	slices.Sort(names)

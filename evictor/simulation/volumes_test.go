@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
@@ -44,12 +45,12 @@ func filed(t *testing.T, mode v1.PersistentVolumeAccessMode, pods ...*v1.Pod) *c
 	}
 	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "disk"}}
 	claim.Spec.VolumeName, claim.Spec.AccessModes = "volume", []v1.PersistentVolumeAccessMode{mode}
-	require.NoError(t, c.AddClaimObject(claim))
-	require.Error(t, c.AddClaimObject(claim))
+	require.NoError(t, c.filters.AddClaim(claim))
+	require.Error(t, c.filters.AddClaim(claim))
 	volume := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "volume", Labels: map[string]string{v1.LabelTopologyZone: "a"}}}
 	volume.Spec.AccessModes = claim.Spec.AccessModes
-	require.NoError(t, c.AddVolumeObject(volume))
-	require.Error(t, c.AddVolumeObject(volume))
+	require.NoError(t, c.filters.AddVolume(volume))
+	require.Error(t, c.filters.AddVolume(volume))
 	return c
 }
 
@@ -111,7 +112,7 @@ func TestADiskOfALostZoneIsNowhereElse(t *testing.T) {
 	c := filed(t, v1.ReadWriteMany, claiming(owned("ReplicaSet", "db", "db", "a1"), "disk"), claiming(owned("ReplicaSet", "x", "x", "b1"), "unknown"))
 	_, _, r := told(t, c, failing("a1", Event{At: time.Minute, Fail: named("a2")}))
 	require.Len(t, r.Unplaced, 1)
-	require.Equal(t, map[string]int{notReady: 2, volumeAway: 2}, r.Unplaced[0].Because)
+	require.Equal(t, map[string]int{placement.NotReady: 2, placement.VolumeAway: 2}, r.Unplaced[0].Because)
 	require.Equal(t, map[string]int{unboundClaims: 1}, r.NotSimulated)
 	require.Equal(t, r.NotSimulated, r.Understated)
 }

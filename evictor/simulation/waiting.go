@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // comeback is a pod that waits for its replacement.
@@ -23,20 +24,11 @@ type comeback struct {
 	held    bool // it had to wait for another pod
 }
 
-// alike is the key of pods that fit the same nodes: if one finds no node, none of them does.
-type alike struct {
-	needs       *needs
-	tolerations string
-	labels      *labelSet // this and namespace are set only if other pods decide
-	namespace   string
-	own         uint64 // see ownDomains
-}
-
 // waiting holds the pods that wait for a node: those that are not due yet, and those that found no node, in queues of pods
 // that are alike. A round costs one try per queue, and one for each pod that finds a node.
 type waiting struct {
 	coming  []comeback // in order
-	refused map[alike]*queue
+	refused map[placement.Alike]*queue
 	count   int // pods in refused
 	minding int // queues of pods that depend on other pods
 	number  int
@@ -44,7 +36,7 @@ type waiting struct {
 }
 
 type queue struct {
-	alike
+	placement.Alike
 	pods  []comeback
 	minds bool
 	state int // see stateOf; when they were last tried
@@ -65,20 +57,11 @@ func (w *waiting) add(b comeback) {
 	w.coming = slices.Insert(w.coming, at, b)
 }
 
-func (c *cluster) alike(b *comeback) (a alike, minds bool) {
-	a = alike{needs: b.spec.needs, tolerations: b.spec.tolerationsKey, own: b.spec.ownDomains()}
-	minds = len(c.tallies) > 0 && c.minds(b.spec, b.key.Namespace)
-	if minds {
-		a.labels, a.namespace = b.spec.labels, b.key.Namespace
-	}
-	return a, minds
-}
-
 // refuse queues a pod behind those that are alike.
-func (w *waiting) refuse(a alike, minds bool, state int, b comeback) *queue {
+func (w *waiting) refuse(a placement.Alike, minds bool, state int, b comeback) *queue {
 	q := w.refused[a]
 	if q == nil {
-		q = &queue{alike: a, minds: minds, state: state}
+		q = &queue{Alike: a, minds: minds, state: state}
 		w.refused[a] = q
 		if q.dependent() {
 			w.minding++
@@ -100,7 +83,7 @@ func (w *waiting) served(all []*queue) (left []*queue) {
 	q.pods = q.pods[1:]
 	w.count--
 	if len(q.pods) == 0 {
-		w.drop(q.alike)
+		w.drop(q.Alike)
 		return rest
 	}
 	at, _ := slices.BinarySearchFunc(rest, q, byFirst)
@@ -110,7 +93,7 @@ func (w *waiting) served(all []*queue) (left []*queue) {
 }
 
 // drop removes an empty queue.
-func (w *waiting) drop(a alike) {
+func (w *waiting) drop(a placement.Alike) {
 	if w.refused[a].dependent() {
 		w.minding--
 	}
@@ -119,11 +102,13 @@ func (w *waiting) drop(a alike) {
 
 // dependent says whether the pods may find a node although none has improved.
 func (q *queue) dependent() bool {
-	return q.minds || q.needs != nil && len(q.needs.spread)+len(q.needs.alone) > 0
+	return q.minds || q.Depends()
 }
 
 // moved says whether they may find one now.
-func (c *cluster) moved(q *queue) bool { return q.minds || q.state != c.stateOf(q.pods[0].spec) }
+func (c *cluster) moved(q *queue) bool {
+	return q.minds || q.state != c.filters.StateOf(&q.pods[0].spec.Spec)
+}
 
 // returns is the moment when a pod's controller replaces it.
 type returns int

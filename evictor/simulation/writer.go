@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/sending"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/taints"
@@ -79,9 +80,9 @@ func (w *writer) UpdateConditions(_ context.Context, object *v1.Node, conditions
 		return err
 	}
 	if n.version != versionOf(object) {
-		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
+		return apierrors.NewConflict(nodeResource, n.Name, errOtherVersion)
 	}
-	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "conditions", node: n.name}, Do: func() {
+	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "conditions", node: n.Name}, Do: func() {
 		n, err := w.found(object)
 		if err != nil {
 			return
@@ -96,7 +97,7 @@ func (w *writer) UpdateConditions(_ context.Context, object *v1.Node, conditions
 func (w *writer) updateConditions(n *node, before, conditions []v1.NodeCondition) {
 	merged := append([]v1.NodeCondition(nil), before...)
 	for _, c := range conditions {
-		if i := findCondition(merged, c.Type); i >= 0 {
+		if i := placement.FindCondition(merged, c.Type); i >= 0 {
 			merged[i] = c
 		} else {
 			merged = append(merged, c)
@@ -104,9 +105,9 @@ func (w *writer) updateConditions(n *node, before, conditions []v1.NodeCondition
 		if c.Type == v1.NodeReady {
 			w.cluster.zoneOf(n).told.UnknownNodes++
 		}
-		w.tell(timeline.Line{Kind: timeline.KindCondition, Node: n.name, Type: string(c.Type), Status: string(c.Status), More: w.why.ofNode(n.name)})
+		w.tell(timeline.Line{Kind: timeline.KindCondition, Node: n.Name, Type: string(c.Type), Status: string(c.Status), More: w.why.ofNode(n.Name)})
 	}
-	n.conditions = merged
+	n.Conditions = merged
 	w.cluster.nodeChanged(n)
 	w.cluster.compares(n)
 }
@@ -118,19 +119,19 @@ func (w *writer) UpdateTaints(_ context.Context, object *v1.Node, change taints.
 		return err
 	}
 	if n.version != versionOf(object) {
-		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
+		return apierrors.NewConflict(nodeResource, n.Name, errOtherVersion)
 	}
 	began := w.cluster.Clock.Now()
-	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "taints", node: n.name}, After: true, Do: func() {
+	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "taints", node: n.Name}, After: true, Do: func() {
 		if n, err := w.found(object); err == nil {
-			w.setTaints(n, change.Apply(n.taints, began))
+			w.setTaints(n, change.Apply(n.Taints, began))
 		}
 	}})
 }
 
 func (w *writer) setTaints(n *node, after []v1.Taint) {
-	w.taintLines(n, n.taints, after)
-	n.taints = after
+	w.taintLines(n, n.Taints, after)
+	n.Taints = after
 	w.cluster.nodeChanged(n)
 }
 
@@ -159,7 +160,7 @@ func (w *writer) taintLines(n *node, before, after []v1.Taint) {
 		if taints.OwnNoExecute(t) {
 			w.cluster.zoneOf(n).told.Taints++
 		}
-		w.tell(timeline.Line{Kind: timeline.KindTaint, Node: n.name, Key: t.Key, Effect: string(t.Effect), Op: timeline.OpAdd, More: w.why.ofTaint(n, t, timeline.OpAdd)})
+		w.tell(timeline.Line{Kind: timeline.KindTaint, Node: n.Name, Key: t.Key, Effect: string(t.Effect), Op: timeline.OpAdd, More: w.why.ofTaint(n, t, timeline.OpAdd)})
 	}
 	for i := range d.Remove {
 		t := &d.Remove[i]
@@ -169,7 +170,7 @@ func (w *writer) taintLines(n *node, before, after []v1.Taint) {
 		if t.Effect == v1.TaintEffectNoExecute {
 			w.cluster.overdue(n)
 		}
-		w.tell(timeline.Line{Kind: timeline.KindTaint, Node: n.name, Key: t.Key, Effect: string(t.Effect), Op: timeline.OpRemove, More: w.why.ofTaint(n, t, timeline.OpRemove)})
+		w.tell(timeline.Line{Kind: timeline.KindTaint, Node: n.Name, Key: t.Key, Effect: string(t.Effect), Op: timeline.OpRemove, More: w.why.ofTaint(n, t, timeline.OpRemove)})
 	}
 }
 
@@ -183,8 +184,8 @@ func (w *writer) UpdateLabels(_ context.Context, object *v1.Node, labels map[str
 		if err != nil {
 			return
 		}
-		merged := make(map[string]string, len(n.labels)+len(labels))
-		maps.Copy(merged, n.labels)
+		merged := make(map[string]string, len(n.Labels)+len(labels))
+		maps.Copy(merged, n.Labels)
 		maps.Copy(merged, labels)
 		w.relabel(n, merged)
 	}})
@@ -233,7 +234,7 @@ func (w *writer) evict(ref evictor.PodRef, why string) {
 	if err != nil || c.pods[i].terminating {
 		return
 	}
-	w.tell(timeline.Line{Kind: timeline.KindEvict, Node: c.nodes[c.pods[i].node].name, Pod: joinPodName(ref.Namespace, ref.Name), More: why})
+	w.tell(timeline.Line{Kind: timeline.KindEvict, Node: c.nodes[c.pods[i].node].Name, Pod: joinPodName(ref.Namespace, ref.Name), More: why})
 	if !c.pods[i].spec.ofDaemonSet() {
 		w.report.Evicted++
 		c.leaves(i)
@@ -266,10 +267,10 @@ func (w *writer) MarkNotReady(_ context.Context, ref evictor.PodRef) error {
 			return
 		}
 		n := &c.nodes[c.pods[i].node]
-		if began < c.Clock.Elapsed() && w.sender.Latency == 0 && n.isReady() {
+		if began < c.Clock.Elapsed() && w.sender.Latency == 0 && n.IsReady() {
 			return // it has waited to be sent, and is not wanted any more
 		}
-		name := n.name
+		name := n.Name
 		w.tell(timeline.Line{Kind: timeline.KindPodNotReady, Node: name, Pod: joinPodName(ref.Namespace, ref.Name), More: w.why.ofNode(name)})
 		if !c.pods[i].spec.ofDaemonSet() {
 			w.report.PodsMarkedNotReady++

@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // ZoneReport is the result for one zone.
@@ -86,9 +90,30 @@ func (c *cluster) countPods() (daemons int) {
 		}
 	}
 	for i := range c.nodes {
-		if n := &c.nodes[i]; !n.deleted {
-			c.zoneOf(n).told.Pods += int(n.pods - n.finished)
+		if n := &c.nodes[i]; !n.Deleted {
+			c.zoneOf(n).told.Pods += int(n.Pods - n.finished)
 		}
 	}
 	return daemons
+}
+
+// waits says whether a node is not Ready, and without a NoExecute taint of ours.
+func (n *node) waits() bool {
+	i := placement.FindCondition(n.Conditions, v1.NodeReady)
+	return i >= 0 && n.Conditions[i].Status != v1.ConditionTrue && !tainted(n)
+}
+
+// inZone counts a node in its zone (+1), or no longer (-1).
+func (c *cluster) inZone(a nodeAccount, by int) {
+	if !a.exists {
+		return
+	}
+	z, alive := c.zoneNamed(a.zone.String()), 0
+	if a.alive {
+		alive = by
+	}
+	z.nodes.change(c.now(), by, alive)
+	if a.waits {
+		z.waits(c.now(), a.hindrance, by)
+	}
 }

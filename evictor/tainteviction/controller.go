@@ -29,8 +29,8 @@ func New(cfg Config, clients Clients, opts Options) (*Controller, error) {
 	return Within(nil, cfg, clients, opts)
 }
 
-// Within is New for package evictor, whose halves share an environment: its clock and its gate are those of the options. Nil makes
-// one.
+// Within is New for package evictor, whose halves share an environment. Its clock and its gate count, and those of Options do not. Nil
+// makes an environment of those of Options.
 func Within(around *environment.Environment, cfg Config, clients Clients, opts Options) (*Controller, error) {
 	if err := slices.Concat(cfg.faults(), absent.In("clients", clients, "nodes", "pods", "evicter"), absent.In("options", opts)).ToAggregate(); err != nil {
 		return nil, fmt.Errorf("tainteviction: %w", err)

@@ -1,4 +1,4 @@
-package simulation
+package placement
 
 import (
 	"slices"
@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/later"
 )
 
 // nodeRule is a pod's node selector, its required node affinity and the extended resources it asks for.
@@ -84,15 +86,15 @@ func nameRules(list []v1.NodeSelectorRequirement) (all []nameRule, sound bool) {
 }
 
 // matches says whether a node satisfies the rule. All nodes satisfy nil.
-func (r *nodeRule) matches(n *node) bool {
+func (r *nodeRule) matches(n *NodeInfo) bool {
 	if r == nil {
 		return true
 	}
 	for _, resource := range r.extended {
-		if n.room == nil {
+		if n.Room == nil {
 			break
 		}
-		if has, _ := n.room.has(resource); has == 0 {
+		if has, _ := n.Room.has(resource); has == 0 {
 			return false
 		}
 	}
@@ -100,16 +102,16 @@ func (r *nodeRule) matches(n *node) bool {
 }
 
 // selects is matches but for extended resources.
-func (r *nodeRule) selects(n *node) bool {
+func (r *nodeRule) selects(n *NodeInfo) bool {
 	if r == nil {
 		return true
 	}
-	set := labels.Set(n.labels)
+	set := labels.Set(n.Labels)
 	if !r.selector.Matches(set) {
 		return false
 	}
 	return !r.required || slices.ContainsFunc(r.terms, func(t nodeTerm) bool {
-		return t.labels.Matches(set) && !slices.ContainsFunc(t.names, func(r nameRule) bool { return r.same != (r.name == n.name) })
+		return t.labels.Matches(set) && !slices.ContainsFunc(t.names, func(r nameRule) bool { return r.same != (r.name == n.Name) })
 	})
 }
 
@@ -132,14 +134,14 @@ type podTerm struct {
 	names      []string
 }
 
-func (t *podTerm) matches(l *labelSet, namespace string) bool {
+func (t *podTerm) matches(l *Labels, namespace string) bool {
 	if !slices.Contains(t.names, namespace) && !t.namespaces.Matches(labels.Set{"kubernetes.io/metadata.name": namespace}) {
 		return false
 	}
-	return t.selector.Matches(l.set())
+	return t.selector.Matches(l.Set())
 }
 
-func (t *tally) matches(l *labelSet, namespace string) bool {
+func (t *tally) matches(l *Labels, namespace string) bool {
 	for i := range t.terms {
 		if !t.terms[i].matches(l, namespace) {
 			return false
@@ -150,26 +152,26 @@ func (t *tally) matches(l *labelSet, namespace string) bool {
 
 // terms returns the tallies of a pod's required affinity and anti-affinity, and registers the anti-affinity so that it
 // is counted for the pods that match it.
-func (c *cluster) terms(namespace string, near, apart []v1.PodAffinityTerm) (nearTo, apartFrom []*tally) {
+func (f *Filters) terms(namespace string, near, apart []v1.PodAffinityTerm) (nearTo, apartFrom []*tally) {
 	all := make([]podTerm, len(near))
 	for i := range near {
 		all[i] = newPodTerm(namespace, &near[i])
 	}
 	for i := range near {
-		nearTo = append(nearTo, c.tally(keyOf([]any{namespace, near, i}), &tally{terms: all, topology: near[i].TopologyKey}))
+		nearTo = append(nearTo, f.shared(keyOf([]any{namespace, near, i}), &tally{terms: all, topology: near[i].TopologyKey}))
 	}
 	for i := range apart {
 		key := keyOf([]any{namespace, apart[i]})
-		t := c.tally(key, &tally{terms: []podTerm{newPodTerm(namespace, &apart[i])}, topology: apart[i].TopologyKey})
-		c.tally(key+" held", &tally{terms: t.terms, topology: t.topology, byHolder: true, held: t})
+		t := f.shared(key, &tally{terms: []podTerm{newPodTerm(namespace, &apart[i])}, topology: apart[i].TopologyKey})
+		f.shared(key+" held", &tally{terms: t.terms, topology: t.topology, byHolder: true, held: t})
 		apartFrom = append(apartFrom, t)
 	}
 	return nearTo, apartFrom
 }
 
 func newPodTerm(namespace string, t *v1.PodAffinityTerm) podTerm {
-	p := podTerm{names: t.Namespaces, namespaces: selectorOf(namespaceSelector(t)), selector: selectorOf(t.LabelSelector)}
-	if len(t.Namespaces) == 0 && namespaceSelector(t) == nil {
+	p := podTerm{names: t.Namespaces, namespaces: selectorOf(later.NamespaceSelector(t)), selector: selectorOf(t.LabelSelector)}
+	if len(t.Namespaces) == 0 && later.NamespaceSelector(t) == nil {
 		p.names = []string{namespace}
 	}
 	return p
@@ -184,32 +186,32 @@ func selectorOf(s *metav1.LabelSelector) labels.Selector {
 	return selector
 }
 
-// tally returns the shared form of a tally. It is counted when it is first used.
-func (c *cluster) tally(key string, t *tally) *tally {
-	for _, shared := range c.tallies {
-		if shared.stringKey == key {
-			return shared
+// shared returns the shared form of a tally. It is counted when it is first used.
+func (f *Filters) shared(key string, t *tally) *tally {
+	for _, known := range f.tallies {
+		if known.stringKey == key {
+			return known
 		}
 	}
 	t.stringKey = key
-	c.tallies = append(c.tallies, t)
-	c.tallied = false
+	f.tallies = append(f.tallies, t)
+	f.tallied = false
 	return t
 }
 
-// tell counts a pod that was added (+1) or removed (-1).
-func (c *cluster) tell(p *pod, namespace string, by int) {
-	n := &c.nodes[p.node]
-	for _, t := range c.tallies {
-		value, ok := n.labels[t.topology]
+// tally counts a pod that was added (+1) or removed (-1).
+func (f *Filters) tally(p Pod, by int) {
+	n := f.nodes[p.Node]
+	for _, t := range f.tallies {
+		value, ok := n.Labels[t.topology]
 		if !ok {
 			continue
 		}
 		counts := false
 		if t.byHolder {
-			counts = p.spec.needs != nil && slices.Contains(p.spec.needs.apart, t.held)
+			counts = p.Needs != nil && slices.Contains(p.Needs.apart, t.held)
 		} else {
-			counts = t.matches(p.spec.labels, namespace)
+			counts = t.matches(p.Labels, p.Namespace)
 		}
 		if counts {
 			t.counts[value] += by
@@ -218,51 +220,43 @@ func (c *cluster) tell(p *pod, namespace string, by int) {
 	}
 }
 
-// relabelled records that labels of a node changed.
-func (c *cluster) relabelled() {
-	c.tallied = false
-	if c.load != nil {
-		c.load.version++
-	}
-}
-
 // among says whether a pod may be on a node according to its required affinity and anti-affinity, and to the
 // anti-affinity of the pods there.
-func (c *cluster) among(n *node, s *podSpec, namespace string) bool {
-	for _, t := range c.tallies {
-		if value, ok := n.labels[t.topology]; t.byHolder && ok && t.counts[value] > 0 && t.matches(s.labels, namespace) {
+func (f *Filters) among(n *NodeInfo, s *Spec, namespace string) bool {
+	for _, t := range f.tallies {
+		if value, ok := n.Labels[t.topology]; t.byHolder && ok && t.counts[value] > 0 && t.matches(s.Labels, namespace) {
 			return false
 		}
 	}
-	if s.needs == nil {
+	if s.Needs == nil {
 		return true
 	}
-	for _, t := range s.needs.apart {
-		if value, ok := n.labels[t.topology]; ok && t.counts[value] > 0 {
+	for _, t := range s.Needs.apart {
+		if value, ok := n.Labels[t.topology]; ok && t.counts[value] > 0 {
 			return false
 		}
 	}
-	return c.near(n, s, namespace)
+	return f.near(n, s, namespace)
 }
 
 // near lets the first pod of a group that must be together be anywhere.
-func (c *cluster) near(n *node, s *podSpec, namespace string) bool {
+func (f *Filters) near(n *NodeInfo, s *Spec, namespace string) bool {
 	found, total := true, 0
-	for _, t := range s.needs.near {
-		value, ok := n.labels[t.topology]
+	for _, t := range s.Needs.near {
+		value, ok := n.Labels[t.topology]
 		if !ok {
 			return false
 		}
 		found = found && t.counts[value] > 0
 		total += t.count
 	}
-	return found || total == 0 && s.needs.near[0].matches(s.labels, namespace)
+	return found || total == 0 && s.Needs.near[0].matches(s.Labels, namespace)
 }
 
 // minds says whether other pods affect where this one may go.
-func (c *cluster) minds(s *podSpec, namespace string) bool {
-	if s.needs != nil && len(s.needs.near)+len(s.needs.apart) > 0 {
+func (f *Filters) minds(s *Spec, namespace string) bool {
+	if s.Needs != nil && len(s.Needs.near)+len(s.Needs.apart) > 0 {
 		return true
 	}
-	return slices.ContainsFunc(c.tallies, func(t *tally) bool { return t.byHolder && t.matches(s.labels, namespace) })
+	return slices.ContainsFunc(f.tallies, func(t *tally) bool { return t.byHolder && t.matches(s.Labels, namespace) })
 }

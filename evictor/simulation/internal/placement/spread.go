@@ -1,4 +1,4 @@
-package simulation
+package placement
 
 import (
 	"reflect"
@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
+	"github.com/evictkit/evictkit/evictor/simulation/internal/later"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -28,17 +29,17 @@ func spreadRules(object *v1.Pod) (rules []spreadRule, taint bool) {
 			continue
 		}
 		r := spreadRule{Topology: t.TopologyKey, Skew: int(t.MaxSkew), Domains: 1, Selector: t.LabelSelector}
-		if someLater(t, "MinDomains") {
-			r.Domains = int(later(t, "MinDomains").Elem().Int())
+		if later.Some(t, "MinDomains") {
+			r.Domains = int(later.Field(t, "MinDomains").Elem().Int())
 		}
 		policy := func(name string) string {
-			if !someLater(t, name) {
+			if !later.Some(t, name) {
 				return ""
 			}
-			return later(t, name).Elem().String()
+			return later.Field(t, name).Elem().String()
 		}
 		r.AnyNode, r.Taint = policy("NodeAffinityPolicy") == "Ignore", policy("NodeTaintsPolicy") == "Honor"
-		r.Labels = ownLabels(object, later(t, "MatchLabelKeys"))
+		r.Labels = ownLabels(object, later.Field(t, "MatchLabelKeys"))
 		rules, taint = append(rules, r), taint || r.Taint
 	}
 	return rules, taint
@@ -103,27 +104,26 @@ type spreading struct {
 
 // labelIn is a label that pods of a namespace have; without a key, any.
 type labelIn struct {
-	space      uint32
-	key, value string
+	namespace, key, value string
 }
 
 type labelsIn struct {
-	labels *labelSet
-	space  uint32
+	labels    *Labels
+	namespace string
 }
 
 // constraints returns the shared form of a pod's rules.
-func (c *cluster) constraints(object *v1.Pod, rules []spreadRule, nodes *nodeRule, nodesKey string) (all []constraint) {
+func (f *Filters) constraints(object *v1.Pod, rules []spreadRule, nodes *nodeRule, nodesKey string) (all []constraint) {
 	if len(rules) == 0 {
 		return nil
 	}
-	if c.spreading == nil {
-		c.spreading = &spreading{
+	if f.spreading == nil {
+		f.spreading = &spreading{
 			extentOf: make(map[string]*extent), spreadOf: make(map[string]*spread),
 			byLabel: make(map[labelIn][]*spread), matching: make(map[labelsIn][]*spread),
 		}
 	}
-	x := c.spreading
+	x := f.spreading
 	var topologies []string
 	for i := range rules {
 		topologies = append(topologies, rules[i].Topology)
@@ -142,14 +142,14 @@ func (c *cluster) constraints(object *v1.Pod, rules []spreadRule, nodes *nodeRul
 		if shared := x.extentOf[key]; shared != nil {
 			e = shared
 		} else {
-			x.extents, x.extentOf[key], c.tallied = append(x.extents, e), e, false
+			x.extents, x.extentOf[key], f.tallied = append(x.extents, e), e, false
 		}
 		key = keyOf([]any{object.Namespace, key, r.Topology, r.Selector, r.Labels})
 		s := x.spreadOf[key]
 		if s == nil {
 			s = &spread{extent: e, topology: r.Topology, selector: withLabels(selectorOf(r.Selector), r.Labels)}
-			x.all, x.spreadOf[key], c.tallied = append(x.all, s), s, false
-			x.file(s, c.space(object.Namespace))
+			x.all, x.spreadOf[key], f.tallied = append(x.all, s), s, false
+			x.file(s, object.Namespace)
 		}
 		all = append(all, constraint{s, r.Skew, r.Domains})
 	}
@@ -167,11 +167,11 @@ func withLabels(s labels.Selector, more map[string]string) labels.Selector {
 
 // file makes a spread known under the label that fewest others are filed under. As in the scheduler, an empty selector
 // counts no pods.
-func (x *spreading) file(s *spread, space uint32) {
+func (x *spreading) file(s *spread, namespace string) {
 	if s.selector.Empty() {
 		return
 	}
-	under, found := labelIn{space: space}, false
+	under, found := labelIn{namespace: namespace}, false
 	required, selectable := s.selector.Requirements()
 	if !selectable {
 		return
@@ -181,7 +181,7 @@ func (x *spreading) file(s *spread, space uint32) {
 		if r.Operator() != selection.Equals && r.Operator() != selection.DoubleEquals && r.Operator() != selection.In || r.Values().Len() != 1 {
 			continue
 		}
-		if at := (labelIn{space, r.Key(), r.Values().List()[0]}); !found || len(x.byLabel[at]) < len(x.byLabel[under]) {
+		if at := (labelIn{namespace, r.Key(), r.Values().List()[0]}); !found || len(x.byLabel[at]) < len(x.byLabel[under]) {
 			under, found = at, true
 		}
 	}
@@ -190,22 +190,22 @@ func (x *spreading) file(s *spread, space uint32) {
 }
 
 // of returns the spreads that count pods with those labels.
-func (x *spreading) of(l *labelSet, space uint32) (all []*spread) {
-	at := labelsIn{l, space}
+func (x *spreading) of(l *Labels, namespace string) (all []*spread) {
+	at := labelsIn{l, namespace}
 	if all, known := x.matching[at]; known {
 		return all
 	}
 	add := func(under labelIn) {
 		for _, s := range x.byLabel[under] {
-			if s.selector.Matches(l.set()) {
+			if s.selector.Matches(l.Set()) {
 				all = append(all, s)
 			}
 		}
 	}
-	add(labelIn{space: space})
+	add(labelIn{namespace: namespace})
 	if l != nil {
 		for key, value := range *l {
-			add(labelIn{space, key, value})
+			add(labelIn{namespace, key, value})
 		}
 	}
 	x.matching[at] = all
@@ -213,12 +213,12 @@ func (x *spreading) of(l *labelSet, space uint32) (all []*spread) {
 }
 
 // includes says whether a node belongs to the extent.
-func (e *extent) includes(n *node) bool {
-	if n.deleted {
+func (e *extent) includes(n *NodeInfo) bool {
+	if n.Deleted {
 		return false
 	}
 	for _, topology := range e.topologies {
-		if _, ok := n.labels[topology]; !ok {
+		if _, ok := n.Labels[topology]; !ok {
 			return false
 		}
 	}
@@ -229,8 +229,8 @@ func (e *extent) includes(n *node) bool {
 }
 
 // tolerated says whether nothing about a node keeps pods with these tolerations from being scheduled there.
-func tolerated(n *node, tolerations []v1.Toleration) bool {
-	for _, present := range [...][]v1.Taint{n.taints, n.standing()} {
+func tolerated(n *NodeInfo, tolerations []v1.Toleration) bool {
+	for _, present := range [...][]v1.Taint{n.Taints, n.Standing()} {
 		if _, not := taints.Untolerated(present, tolerations, false); not {
 			return false
 		}
@@ -239,8 +239,8 @@ func tolerated(n *node, tolerations []v1.Toleration) bool {
 }
 
 // look judges a node again after it changed, and counts its pods in the extents that it has joined or left.
-func (x *spreading) look(c *cluster, i int32) {
-	n := &c.nodes[i]
+func (x *spreading) look(f *Filters, i int32) {
+	n := f.nodes[i]
 	for _, e := range x.extents {
 		for len(e.has) <= int(i) {
 			e.has = append(e.has, false)
@@ -255,30 +255,26 @@ func (x *spreading) look(c *cluster, i int32) {
 			by = 1
 		}
 		for topology, values := range e.domains {
-			value := n.labels[topology]
+			value := n.Labels[topology]
 			if values[value] += by; values[value] == 0 {
 				delete(values, value)
 			}
 		}
-		for k := n.firstPod; k >= 0; k = c.pods[k].next {
-			if p := &c.pods[k]; p.booked.traits&spreads != 0 {
-				x.tell(c, p, by, e)
+		f.of.EachPodOn(i, func(p Pod) {
+			if p.Spreads {
+				x.tell(f, p, by, e)
 			}
-		}
-		if c.load != nil {
-			c.load.version++
-		}
+		})
+		f.changed()
 	}
 }
 
 // tell counts a pod that begins to count (+1) or ends (-1), in one extent or, for nil, in all.
-func (x *spreading) tell(c *cluster, p *pod, by int, only *extent) {
-	for _, s := range x.of(p.spec.labels, p.id.space) {
-		if e := s.extent; only == e || only == nil && int(p.node) < len(e.has) && e.has[p.node] {
-			s.add(c.nodes[p.node].labels[s.topology], by)
-			if c.load != nil {
-				c.load.version++
-			}
+func (x *spreading) tell(f *Filters, p Pod, by int, only *extent) {
+	for _, s := range x.of(p.Labels, p.Namespace) {
+		if e := s.extent; only == e || only == nil && int(p.Node) < len(e.has) && e.has[p.Node] {
+			s.add(f.nodes[p.Node].Labels[s.topology], by)
+			f.changed()
 		}
 	}
 }
@@ -309,17 +305,17 @@ func (s *spread) add(domain string, by int) {
 }
 
 // recount counts all nodes and pods again.
-func (x *spreading) recount(c *cluster) {
+func (x *spreading) recount(f *Filters) {
 	for _, e := range x.extents {
-		e.has, e.domains = make([]bool, len(c.nodes)), make(map[string]map[string]int)
+		e.has, e.domains = make([]bool, len(f.nodes)), make(map[string]map[string]int)
 		for _, topology := range e.topologies {
 			e.domains[topology] = make(map[string]int)
 		}
-		for i := range c.nodes {
-			if n := &c.nodes[i]; e.includes(n) {
+		for i := range f.nodes {
+			if n := f.nodes[i]; e.includes(n) {
 				e.has[i] = true
 				for topology, values := range e.domains {
-					values[n.labels[topology]]++
+					values[n.Labels[topology]]++
 				}
 			}
 		}
@@ -328,59 +324,33 @@ func (x *spreading) recount(c *cluster) {
 	for _, s := range x.all {
 		s.counts, s.having, s.least = make(map[string]int), make(map[int]int), 0
 	}
-	for i := range c.pods {
-		if p := &c.pods[i]; p.booked.traits&spreads != 0 {
-			x.tell(c, p, 1, nil)
+	f.of.EachPod(func(p Pod) {
+		if p.Spreads {
+			x.tell(f, p, 1, nil)
 		}
-	}
+	})
 }
 
 // admits says whether a pod with these labels may be in a domain.
-func (s *constraint) admits(domain string, l *labelSet) bool {
+func (s *constraint) admits(domain string, l *Labels) bool {
 	least, domains := s.least, len(s.extent.domains[s.topology])
 	if domains > len(s.counts) || domains < s.domains {
 		least = 0
 	}
 	above := s.counts[domain] - least
-	return above < s.skew || above == s.skew && !s.selector.Matches(l.set())
+	return above < s.skew || above == s.skew && !s.selector.Matches(l.Set())
 }
 
 // spreadsTo says whether a pod may be on a node according to its topology spread.
-func spreadsTo(n *node, s *podSpec) bool {
-	if s.needs == nil {
+func spreadsTo(n *NodeInfo, s *Spec) bool {
+	if s.Needs == nil {
 		return true
 	}
-	for i := range s.needs.spread {
-		domain, ok := n.labels[s.needs.spread[i].topology]
-		if !ok || !s.needs.spread[i].admits(domain, s.labels) {
+	for i := range s.Needs.spread {
+		domain, ok := n.Labels[s.Needs.spread[i].topology]
+		if !ok || !s.Needs.spread[i].admits(domain, s.Labels) {
 			return false
 		}
 	}
 	return true
-}
-
-// stateOf changes with all that decides where a pod's topology spread lets it go, and whether it may use its claims.
-func (c *cluster) stateOf(s *podSpec) (state int) {
-	if s.needs == nil {
-		return 0
-	}
-	for i := range s.needs.spread {
-		state += s.needs.spread[i].version + s.needs.spread[i].extent.version
-	}
-	if len(s.needs.alone) > 0 {
-		state += c.usedVersion
-	}
-	return state
-}
-
-// ownDomains has a bit for each constraint that counts the pod itself.
-func (s *podSpec) ownDomains() (bits uint64) {
-	if s.needs != nil {
-		for i := range s.needs.spread {
-			if s.needs.spread[i].selector.Matches(s.labels.set()) {
-				bits |= 1 << (i % 64)
-			}
-		}
-	}
-	return bits
 }

@@ -1,19 +1,17 @@
-package simulation
+package placement
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/later"
 )
 
-// detachAfter is how long the attach-detach controller waits for a node that is silent or gone to unmount a volume,
-// after the object of the last pod that uses it is gone.
-const detachAfter = 6 * time.Minute
+// claimID names a PersistentVolumeClaim.
+type claimID struct{ namespace, name string }
 
 // claim is a PersistentVolumeClaim.
 type claim struct {
@@ -44,53 +42,39 @@ var volumeLabels = [...]struct{ label, replaced string }{
 	{"topology.kubernetes.io/region", "topology.kubernetes.io/region"},
 }
 
-// AddVolumeObject adds a PersistentVolume. It fails if the name is taken.
-func (c *cluster) AddVolumeObject(object *v1.PersistentVolume) error {
-	if _, taken := c.volumes[object.Name]; taken {
+// AddVolume adds a PersistentVolume. It fails if the name is taken.
+func (f *Filters) AddVolume(object *v1.PersistentVolume) error {
+	if _, taken := f.volumes[object.Name]; taken {
 		return fmt.Errorf("persistent volume %s already exists", object.Name)
 	}
-	c.volumes[object.Name] = object
+	f.volumes[object.Name] = object
 	return nil
 }
 
-// AddClaimObject adds a PersistentVolumeClaim. It fails if the name is taken.
-func (c *cluster) AddClaimObject(object *v1.PersistentVolumeClaim) error {
-	id := c.id(evictor.PodKey{Namespace: object.Namespace, Name: object.Name})
-	if c.claims[id].declared {
+// AddClaim adds a PersistentVolumeClaim. It fails if the name is taken.
+func (f *Filters) AddClaim(object *v1.PersistentVolumeClaim) error {
+	id := claimID{object.Namespace, object.Name}
+	if f.claims[id].declared {
 		return fmt.Errorf("persistent volume claim %s/%s already exists", object.Namespace, object.Name)
 	}
-	c.claims[id] = claim{object.Spec.VolumeName, slices.Contains(object.Spec.AccessModes, "ReadWriteOncePod"), true}
+	f.claims[id] = claim{object.Spec.VolumeName, slices.Contains(object.Spec.AccessModes, "ReadWriteOncePod"), true}
 	return nil
 }
 
-// claimant is a pod whose claims are looked up when all objects are known.
-type claimant struct {
-	pod       podID
-	claims    []string
-	ephemeral bool
-}
-
-// claimsOf returns the names of a pod's claims, and whether it also has volumes that end with the pod.
-func claimsOf(spec *v1.PodSpec) (names []string, ephemeral bool) {
+// ClaimsOf returns the names of a pod's claims, and whether it also has volumes that end with the pod.
+func ClaimsOf(spec *v1.PodSpec) (names []string, ephemeral bool) {
 	for i := range spec.Volumes {
 		if claim := spec.Volumes[i].PersistentVolumeClaim; claim != nil {
 			names = append(names, claim.ClaimName)
 		}
-		ephemeral = ephemeral || someLater(&spec.Volumes[i].VolumeSource, "Ephemeral")
+		ephemeral = ephemeral || later.Some(&spec.Volumes[i].VolumeSource, "Ephemeral")
 	}
 	return names, ephemeral
 }
 
-// awaitClaims notes a pod whose claims may come later in the files.
-func (c *cluster) awaitClaims(object *v1.Pod) {
-	if names, ephemeral := claimsOf(&object.Spec); len(names) > 0 || ephemeral {
-		c.claimants = append(c.claimants, claimant{c.id(evictor.PodKey{Namespace: object.Namespace, Name: object.Name}), names, ephemeral})
-	}
-}
-
-// withVolumes returns what a pod needs together with its volumes, and whether all its claims are bound to volumes that
+// WithVolumes returns what a pod needs together with its volumes, and whether all its claims are bound to volumes that
 // are known.
-func (c *cluster) withVolumes(n *needs, space uint32, claims []string) (with *needs, all bool) {
+func (f *Filters) WithVolumes(n *Needs, namespace string, claims []string) (with *Needs, all bool) {
 	var rules []*nodeRule
 	var zones []zoneRule
 	var key struct {
@@ -98,17 +82,17 @@ func (c *cluster) withVolumes(n *needs, space uint32, claims []string) (with *ne
 		Affinity []*v1.NodeSelector
 		Zones    [][]string
 	}
-	var alone []podID
+	var alone []claimID
 	attached, all := false, true
 	for _, name := range claims {
-		of := c.claims[podID{space, name}]
-		volume := c.volumes[of.volume]
+		of := f.claims[claimID{namespace, name}]
+		volume := f.volumes[of.volume]
 		if volume == nil {
 			all = false
 			continue
 		}
 		if of.onePod {
-			alone = append(alone, podID{space, name})
+			alone = append(alone, claimID{namespace, name})
 		}
 		attached = attached || attachesOnce(volume)
 		if volume.Spec.NodeAffinity != nil && volume.Spec.NodeAffinity.Required != nil {
@@ -125,27 +109,27 @@ func (c *cluster) withVolumes(n *needs, space uint32, claims []string) (with *ne
 	if len(rules)+len(zones)+len(alone) == 0 && !attached {
 		return n, all
 	}
-	rule := c.volumeRule(keyOf(key), rules, zones)
-	shared := volumeNeeds{n, rule, keyOf([]any{space, alone == nil, names(alone)}), attached}
-	with = c.withVolume[shared]
+	rule := f.volumeRule(keyOf(key), rules, zones)
+	shared := volumeNeeds{n, rule, keyOf([]any{namespace, alone == nil, names(alone)}), attached}
+	with = f.withVolume[shared]
 	if with == nil {
 		amended := *n
 		amended.volumes, amended.alone, amended.attached = rule, alone, attached
 		with = &amended
-		c.withVolume[shared] = with
+		f.withVolume[shared] = with
 	}
 	return with, all
 }
 
 // volumeNeeds identifies equal needs of pods with volumes.
 type volumeNeeds struct {
-	needs    *needs
+	needs    *Needs
 	rule     *volumeRule
 	alone    string
 	attached bool
 }
 
-func names(of []podID) (all []string) {
+func names(of []claimID) (all []string) {
 	for _, id := range of {
 		all = append(all, id.name)
 	}
@@ -153,15 +137,15 @@ func names(of []podID) (all []string) {
 }
 
 // volumeRule returns the shared form of a rule; nil if any node will do.
-func (c *cluster) volumeRule(key string, nodes []*nodeRule, zones []zoneRule) *volumeRule {
+func (f *Filters) volumeRule(key string, nodes []*nodeRule, zones []zoneRule) *volumeRule {
 	if len(nodes)+len(zones) == 0 {
 		return nil
 	}
-	rule := c.volumeRules[key]
+	rule := f.volumeRules[key]
 	if rule == nil {
 		// A few rules, such as zones, group the nodes. Volumes of single nodes would make too many groups.
-		rule = &volumeRule{key: key, nodes: nodes, zones: zones, indexed: len(c.volumeRules) < mostDomains}
-		c.volumeRules[key] = rule
+		rule = &volumeRule{key: key, nodes: nodes, zones: zones, indexed: len(f.volumeRules) < mostDomains}
+		f.volumeRules[key] = rule
 	}
 	return rule
 }
@@ -190,7 +174,7 @@ func attachesOnce(volume *v1.PersistentVolume) bool {
 }
 
 // reach says whether all volumes are within reach of a node. nil is no volume.
-func (r *volumeRule) reach(n *node) bool {
+func (r *volumeRule) reach(n *NodeInfo) bool {
 	if r == nil {
 		return true
 	}
@@ -199,7 +183,7 @@ func (r *volumeRule) reach(n *node) bool {
 			return false
 		}
 	}
-	if !slices.ContainsFunc(volumeLabels[:], func(l struct{ label, replaced string }) bool { _, ok := n.labels[l.label]; return ok }) {
+	if !slices.ContainsFunc(volumeLabels[:], func(l struct{ label, replaced string }) bool { _, ok := n.Labels[l.label]; return ok }) {
 		return true // a cluster of one zone
 	}
 	for i := range r.zones {
@@ -210,43 +194,36 @@ func (r *volumeRule) reach(n *node) bool {
 	return true
 }
 
-func (z *zoneRule) has(n *node) bool {
-	value, ok := n.labels[z.label]
+func (z *zoneRule) has(n *NodeInfo) bool {
+	value, ok := n.Labels[z.label]
 	for i := 0; i < len(volumeLabels) && !ok; i++ {
 		if l := &volumeLabels[i]; l.label == z.label {
-			value, ok = n.labels[l.replaced]
+			value, ok = n.Labels[l.replaced]
 		}
 	}
 	return ok && slices.Contains(z.values, value)
 }
 
 // uses counts the claims that only one pod may use, of a pod that is added (+1) or removed (-1).
-func (c *cluster) uses(s *podSpec, by int) {
-	if s.needs == nil {
+func (f *Filters) uses(s *Spec, by int) {
+	if s.Needs == nil {
 		return
 	}
-	for _, id := range s.needs.alone {
-		c.used[id] += by
-		c.usedVersion++
+	for _, id := range s.Needs.alone {
+		f.used[id] += by
+		f.usedVersion++
 	}
 }
 
 // mayUse says whether no other pod uses a claim of this one that only one pod may use.
-func (c *cluster) mayUse(s *podSpec) bool {
-	return s.needs == nil || !slices.ContainsFunc(s.needs.alone, func(id podID) bool { return c.used[id] > 0 })
+func (f *Filters) mayUse(s *Spec) bool {
+	return s.Needs == nil || !slices.ContainsFunc(s.Needs.alone, func(id claimID) bool { return f.used[id] > 0 })
 }
 
 // reaches says whether the volumes of a pod let it be on a node. The load index knows most of that.
-func (c *cluster) reaches(n *node, s *podSpec) bool {
-	return s.needs == nil || s.needs.volumes == nil || s.needs.volumes.indexed || s.needs.volumes.reach(n)
+func (f *Filters) reaches(n *NodeInfo, s *Spec) bool {
+	return s.Needs == nil || s.Needs.volumes == nil || s.Needs.volumes.indexed || s.Needs.volumes.reach(n)
 }
 
-// detached returns how long after a pod's object is gone its volumes can be attached to another node. A node that is out
-// of service lets go at once.
-func (c *cluster) detached(p *pod) time.Duration {
-	n := &c.nodes[p.node]
-	if p.spec.needs == nil || !p.spec.needs.attached || !n.failed && !n.deleted || c.outOfService[p.node] {
-		return 0
-	}
-	return detachAfter
-}
+// Attached says whether the pod has a volume that cannot be attached to two nodes.
+func (s *Spec) Attached() bool { return s.Needs != nil && s.Needs.attached }

@@ -1,4 +1,4 @@
-package simulation
+package placement
 
 import (
 	v1 "k8s.io/api/core/v1"
@@ -6,7 +6,7 @@ import (
 )
 
 // shown returns one container that requests these amounts, or nil if they are all 0.
-func (c *cluster) shown(requests []int64) []v1.Container {
+func shown(resources map[v1.ResourceName]int, requests []int64) []v1.Container {
 	list := v1.ResourceList{}
 	show := func(name v1.ResourceName, i int) {
 		switch {
@@ -22,7 +22,7 @@ func (c *cluster) shown(requests []int64) []v1.Container {
 	show(v1.ResourceCPU, cpu)
 	show(v1.ResourceMemory, memory)
 	show(v1.ResourceEphemeralStorage, ephemeral)
-	for name, i := range c.resources {
+	for name, i := range resources {
 		show(name, i)
 	}
 	if len(list) == 0 {

@@ -1,28 +1,32 @@
-package simulation
+package placement
 
-import v1 "k8s.io/api/core/v1"
+import (
+	v1 "k8s.io/api/core/v1"
 
-// needs is what a pod requires of its node, apart from tolerations, as stated in a file. Pods share it, and it does not
+	"github.com/evictkit/evictkit/evictor/simulation/internal/later"
+)
+
+// Needs is what a pod requires of its node, apart from tolerations, as stated in a file. Pods share it, and it does not
 // change. nil requires nothing.
-type needs struct {
+type Needs struct {
 	requests    []int64 // by number of resource; missing ones are 0
 	nodes       *nodeRule
 	near, apart []*tally // required pod affinity (one pod must match all terms) and anti-affinity
 	spread      []constraint
 	ports       []hostPort
 	volumes     *volumeRule // where they are
-	alone       []podID     // claims that no other pod may use at the same time
+	alone       []claimID   // claims that no other pod may use at the same time
 	attached    bool        // a volume cannot be attached to two nodes
 	priority    int32
 	preempts    int32          // pods of a lower priority than this
 	rule        string         // equal for equal node rules and extended resources
-	shown       []v1.Container // as pods' objects show the requests: one container; nil if there are none
+	Shown       []v1.Container // as pods' objects show the requests: one container; nil if there are none
 }
 
 // requests returns what the scheduler counts for a pod: its overhead, plus the larger of two amounts: the sum over its
 // containers, or the most that an init container needs together with the sidecars before it.
-func (c *cluster) requests(spec *v1.PodSpec) []int64 {
-	of := func(list v1.ResourceList) []int64 { return c.amounts(list, 0, mostOfOne) }
+func (f *Filters) requests(spec *v1.PodSpec) []int64 {
+	of := func(list v1.ResourceList) []int64 { return f.amounts(list, 0, mostOfOne) }
 	var sum, sidecars, most []int64
 	for i := range spec.Containers {
 		sum = plus(sum, of(spec.Containers[i].Resources.Requests))
@@ -30,7 +34,7 @@ func (c *cluster) requests(spec *v1.PodSpec) []int64 {
 	for i := range spec.InitContainers {
 		container := &spec.InitContainers[i]
 		asked := of(container.Resources.Requests)
-		if sidecar(container) {
+		if later.Sidecar(container) {
 			sidecars = plus(sidecars, asked)
 			asked = sidecars
 		} else {
@@ -39,9 +43,9 @@ func (c *cluster) requests(spec *v1.PodSpec) []int64 {
 		most = larger(most, asked)
 	}
 	sum = larger(plus(sum, sidecars), most)
-	whole := podResources(spec)
+	whole := later.PodRequests(spec)
 	for name := range whole {
-		i := c.resource(name)
+		i := f.resource(name)
 		sum = plus(sum, make([]int64, i+1))
 		sum[i] = of(whole)[i]
 	}
@@ -58,13 +62,13 @@ func asksNothing(s *v1.PodSpec) bool {
 		}
 	}
 	return len(s.InitContainers)+len(s.Overhead)+len(s.NodeSelector)+len(s.TopologySpreadConstraints) == 0 && s.Affinity == nil && s.Priority == nil &&
-		!someLater(s, "PreemptionPolicy") && podResources(s) == nil
+		!later.Some(s, "PreemptionPolicy") && later.PodRequests(s) == nil
 }
 
-// needsOf returns the shared form of what a pod requires of its node.
-func (c *cluster) needsOf(object *v1.Pod) *needs {
+// NeedsOf returns the shared form of what a pod requires of its node.
+func (f *Filters) NeedsOf(object *v1.Pod) *Needs {
 	const nothing = "" // its key
-	if shared, ok := c.needs[nothing]; ok && asksNothing(&object.Spec) {
+	if shared, ok := f.needs[nothing]; ok && asksNothing(&object.Spec) {
 		return shared // most pods of tests are such pods
 	}
 	rule := struct {
@@ -82,7 +86,7 @@ func (c *cluster) needsOf(object *v1.Pod) *needs {
 		Spread      []spreadRule         `json:",omitempty"`
 		Tolerations string               `json:",omitempty"` // if it is spread over nodes whose taints it tolerates
 		Namespace   string               `json:",omitempty"` // for terms that name none
-	}{Requests: c.requests(&object.Spec), Ports: hostPorts(&object.Spec)}
+	}{Requests: f.requests(&object.Spec), Ports: hostPorts(&object.Spec)}
 	asked.Priority, asked.Preempts = priorityOf(&object.Spec)
 	for i, amount := range asked.Requests {
 		if i >= extended && amount > 0 {
@@ -109,18 +113,18 @@ func (c *cluster) needsOf(object *v1.Pod) *needs {
 	}
 	asked.Rule = keyOf(rule)
 	key := keyOf(asked)
-	if shared, ok := c.needs[key]; ok {
+	if shared, ok := f.needs[key]; ok {
 		return shared
 	}
-	n := &needs{
+	n := &Needs{
 		requests: asked.Requests, rule: asked.Rule, nodes: newNodeRule(rule.Selector, rule.Affinity, rule.Extended),
-		ports: asked.Ports, priority: asked.Priority, preempts: asked.Preempts, shown: c.shown(asked.Requests),
+		ports: asked.Ports, priority: asked.Priority, preempts: asked.Preempts, Shown: shown(f.resources, asked.Requests),
 	}
-	n.near, n.apart = c.terms(object.Namespace, asked.Near, asked.Apart)
-	n.spread = c.constraints(object, asked.Spread, n.nodes, asked.Rule)
-	c.needs[key] = n
+	n.near, n.apart = f.terms(object.Namespace, asked.Near, asked.Apart)
+	n.spread = f.constraints(object, asked.Spread, n.nodes, asked.Rule)
+	f.needs[key] = n
 	if asksNothing(&object.Spec) {
-		c.needs[nothing] = n
+		f.needs[nothing] = n
 	}
 	return n
 }

@@ -1,8 +1,7 @@
-package simulation
+package placement
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -21,7 +20,7 @@ const (
 )
 
 // resource returns the number of a resource.
-func (c *cluster) resource(name v1.ResourceName) int {
+func (f *Filters) resource(name v1.ResourceName) int {
 	switch name {
 	case v1.ResourceCPU:
 		return cpu
@@ -32,10 +31,10 @@ func (c *cluster) resource(name v1.ResourceName) int {
 	case v1.ResourcePods:
 		return podCount
 	}
-	i, ok := c.resources[name]
+	i, ok := f.resources[name]
 	if !ok {
-		i = extended + len(c.resources)
-		c.resources[name] = i
+		i = extended + len(f.resources)
+		f.resources[name] = i
 	}
 	return i
 }
@@ -44,10 +43,10 @@ func (c *cluster) resource(name v1.ResourceName) int {
 const mostOfOne = 1 << 50
 
 // amounts returns quantities by number of resource: thousandths of a CPU, bytes, or pieces.
-func (c *cluster) amounts(list v1.ResourceList, absent, most int64) []int64 {
+func (f *Filters) amounts(list v1.ResourceList, absent, most int64) []int64 {
 	amounts := []int64{absent, absent, absent, absent}
 	for name, quantity := range list {
-		i := c.resource(name)
+		i := f.resource(name)
 		for len(amounts) <= i {
 			amounts = append(amounts, 0)
 		}
@@ -74,23 +73,25 @@ func combine(a, b []int64, of func(x, y int64) int64) []int64 {
 	return sum
 }
 
-// room is what a node has for pods. Only nodes whose files state it have a room.
-type room struct {
+// Room is what a node has for pods. Only nodes whose files state it have a room.
+type Room struct {
 	allocatable, used []int64         // by number of resource
 	cpu, memory       int64           // as counted in the load
-	capacity, shown   v1.ResourceList // as the node's object shows what it has in all, and for pods
+	Capacity, Shown   v1.ResourceList // as the node's object shows what it has in all, and for pods
 }
 
 // Amounts that a pod without requests for CPU or memory counts in a node's load, as in the scheduler.
 const (
 	usualCPU    = 100       // thousandths
 	usualMemory = 200 << 20 // bytes
-	usualPods   = 110       // how many pods an unknown node has room for
 )
 
-// newRoom returns the room that a node's status states; nil if it states none. A missing CPU, memory, ephemeral storage or
+// UsualPods is how many pods a node of unknown room has room for.
+const UsualPods = 110
+
+// NewRoom returns the room that a node's status states; nil if it states none. A missing CPU, memory, ephemeral storage or
 // number of pods is unlimited. A missing extended resource is 0.
-func (c *cluster) newRoom(status *v1.NodeStatus) *room {
+func (f *Filters) NewRoom(status *v1.NodeStatus) *Room {
 	list := status.Allocatable
 	if len(list) == 0 {
 		list = status.Capacity
@@ -98,27 +99,19 @@ func (c *cluster) newRoom(status *v1.NodeStatus) *room {
 	if len(list) == 0 {
 		return nil
 	}
-	return &room{allocatable: c.amounts(list, math.MaxInt64, math.MaxInt64), capacity: status.Capacity, shown: list}
+	return &Room{allocatable: f.amounts(list, math.MaxInt64, math.MaxInt64), Capacity: status.Capacity, Shown: list}
 }
 
-// warnOfRoom notes that a node whose room is not known had more pods than a kubelet takes.
-func (p *player) warnOfRoom() {
-	if s := &p.cluster.stats; s.fullest > usualPods {
-		p.report.Warnings = append(p.report.Warnings, fmt.Sprintf(
-			"node %s had %d pods, because it states no capacity: a kubelet takes %d unless its maxPods says otherwise, as capacity: {pods: %d} plays", s.fullestNode, s.fullest, usualPods, usualPods))
-	}
-}
-
-// emptied returns the same room without pods.
-func (r *room) emptied() *room {
+// Emptied returns the same room without pods.
+func (r *Room) Emptied() *Room {
 	if r == nil {
 		return nil
 	}
-	return &room{allocatable: r.allocatable, capacity: r.capacity, shown: r.shown}
+	return &Room{allocatable: r.allocatable, Capacity: r.Capacity, Shown: r.Shown}
 }
 
 // has returns how much of a resource there is for pods, and how much is used.
-func (r *room) has(resource int) (allocatable, used int64) {
+func (r *Room) has(resource int) (allocatable, used int64) {
 	if resource < len(r.allocatable) {
 		allocatable = r.allocatable[resource]
 	}
@@ -131,7 +124,7 @@ func (r *room) has(resource int) (allocatable, used int64) {
 var onePod = []int64{podCount: 1}
 
 // take counts a pod that was added (+1) or removed (-1).
-func (r *room) take(n *needs, by int64) {
+func (r *Room) take(n *Needs, by int64) {
 	requests := onePod
 	if n != nil {
 		requests = n.requests
@@ -153,10 +146,10 @@ func (r *room) take(n *needs, by int64) {
 }
 
 // fits reports whether the node has enough free resources for a pod.
-func (r *room) fits(n *needs) bool { return r.short(n, 0) < 0 }
+func (r *Room) fits(n *Needs) bool { return r.short(n, 0) < 0 }
 
 // short returns the first resource, from that number on, of which the node has too little for a pod; -1 if it has enough.
-func (r *room) short(n *needs, from int) int {
+func (r *Room) short(n *Needs, from int) int {
 	requests := onePod
 	if n != nil {
 		requests = n.requests
@@ -170,7 +163,7 @@ func (r *room) short(n *needs, from int) int {
 }
 
 // load returns the mean of the used shares of CPU and of memory.
-func (r *room) load() float64 {
+func (r *Room) load() float64 {
 	share := func(used int64, resource int) float64 {
 		switch allocatable, _ := r.has(resource); {
 		case allocatable == math.MaxInt64:
@@ -193,28 +186,40 @@ func keyOf(value any) string {
 	return string(text)
 }
 
-// labelSet is a set of labels that pods share; nil is empty.
-type labelSet labels.Set
+// Labels is a set of labels that pods share; nil is empty.
+type Labels labels.Set
 
-func (l *labelSet) set() labels.Set {
+// Set returns them for a selector.
+func (l *Labels) Set() labels.Set {
 	if l == nil {
 		return nil
 	}
 	return labels.Set(*l)
 }
 
-func (c *cluster) labelsOf(meta *metav1.ObjectMeta) *labelSet {
+// LabelsOf returns the shared form of an object's labels.
+func (f *Filters) LabelsOf(meta *metav1.ObjectMeta) *Labels {
 	if len(meta.Labels) == 0 {
 		return nil
 	}
 	key := keyOf(meta.Labels)
-	shared, ok := c.labelSets[key]
+	shared, ok := f.labelSets[key]
 	if !ok {
-		set := labelSet(meta.Labels)
+		set := Labels(meta.Labels)
 		shared = &set
-		c.labelSets[key] = shared
+		f.labelSets[key] = shared
 	}
 	return shared
+}
+
+// HadLabel says whether a pod has had a value for a label.
+func (f *Filters) HadLabel(label string) bool {
+	for _, set := range f.labelSets {
+		if set.Set().Get(label) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func keyOfTolerations(tolerations []v1.Toleration) string {

@@ -1,9 +1,12 @@
-package simulation
+package placement
 
 import (
 	"cmp"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/later"
 )
 
 // hostPort is a port of its node that a pod takes. Two pods may not take the same, of one address or of all.
@@ -25,7 +28,7 @@ func hostPorts(spec *v1.PodSpec) (all []hostPort) {
 		}
 	}
 	for i := range spec.InitContainers {
-		if sidecar(&spec.InitContainers[i]) {
+		if later.Sidecar(&spec.InitContainers[i]) {
 			add(&spec.InitContainers[i])
 		}
 	}
@@ -40,25 +43,28 @@ func (p hostPort) conflicts(q hostPort) bool {
 }
 
 // takesPorts says whether a pod takes ports of its node.
-func (s *podSpec) takesPorts() bool { return s.needs != nil && len(s.needs.ports) > 0 }
+func (s *Spec) takesPorts() bool { return s.Needs != nil && len(s.Needs.ports) > 0 }
+
+// takePorts counts a pod that was added (+1) or removed (-1).
+func (n *NodeInfo) takePorts(s *Spec, by int) {
+	if !s.takesPorts() {
+		return
+	}
+	if by > 0 {
+		n.ports = append(n.ports, s.Needs.ports...)
+		return
+	}
+	for _, port := range s.Needs.ports {
+		if at := slices.Index(n.ports, port); at >= 0 {
+			n.ports = slices.Delete(n.ports, at, at+1)
+		}
+	}
+}
 
 // portsFree says whether no pod on a node takes a port that this one needs.
-func (c *cluster) portsFree(n *node, s *podSpec) bool {
+func (n *NodeInfo) portsFree(s *Spec) bool {
 	if !s.takesPorts() {
 		return true
 	}
-	for i := n.firstPod; i >= 0; i = c.pods[i].next {
-		other := &c.pods[i]
-		if other.phase.finished() || !other.spec.takesPorts() {
-			continue
-		}
-		for _, taken := range other.spec.needs.ports {
-			for _, wanted := range s.needs.ports {
-				if wanted.conflicts(taken) {
-					return false
-				}
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.Needs.ports, func(wanted hostPort) bool { return slices.ContainsFunc(n.ports, wanted.conflicts) })
 }

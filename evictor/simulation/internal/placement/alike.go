@@ -1,0 +1,48 @@
+package placement
+
+// Alike is equal for pods that fit the same nodes: if one finds no node, none of them does.
+type Alike struct {
+	needs       *Needs
+	tolerations string
+	labels      *Labels // this and namespace are set only if other pods decide
+	namespace   string
+	own         uint64 // see ownDomains
+}
+
+// Alike returns the key of a pod, and whether other pods decide where it may go.
+func (f *Filters) Alike(s *Spec, namespace string) (a Alike, minds bool) {
+	a = Alike{needs: s.Needs, tolerations: s.tolerationsKey, own: s.ownDomains()}
+	if minds = f.minds(s, namespace); minds {
+		a.labels, a.namespace = s.Labels, namespace
+	}
+	return a, minds
+}
+
+// Depends says whether such pods may find a node although none has improved, by what StateOf tells.
+func (a *Alike) Depends() bool { return a.needs != nil && len(a.needs.spread)+len(a.needs.alone) > 0 }
+
+// StateOf changes with all that decides where a pod's topology spread lets it go, and whether it may use its claims.
+func (f *Filters) StateOf(s *Spec) (state int) {
+	if s.Needs == nil {
+		return 0
+	}
+	for i := range s.Needs.spread {
+		state += s.Needs.spread[i].version + s.Needs.spread[i].extent.version
+	}
+	if len(s.Needs.alone) > 0 {
+		state += f.usedVersion
+	}
+	return state
+}
+
+// ownDomains has a bit for each constraint that counts the pod itself.
+func (s *Spec) ownDomains() (bits uint64) {
+	if s.Needs != nil {
+		for i := range s.Needs.spread {
+			if s.Needs.spread[i].selector.Matches(s.Labels.Set()) {
+				bits |= 1 << (i % 64)
+			}
+		}
+	}
+	return bits
+}

@@ -50,11 +50,22 @@ func (c *cluster) holdBack(j *job, b comeback) {
 	j.held = append(j.held, b)
 }
 
-// heldBack returns how many pods wait so, and until when the first of them does; never if none does.
-func (c *cluster) heldBack() (pods int, until time.Duration) {
-	until = never
+// heldBack returns how many pods wait so.
+func (c *cluster) heldBack() (pods int) {
 	for _, j := range c.backingOff {
-		pods, until = pods+len(j.held), min(until, time.Duration(j.due()))
+		pods += len(j.held)
 	}
-	return pods, until
+	return pods
+}
+
+// nextOfJobs returns when a Job next ends, because too many of its pods have failed, or creates pods; never if none does.
+func (c *cluster) nextOfJobs() time.Duration {
+	next := never
+	for _, id := range c.ending {
+		next = min(next, time.Duration(c.jobs[id].looks))
+	}
+	for _, j := range c.backingOff {
+		next = min(next, time.Duration(j.due()))
+	}
+	return next
 }

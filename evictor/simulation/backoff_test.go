@@ -100,13 +100,11 @@ func TestASuccessEndsAJobsWait(t *testing.T) {
 	c.replacePods()
 	c.deletePod(0)
 	c.deletePod(1)
-	pods, until := c.heldBack()
-	require.Equal(t, 2, pods)
-	require.Equal(t, 20*time.Second, until)
+	require.Equal(t, 2, c.heldBack())
+	require.Equal(t, 20*time.Second, c.nextOfJobs())
 	c.SetPhase(2, v1.PodSucceeded)
 	c.createHeld()
-	pods, _ = c.heldBack()
-	require.Zero(t, pods)
+	require.Zero(t, c.heldBack())
 	require.Equal(t, 2, c.waiting.len())
 }
 

@@ -40,9 +40,8 @@ func (j *FailedJob) String() string { return j.Namespace + "/" + j.Name }
 
 type job struct {
 	jobSpec
-	listed  bool            // its object is known
-	pods    map[int32]int64 // on nodes, by their numbers: since when each is not Ready, negative if it is
-	endedAt int64
+	listed bool            // its object is known
+	pods   map[int32]int64 // on nodes, by their numbers: since when each is not Ready, negative if it is
 	backoff
 }
 
@@ -119,12 +118,12 @@ func (c *cluster) returnsOf(p *pod) returns {
 	}
 }
 
-// fails counts a pod of a Job as failed, and says whether that was one too many.
-func (c *cluster) fails(i int32) (ends bool) {
+// fails counts a pod of a Job as failed. If that was one too many, the Job ends when its controller looks.
+func (c *cluster) fails(i int32) {
 	p := &c.pods[i]
 	j := c.jobOf(p.spec, p.id.space)
 	if j == nil {
-		return false
+		return
 	}
 	ended := j.pods[i]
 	switch {
@@ -136,12 +135,9 @@ func (c *cluster) fails(i int32) (ends bool) {
 	}
 	j.failed(c.now(), ended)
 	j.Failed++
-	if j.Limit < 0 || j.Failed <= j.Limit {
-		return false
+	if id := (podID{p.id.space, p.spec.OwnerName}); j.Limit >= 0 && j.Failed > j.Limit && !slices.Contains(c.ending, id) {
+		c.ending = append(c.ending, id)
 	}
-	j.Ended, j.endedAt = true, c.now()
-	c.ending = append(c.ending, podID{p.id.space, p.spec.OwnerName})
-	return true
 }
 
 // reportJobs returns the Jobs that failed, by name.

@@ -17,8 +17,11 @@ func (c *cluster) deletionBegins(i int32) {
 		c.leveled(p.member, -1, 0) // nobody misses it
 	}
 	when := c.returnsOf(p)
-	if when == whenDeleted && (p.phase.finished() || c.fails(i)) { // a finished pod is replaced already, or done
-		return
+	if when == whenDeleted {
+		if p.phase.finished() { // it is replaced already, or done
+			return
+		}
+		c.fails(i)
 	}
 	switch {
 	case when == whenDeleted && c.detached(p) == 0:
@@ -35,7 +38,10 @@ func (c *cluster) isGone(i int32) {
 	if !c.replaces || !p.owed && when != whenGone {
 		return
 	}
-	if when != notAtAll && !(when == whenGone && c.fails(i)) { // else its Job has ended
+	if when == whenGone {
+		c.fails(i)
+	}
+	if when != notAtAll { // else its Job has ended
 		c.replace(i)
 	}
 }

@@ -31,11 +31,10 @@ func (p *player) nextComeback() time.Duration {
 	switch {
 	case !c.replaces || p.stalled():
 		return never
-	case len(c.ending) > 0 || len(c.sequences.look) > 0 || p.tryAgain():
+	case len(c.sequences.look) > 0 || p.tryAgain():
 		return c.Clock.Elapsed()
 	}
-	_, next := c.heldBack()
-	next = max(next, c.Clock.Elapsed())
+	next := max(c.nextOfJobs(), c.Clock.Elapsed())
 	if len(c.waiting.coming) > 0 {
 		next = min(next, p.due(&c.waiting.coming[0]))
 	}
@@ -176,17 +175,25 @@ func (p *player) place(b comeback, target int32) {
 	p.line(l)
 }
 
-// endJobs ends the Jobs that have failed: what waits to come back does not, and the pods that they still have are deleted.
+// endJobs ends the Jobs that have failed, as their controllers see now: what waits to come back does not, and the pods that they
+// still have are deleted.
 func (c *cluster) endJobs() {
-	if len(c.ending) == 0 {
+	var ended []podID
+	c.ending = slices.DeleteFunc(c.ending, func(id podID) bool {
+		if j := c.jobs[id]; j.looks <= c.now() {
+			j.Ended = true
+			ended = append(ended, id)
+			return true
+		}
+		return false
+	})
+	if len(ended) == 0 {
 		return
 	}
-	ended := c.ending
-	c.ending = nil
 	c.forgetEnded()
 	for _, id := range ended {
 		j := c.jobs[id]
-		failed := FailedJob{Namespace: c.spaces[id.space], Name: id.name, At: time.Duration(j.endedAt), Failed: j.Failed}
+		failed := FailedJob{Namespace: c.spaces[id.space], Name: id.name, At: c.Clock.Elapsed(), Failed: j.Failed}
 		for _, i := range slices.Sorted(maps.Keys(j.pods)) {
 			p := &c.pods[i]
 			switch {

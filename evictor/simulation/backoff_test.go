@@ -100,11 +100,11 @@ func TestASuccessEndsAJobsWait(t *testing.T) {
 	c.replacePods()
 	c.deletePod(0)
 	c.deletePod(1)
-	require.Equal(t, 2, c.heldBack())
-	require.Equal(t, 20*time.Second, c.nextOfJobs())
+	require.Equal(t, 2, c.jobController.Waiting())
 	c.SetPhase(2, v1.PodSucceeded)
-	c.createHeld()
-	require.Zero(t, c.heldBack())
+	c.Clock.Set(time.Second)
+	c.jobController.Step(time.Second)
+	require.Zero(t, c.jobController.Waiting())
 	require.Equal(t, 2, c.waiting.len())
 }
 
@@ -113,7 +113,7 @@ func TestAFailedJobHoldsNothingBack(t *testing.T) {
 	c := batch(t, 3, jobSpec{Limit: 1})
 	require.Empty(t, createdAt(t, c, deletes("p0", time.Minute), deletes("p1", time.Minute+5*time.Second)))
 	require.Equal(t, []string{"shop/batch"}, []string{c.failedJobs[0].String()})
-	require.Empty(t, c.backingOff)
+	require.Zero(t, c.jobController.Waiting())
 }
 
 // A Job with a podFailurePolicy replaces pods when they have failed: that is the API server's default for it.

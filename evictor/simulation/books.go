@@ -148,6 +148,7 @@ func (c *cluster) nodeChanged(n *node) {
 // podChanged books a pod whose record has changed, and tells of it.
 func (c *cluster) podChanged(i int32) {
 	c.book(i)
+	c.changesJob(i)
 	c.world.podChanged(c.keyOf(&c.pods[i]))
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/jobs"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/internal/outside"
 	"github.com/evictkit/evictkit/zone"
@@ -61,10 +62,9 @@ type cluster struct {
 	refusals    refusals
 	scratch     podObject
 
-	jobs       map[podID]*job
-	ending     []podID // Jobs that have failed just now
-	backingOff []*job  // that have pods to create, and may not yet
-	failedJobs []FailedJob
+	jobs          map[podID]*job
+	jobController *jobs.Controller[podID, comeback] // nil if there is none
+	failedJobs    []FailedJob
 
 	notSimulated map[string]int // pods of files, by which feature of them plays no part
 

@@ -211,7 +211,7 @@ func recount(t *testing.T, c *cluster) {
 			}
 		}
 	}
-	held := c.heldBack()
+	held := c.jobController.Waiting()
 	lacking += whole * (c.waiting.len() + held)
 	require.Equal(t, lacking, c.stats.count, "pods without a live node")
 	require.Equal(t, terminating, c.stats.terminating)

@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -42,7 +43,6 @@ type job struct {
 	jobSpec
 	listed bool            // its object is known
 	pods   map[int32]int64 // on nodes, by their numbers: since when each is not Ready, negative if it is
-	backoff
 }
 
 // AddJob adds a Job. It fails if the name is taken. Pods of a Job that was not added come back for ever. Call AddJob
@@ -118,26 +118,97 @@ func (c *cluster) returnsOf(p *pod) returns {
 	}
 }
 
-// fails counts a pod of a Job as failed. If that was one too many, the Job ends when its controller looks.
-func (c *cluster) fails(i int32) {
+// controlledJob is the Job that a pod belongs to, if its controller cares.
+func (c *cluster) controlledJob(i int32) (job podID, ok bool) {
 	p := &c.pods[i]
-	j := c.jobOf(p.spec, p.id.space)
-	if j == nil {
+	if c.jobController == nil || p.spec.OwnerKind != "Job" {
+		return job, false
+	}
+	return podID{p.id.space, p.spec.OwnerName}, !c.jobOf(p.spec, p.id.space).Ended
+}
+
+// changesJob tells the Job's controller that a pod has changed.
+func (c *cluster) changesJob(i int32) {
+	if job, ok := c.controlledJob(i); ok {
+		c.jobController.Changed(job, c.Clock.Elapsed())
+	}
+}
+
+// fails tells the Job's controller that a pod has failed.
+func (c *cluster) fails(i int32) {
+	job, ok := c.controlledJob(i)
+	if !ok {
 		return
 	}
-	ended := j.pods[i]
+	p, now := &c.pods[i], c.Clock.Elapsed()
+	ended := time.Duration(c.jobs[job].pods[i])
 	switch {
 	case ended >= 0:
 	case p.terminating && !p.ready: // it never was
-		ended = int64(p.deleted) * int64(time.Second)
+		ended = time.Duration(p.deleted) * time.Second
 	default:
-		ended = c.now()
+		ended = now
 	}
-	j.failed(c.now(), ended)
-	j.Failed++
-	if id := (podID{p.id.space, p.spec.OwnerName}); j.Limit >= 0 && j.Failed > j.Limit && !slices.Contains(c.ending, id) {
-		c.ending = append(c.ending, id)
+	c.jobController.Failed(job, now, ended)
+}
+
+// Pods counts a Job's pods on nodes.
+func (c *cluster) Pods(id podID) (ready, terminating int) {
+	for i := range c.jobs[id].pods {
+		switch p := &c.pods[i]; {
+		case p.phase.finished():
+		case p.terminating:
+			terminating++
+		case p.ready:
+			ready++
+		}
 	}
+	return ready, terminating
+}
+
+// Count adds to a Job's failed pods.
+func (c *cluster) Count(id podID, failures int) (counted, tooMany bool) {
+	j := c.jobs[id]
+	if j.Other {
+		return false, false
+	}
+	j.Failed += failures
+	return true, j.Limit >= 0 && j.Failed > j.Limit
+}
+
+// Create lets the pods wait for a node.
+func (c *cluster) Create(lost []comeback) {
+	for _, b := range lost {
+		b.wait = max(b.wait, c.now()-b.at)
+		c.waiting.add(b)
+	}
+}
+
+// End ends a Job that has failed: what waits to come back does not, and the pods that it still has are deleted.
+func (c *cluster) End(id podID, lost []comeback) {
+	j := c.jobs[id]
+	j.Ended = true
+	c.stats.lacks(c.now(), -whole*len(lost))
+	c.waiting.forget(func(b comeback) bool {
+		if b.spec.OwnerName != id.name || c.jobOf(b.spec, c.space(b.key.Namespace)) != j {
+			return false
+		}
+		c.misses(b.spec, -1)
+		return true
+	})
+	failed := FailedJob{Namespace: c.spaces[id.space], Name: id.name, At: c.Clock.Elapsed(), Failed: j.Failed}
+	for _, i := range slices.Sorted(maps.Keys(j.pods)) {
+		p := &c.pods[i]
+		switch {
+		case p.owed:
+			p.owed = false
+			c.book(i)
+		case !p.terminating && !p.phase.finished():
+			failed.Deleted++
+			c.deletePod(i)
+		}
+	}
+	c.failedJobs = append(c.failedJobs, failed)
 }
 
 // reportJobs returns the Jobs that failed, by name.

@@ -133,6 +133,7 @@ func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 func (c *cluster) removePod(i int32) {
 	p := &c.pods[i]
 	c.isGone(i)
+	c.changesJob(i)
 	c.enter(i, p.booked, account{})
 	c.works(i, -1)
 	c.nodes[p.node].gone++

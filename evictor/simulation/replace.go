@@ -2,7 +2,7 @@ package simulation
 
 import (
 	"github.com/evictkit/evictkit/evictor"
-
+	"github.com/evictkit/evictkit/evictor/simulation/internal/jobs"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
@@ -54,8 +54,8 @@ func (c *cluster) replace(i int32) {
 	b := comeback{
 		at: c.now(), wait: int64(c.detached(p)), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member,
 	}
-	if j := c.jobOf(p.spec, id.space); j != nil && !j.PerIndex {
-		c.holdBack(j, b)
+	if job, ok := c.controlledJob(i); ok && !c.jobs[job].PerIndex {
+		c.jobController.Lost(job, c.Clock.Elapsed(), b)
 		return
 	}
 	c.awaits(b)
@@ -63,6 +63,6 @@ func (c *cluster) replace(i int32) {
 
 // replacePods makes pods come back from now on.
 func (c *cluster) replacePods() {
-	c.replaces, c.waiting = true, waiting{refused: make(map[placement.Alike]*queue)}
+	c.replaces, c.waiting, c.jobController = true, waiting{refused: make(map[placement.Alike]*queue)}, jobs.New(c)
 	c.filters.Index()
 }

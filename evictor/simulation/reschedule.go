@@ -2,9 +2,7 @@ package simulation
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -34,7 +32,7 @@ func (p *player) nextComeback() time.Duration {
 	case len(c.sequences.look) > 0 || p.tryAgain():
 		return c.Clock.Elapsed()
 	}
-	next := max(c.nextOfJobs(), c.Clock.Elapsed())
+	next := max(c.jobController.Next(), c.Clock.Elapsed())
 	if len(c.waiting.coming) > 0 {
 		next = min(next, p.due(&c.waiting.coming[0]))
 	}
@@ -62,8 +60,7 @@ func (p *player) comeBack(at time.Duration) {
 	if !c.replaces || p.stalled() {
 		return
 	}
-	c.endJobs()
-	c.createHeld()
+	c.jobController.Step(at)
 	p.create()
 	retry := p.tryAgain()
 	if !retry && (len(c.waiting.coming) == 0 || p.due(&c.waiting.coming[0]) > at) {
@@ -173,87 +170,6 @@ func (p *player) place(b comeback, target int32) {
 	}
 	l.More = timeline.Fields{"was": joinPodName(b.key.Namespace, b.key.Name)}.String()
 	p.line(l)
-}
-
-// endJobs ends the Jobs that have failed, as their controllers see now: what waits to come back does not, and the pods that they
-// still have are deleted.
-func (c *cluster) endJobs() {
-	var ended []podID
-	c.ending = slices.DeleteFunc(c.ending, func(id podID) bool {
-		if j := c.jobs[id]; j.looks <= c.now() {
-			j.Ended = true
-			ended = append(ended, id)
-			return true
-		}
-		return false
-	})
-	if len(ended) == 0 {
-		return
-	}
-	c.forgetEnded()
-	for _, id := range ended {
-		j := c.jobs[id]
-		failed := FailedJob{Namespace: c.spaces[id.space], Name: id.name, At: c.Clock.Elapsed(), Failed: j.Failed}
-		for _, i := range slices.Sorted(maps.Keys(j.pods)) {
-			p := &c.pods[i]
-			switch {
-			case p.owed:
-				p.owed = false
-				c.book(i)
-			case !p.terminating && !p.phase.finished():
-				failed.Deleted++
-				c.deletePod(i)
-			}
-		}
-		c.failedJobs = append(c.failedJobs, failed)
-	}
-}
-
-// forgetEnded drops the pods of ended Jobs that wait to come back.
-func (c *cluster) forgetEnded() {
-	ends := func(b comeback) bool {
-		j := c.jobOf(b.spec, c.space(b.key.Namespace))
-		if j == nil || !j.Ended {
-			return false
-		}
-		c.misses(b.spec, -1)
-		return true
-	}
-	c.backingOff = slices.DeleteFunc(c.backingOff, func(j *job) bool {
-		if j.Ended {
-			c.stats.lacks(c.now(), -whole*len(j.held))
-			j.held = nil
-		}
-		return j.Ended
-	})
-	w := &c.waiting
-	w.coming = slices.DeleteFunc(w.coming, ends)
-	for a, q := range w.refused {
-		before := len(q.pods)
-		q.pods = slices.DeleteFunc(q.pods, ends)
-		w.count -= before - len(q.pods)
-		if len(q.pods) == 0 {
-			w.drop(a)
-		}
-	}
-}
-
-// createHeld makes Jobs create the pods that need not wait longer, each all that it lacks.
-func (c *cluster) createHeld() {
-	now, waiting := c.now(), c.backingOff[:0]
-	for _, j := range c.backingOff {
-		if j.due() > now {
-			waiting = append(waiting, j)
-			continue
-		}
-		for _, b := range j.held {
-			b.wait = max(b.wait, now-b.at)
-			c.waiting.add(b)
-		}
-		j.held = nil
-	}
-	clear(c.backingOff[len(waiting):])
-	c.backingOff = waiting
 }
 
 // successor returns the name under which an evicted pod comes back.

@@ -77,8 +77,8 @@ func (c *cluster) SetTolerations(i int32, tolerations []v1.Toleration) {
 func (c *cluster) SetPhase(i int32, p v1.PodPhase) {
 	c.pods[i].phase = phaseOf(p)
 	c.pods[i].ready = c.pods[i].ready && !c.pods[i].phase.finished()
-	if j := c.jobOf(c.pods[i].spec, c.pods[i].id.space); j != nil && p == v1.PodSucceeded {
-		j.failures = 0
+	if job, ok := c.controlledJob(i); ok && p == v1.PodSucceeded {
+		c.jobController.Succeeded(job, c.Clock.Elapsed())
 	}
 	c.podChanged(i)
 }

@@ -100,6 +100,19 @@ func (w *waiting) drop(a placement.Alike) {
 	delete(w.refused, a)
 }
 
+// forget drops the pods that nobody waits for any more.
+func (w *waiting) forget(unwanted func(comeback) bool) {
+	w.coming = slices.DeleteFunc(w.coming, unwanted)
+	for a, q := range w.refused {
+		before := len(q.pods)
+		q.pods = slices.DeleteFunc(q.pods, unwanted)
+		w.count -= before - len(q.pods)
+		if len(q.pods) == 0 {
+			w.drop(a)
+		}
+	}
+}
+
 // dependent says whether the pods may find a node although none has improved.
 func (q *queue) dependent() bool {
 	return q.minds || q.Depends()

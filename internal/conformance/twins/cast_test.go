@@ -2,6 +2,7 @@ package twins
 
 import (
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -135,6 +136,17 @@ func (c *cast) job(name string, parallel, limit int, policy batchv1.PodReplaceme
 		c.pod(fmt.Sprintf("%s-%d", name, i), &j.Spec.Template, owner).Finalizers = []string{batchv1.JobTrackingFinalizer}
 	}
 	return j
+}
+
+// index gives each pod of a Job a part of the work by number.
+func (c *cast) index(j *batchv1.Job) {
+	j.Spec.CompletionMode = ptr.To(batchv1.IndexedCompletion)
+	for _, p := range c.pods {
+		if workloadOf(p) == "Job/"+j.Name {
+			_, index, _ := strings.Cut(p.Name, j.Name+"-")
+			p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: index}
+		}
+	}
 }
 
 // ignoring makes a Job count no pod that somebody has evicted as failed.

@@ -108,9 +108,12 @@ func (f *face) call(pod *v1.Pod) {
 	f.calls = append(f.calls, call{f.now().Truncate(grain), f.knownBy(pod), pod.Name})
 }
 
-// knownBy is the name of a pod that comes back under its own, and else the workload.
+// knownBy is the name of a pod that comes back under its own, the index of one that has one, and else the workload.
 func (f *face) knownBy(pod *v1.Pod) string {
 	of := workloadOf(pod)
+	if index := pod.Annotations[batchv1.JobCompletionIndexAnnotation]; index != "" {
+		return of + "/" + index
+	}
 	if strings.HasPrefix(of, "StatefulSet") && !f.ordered(pod) {
 		return of + "/" + pod.Name
 	}

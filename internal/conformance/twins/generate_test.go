@@ -74,6 +74,9 @@ func (g *generator) podGC() *scene {
 	if g.one(50) {
 		s.statefulSet("db", 2+g.IntN(3), appsv1.OrderedReadyPodManagement)
 	}
+	if g.one(25) { // nobody makes pods
+		s.file.Reschedule = nil
+	}
 	g.happen(s, "ffroonnpR")
 	return s
 }
@@ -109,9 +112,6 @@ func (g *generator) statefulSets() *scene {
 
 func (g *generator) jobs() *scene {
 	s := g.new(4+g.IntN(4), 75*time.Minute, "job")
-	// A node that is back opens at a pass, not at the instant at which its pods end. If a Job fails by that, it ends at once in the
-	// World, and upstream a second later, in which a pod of it could be bound there.
-	s.file.Config = scenariofile.New().Config
 	kinds := usual
 	switch g.IntN(4) {
 	case 0:
@@ -120,7 +120,9 @@ func (g *generator) jobs() *scene {
 		ignoring(s.job("nightly", 2+g.IntN(3), g.IntN(7), batchv1.Failed))
 		kinds, s.disrupts = "ffrpDDu", true // nobody deletes pods but those who say so
 	default:
-		s.job("batch", 2+g.IntN(5), 3+g.IntN(10), batchv1.TerminatingOrFailed)
+		if j := s.job("batch", 2+g.IntN(5), 3+g.IntN(10), batchv1.TerminatingOrFailed); g.one(40) {
+			s.index(j)
+		}
 	}
 	g.happen(s, kinds)
 	for i := range s.file.Events { // none at the instant at which the controller looks, a second after another one

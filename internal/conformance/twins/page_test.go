@@ -43,10 +43,10 @@ var twinsOf = invert(map[string]string{
 		"cluster.zones.podsPerNode cluster.zones.daemonSetPodsPerNode events.fail events.recover events.condition events.loseLeases " +
 		"events.showLeases events.taint events.untaint events.cordon events.uncordon events.deleteNode events.addNode events.addPod " +
 		"events.restart events.api",
-	"PodGC":                  "events.outOfService events.deleteNode events.replaceNode events.replaceNode.after",
-	"ReplicaSet controller":  "events.partition events.deletePod events.forceDelete objects.ReplicaSet",
-	"StatefulSet controller": "events.partition events.deletePod events.forceDelete objects.StatefulSet",
-	"Job controller":         "events.partition events.deletePod events.forceDelete objects.Job",
+	"PodGC":                  "events.outOfService events.deleteNode events.replaceNode events.replaceNode.after reschedule",
+	"ReplicaSet controller":  "events.partition events.deletePod events.forceDelete objects.ReplicaSet reschedule",
+	"StatefulSet controller": "events.partition events.deletePod events.forceDelete objects.StatefulSet reschedule",
+	"Job controller":         "events.partition events.deletePod events.forceDelete objects.Job reschedule",
 	"disruption controller":  "config.useEvictionAPI objects.PodDisruptionBudget",
 	"eviction subresource":   "config.useEvictionAPI objects.PodDisruptionBudget",
 	"kubectl drain":          "events.drain events.drain.timeout",

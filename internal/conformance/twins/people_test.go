@@ -32,12 +32,18 @@ type ask struct {
 // asker asks, and writes the answers down.
 type asker struct {
 	*recorder
-	asks  []ask
-	evict func(pod *v1.Pod) error
+	asks    []ask
+	wonders bool // where each pod could go, which changes nothing
+	evict   func(pod *v1.Pod) error
 }
 
 // Step asks what is due.
 func (a *asker) Step(context.Context) (next time.Time, err error) {
+	for _, pod := range a.known {
+		if a.wonders {
+			a.world.Feasible(pod)
+		}
+	}
 	for ; len(a.asks) > 0; a.asks = a.asks[1:] {
 		if at := simulation.Epoch.Add(a.asks[0].at); at.After(a.world.Clock().Now()) {
 			return at, nil

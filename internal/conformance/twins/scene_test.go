@@ -48,7 +48,7 @@ func (s *scene) ours(t *testing.T) []line {
 	}
 	_, err := simulation.Play(context.Background(), played, newEvictor, func(w *simulation.World) (_ simulation.Controller, err error) {
 		r, err = record(w)
-		return &asker{recorder: r, asks: s.asks, evict: func(p *v1.Pod) error { return evictOf(w, p) }}, err
+		return &asker{recorder: r, asks: s.asks, wonders: s.file.Reschedule == nil, evict: func(p *v1.Pod) error { return evictOf(w, p) }}, err
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@
 //	EVICTKIT_FULL=1 go test -C internal/conformance ./twins                  # 200
 //	go test -C internal/conformance ./twins -run TestTwins/job -seeds 2000 -from 1 -timeout 1h
 //
-// Not played: Deployments and DaemonSets, volumes that attach and detach, Indexed Jobs and rules that fail a Job. What
+// Not played: Deployments and DaemonSets, volumes that attach and detach, back-off limits per index and rules that fail
+// a Job. World.Feasible is asked where nobody makes pods, in scenarios of PodGC, and must change nothing there. What
 // happens within one instant is kept out of the scenarios, because it is SCENARIO.md that orders it.
 package twins

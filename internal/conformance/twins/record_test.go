@@ -110,33 +110,19 @@ func (d difference) String() string {
 	return "theirs " + d.line.String()
 }
 
-// pair pairs lines of both sides that say the same at the same time, give or take what slack allows, and returns what is left
-// over in the order of time.
-func pair(ours, theirs []line, slack func(mine, their line) bool) (left []difference) {
-	rest := make(map[line][]line)
+// pair pairs lines of both sides that say the same at the same time, and returns what is left over in the order of time.
+func pair(ours, theirs []line) (left []difference) {
+	rest := make(map[line]int)
 	for _, their := range theirs {
-		rest[their.same()] = append(rest[their.same()], their)
-	}
-	for _, exact := range []bool{true, false} {
-		var unpaired []line
-		for _, mine := range ours {
-			of := rest[mine.same()]
-			i := slices.IndexFunc(of, func(their line) bool {
-				return exact && mine.at == their.at || !exact && slack(mine, their)
-			})
-			if i < 0 {
-				unpaired = append(unpaired, mine)
-				continue
-			}
-			rest[mine.same()] = slices.Delete(of, i, i+1)
-		}
-		ours = unpaired
+		rest[their]++
 	}
 	for _, mine := range ours {
-		left = append(left, difference{mine, true})
+		if rest[mine]--; rest[mine] < 0 {
+			left = append(left, difference{mine, true})
+		}
 	}
-	for _, of := range rest {
-		for _, their := range of {
+	for their, n := range rest {
+		for range n {
 			left = append(left, difference{their, false})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evictkit/evictkit/evictor/simulation/internal/jobs"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
@@ -98,6 +99,7 @@ func TestAJobsControllerSeesTheFailuresOfASecondAtOnce(t *testing.T) {
 func TestASuccessEndsAJobsWait(t *testing.T) {
 	c := batch(t, 3, jobSpec{Limit: 6})
 	c.replacePods()
+	c.jobController = jobs.New(retried{c})
 	c.deletePod(0)
 	c.deletePod(1)
 	require.Equal(t, 2, c.jobController.Waiting())

@@ -13,6 +13,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/jobs"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/statefulsets"
 	"github.com/evictkit/evictkit/internal/outside"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -54,7 +55,6 @@ type cluster struct {
 	replaces  bool // pods come back
 	waiting   waiting
 	unbound   []comeback // before time 0
-	sequences sequences
 
 	unboundKeys map[evictor.PodKey]bool
 	stats       stats
@@ -65,6 +65,8 @@ type cluster struct {
 	jobs          map[podID]*job
 	jobController *jobs.Controller[podID, comeback] // nil if there is none
 	failedJobs    []FailedJob
+	setRules      map[podID]setRules                        // of StatefulSets
+	setController *statefulsets.Controller[podID, comeback] // nil if there is none
 
 	notSimulated map[string]int // pods of files, by which feature of them plays no part
 
@@ -203,7 +205,7 @@ func newCluster(clock worldClock) *cluster {
 
 		unboundKeys:  make(map[evictor.PodKey]bool),
 		jobs:         make(map[podID]*job),
-		sequences:    sequences{known: make(map[podID]setRules), sets: make(map[podID]*sequence)},
+		setRules:     make(map[podID]setRules),
 		levels:       levels{byKey: make(map[workloadKey]int32), memberOf: make(map[memberKey]int32)},
 		endpoints:    endpoints{since: make(map[int32]int64)},
 		refusals:     refusals{pods: make(map[uint64]refusedPod)},

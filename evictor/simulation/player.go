@@ -141,6 +141,7 @@ func (p *player) begin() error {
 	}
 	if s.ReplaceAfter >= 0 && !c.outside.Workloads {
 		c.replacePods()
+		p.startWorkloads()
 		c.oweDeleted()
 		c.awaitUnbound(s.ReplaceAfter)
 	}
@@ -178,8 +179,8 @@ func (p *player) finish() (*Report, error) {
 	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
 	r.Left, r.NotEvicted = p.left()
 	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
-	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.sequences.count+c.jobController.Waiting()
-	r.HeldByOrder, r.MostHeld = c.sequences.count, c.sequences.most
+	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.setController.Waiting()+c.jobController.Waiting()
+	r.HeldByOrder, r.MostHeld = c.setController.Waiting(), c.setController.Most()
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
 	r.WritesWouldWait = p.writer.sender.Longest()

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/simulation/internal/jobs"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
@@ -63,6 +62,6 @@ func (c *cluster) replace(i int32) {
 
 // replacePods makes pods come back from now on.
 func (c *cluster) replacePods() {
-	c.replaces, c.waiting, c.jobController = true, waiting{refused: make(map[placement.Alike]*queue)}, jobs.New(c)
+	c.replaces, c.waiting = true, waiting{refused: make(map[placement.Alike]*queue)}
 	c.filters.Index()
 }

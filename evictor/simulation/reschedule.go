@@ -6,9 +6,22 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/simulation/internal/jobs"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
+	"github.com/evictkit/evictkit/evictor/simulation/internal/statefulsets"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
+
+// startWorkloads makes the controllers of workloads, which learn of the pods that there are.
+func (p *player) startWorkloads() {
+	c := p.cluster
+	c.jobController, c.setController = jobs.New(retried{c}), statefulsets.New(sequenced{p})
+	for i := range c.pods {
+		if c.pods[i].node >= 0 {
+			c.appears(&c.pods[i])
+		}
+	}
+}
 
 // oweDeleted makes the pods that were deleted before time 0 wait to come back, if their controllers wait until they are gone.
 // Their workloads want them all the same.
@@ -29,7 +42,7 @@ func (p *player) nextComeback() time.Duration {
 	switch {
 	case !c.replaces || p.stalled():
 		return never
-	case len(c.sequences.look) > 0 || p.tryAgain():
+	case c.setController.Busy() || p.tryAgain():
 		return c.Clock.Elapsed()
 	}
 	next := max(c.jobController.Next(), c.Clock.Elapsed())
@@ -61,7 +74,7 @@ func (p *player) comeBack(at time.Duration) {
 		return
 	}
 	c.jobController.Step(at)
-	p.create()
+	c.setController.Step()
 	retry := p.tryAgain()
 	if !retry && (len(c.waiting.coming) == 0 || p.due(&c.waiting.coming[0]) > at) {
 		return
@@ -183,47 +196,3 @@ func successor(name string) string {
 }
 
 var reborn = regexp.MustCompile(`-r([1-9][0-9]*)$`)
-
-// create creates the next pod of each set that may have one: at most one each, because the one after it waits until that is
-// Ready.
-func (p *player) create() {
-	c := p.cluster
-	sets := c.sequences.look
-	c.sequences.look = nil
-	for _, set := range sets {
-		q := c.sequences.sets[set]
-		if q.look = false; len(q.held) == 0 {
-			continue
-		}
-		b := q.held[0]
-		if on, blocked := c.blocks(q, set, b.ordinal); blocked {
-			for i := range q.held {
-				p.tellHeld(&q.held[i], on)
-			}
-			continue
-		}
-		q.held = q.held[1:]
-		c.sequences.count--
-		if b.held { // what it waits for meanwhile has begun, but its controller comes to it only now
-			now := c.now()
-			b.at, b.wait = now, max(0, b.at+b.wait-now)
-		}
-		c.waiting.add(b)
-		for i := range q.held {
-			p.tellHeld(&q.held[i], b.key.Name)
-		}
-	}
-	c.sequences.most = max(c.sequences.most, c.sequences.count)
-}
-
-// tellHeld writes to the timeline, once, that a pod is not created yet, and why.
-func (p *player) tellHeld(b *comeback, by string) {
-	if b.held {
-		return
-	}
-	b.held = true
-	p.line(timeline.Line{
-		T: p.cluster.Clock.Elapsed(), Kind: timeline.KindHeld, Pod: joinPodName(b.key.Namespace, b.key.Name),
-		More: because(by + " comes first and is not Running and Ready (OrderedReady)"),
-	})
-}

@@ -134,10 +134,10 @@ func TestAClaimOfOnePod(t *testing.T) {
 func TestWhoWaitsThroughAnOutageStaysInOrder(t *testing.T) {
 	c := newCluster(clockOf(nil))
 	minutes := func(n int) int64 { return int64(time.Duration(n) * time.Minute) }
-	c.waiting.add(comeback{at: minutes(4), wait: minutes(6), ordinal: 1})
-	c.waiting.add(comeback{at: minutes(11), ordinal: 2})
+	c.waiting.add(comeback{at: minutes(4), wait: minutes(6), member: 1})
+	c.waiting.add(comeback{at: minutes(11), member: 2})
 	c.Clock.Set(20 * time.Minute)
 	c.standStill(minutes(5))
-	require.Equal(t, []int{2, 1}, []int{c.waiting.coming[0].ordinal, c.waiting.coming[1].ordinal})
+	require.Equal(t, []int32{2, 1}, []int32{c.waiting.coming[0].member, c.waiting.coming[1].member})
 	require.Equal(t, []int64{minutes(20), minutes(25)}, []int64{c.waiting.coming[0].at + c.waiting.coming[0].wait, c.waiting.coming[1].at + c.waiting.coming[1].wait})
 }

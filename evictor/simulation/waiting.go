@@ -19,9 +19,6 @@ type comeback struct {
 	member int32
 	fresh  bool // a new pod that replaces none
 	made   bool // by its controller, when the simulation begins
-	// Only of pods whose set creates them in order:
-	ordinal int
-	held    bool // it had to wait for another pod
 }
 
 // waiting holds the pods that wait for a node: those that are not due yet, and those that found no node, in queues of pods
@@ -161,9 +158,5 @@ func (c *cluster) standStill(since int64) {
 		waiting[i].wait += now - max(waiting[i].at, since)
 	}
 	slices.SortStableFunc(waiting, func(a, b comeback) int { return cmp.Compare(a.at+a.wait, b.at+b.wait) })
-	for _, q := range c.sequences.sets {
-		for i := range q.held {
-			q.held[i].wait += now - max(q.held[i].at, since)
-		}
-	}
+	c.setController.Each(func(b *comeback) { b.wait += now - max(b.at, since) })
 }

@@ -100,7 +100,7 @@ func TestTheServiceMonitorFindsTheSamePods(t *testing.T) {
 	require.Equal(t, *other.Port, service.Spec.Ports[0].Name)
 	require.Equal(t, other.Interval, own.Interval)
 	require.Equal(t, other.Scheme, own.Scheme)
-	require.Equal(t, "/var/run/secrets/kubernetes.io/serviceaccount/token", own.BearerTokenFile)
+	require.Equal(t, "/var/run/secrets/kubernetes.io/serviceaccount/token", own.BearerTokenFile) //nolint:staticcheck // it is deprecated, and there is no other for a token that changes
 	require.Nil(t, own.Authorization)
 }
 

@@ -106,6 +106,23 @@ func TestEachModeUnderExactlyItsRole(t *testing.T) {
 	}
 }
 
+// With nothing served, nobody is asked who he is: it works without the permissions for that, and does not try.
+func TestWithNothingServedNobodyIsAsked(t *testing.T) {
+	c := start(t)
+	const user, group = "unserved", "mode:unserved"
+	c.grant(t, group, slices.Concat(watching, beats, telling, tainting, marking, deleting))
+	p := c.process(t, user, []string{group}, c.controller, "--metrics-address=", "--debug-address=")
+	c.active(t)
+	require.True(t, p.Terminate(soon), p.Log())
+	requests, err := c.plane.Requests(user)
+	require.NoError(t, err)
+	require.NotEmpty(t, requests)
+	for _, r := range requests {
+		require.NotEqual(t, http.StatusForbidden, r.Code, r)
+		require.NotContains(t, []string{"configmaps", "tokenreviews"}, r.Resource, r)
+	}
+}
+
 func (c *cluster) eventually(t *testing.T, ok func() bool) {
 	t.Helper()
 	require.Eventually(t, ok, soon, 50*time.Millisecond)

@@ -144,16 +144,12 @@ func (s *soak) spend(t *testing.T, d time.Duration) (all []sample) {
 		require.NoError(t, err)
 		all = append(all, sample{number(t, residentLine, text), number(t, goroutinesLine, text), number(t, loadLine, string(load))})
 		if len(all)%cutEvery == 0 {
-			s.cut()
+			s.cuts++
+			s.proxy.Refuse()
 			s.proxy.Mend()
 		}
 	}
 	return all
-}
-
-func (s *soak) cut() {
-	s.cuts++
-	s.proxy.Refuse()
 }
 
 // steady is what a quarter in which nothing fails has cost: medians, and the objects after a collection.

@@ -1,9 +1,13 @@
 package controlplane
 
 import (
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	kubeletprobe "k8s.io/kubernetes/pkg/probe"
+	httpprobe "k8s.io/kubernetes/pkg/probe/http"
 )
 
 // The API server accepts each overlay in a strict dry run, as kubectl apply --server-side makes it. The pods of the
@@ -38,9 +44,7 @@ func TestTheAPIServerTakesEachOverlay(t *testing.T) {
 			if object.GetKind() != "Deployment" {
 				continue
 			}
-			var deployment appsv1.Deployment
-			require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, &deployment, true))
-			pod := &v1.Pod{ObjectMeta: deployment.Spec.Template.ObjectMeta, Spec: deployment.Spec.Template.Spec}
+			pod := podOf(t, object)
 			pod.Name, pod.Namespace = "one", strictest
 			_, err = c.client.CoreV1().Pods(strictest).Create(c.ctx, pod, metav1.CreateOptions{DryRun: dry})
 			require.NoError(t, err, overlay.Name())
@@ -48,6 +52,39 @@ func TestTheAPIServerTakesEachOverlay(t *testing.T) {
 		for _, kind := range []string{"Deployment", "PodDisruptionBudget", "ClusterRole", "NetworkPolicy"} {
 			require.Equal(t, 1, kinds[kind], "%s of %s", kind, overlay.Name())
 		}
+	}
+}
+
+// podOf returns the pod that a Deployment makes.
+func podOf(t *testing.T, object *unstructured.Unstructured) *v1.Pod {
+	t.Helper()
+	var deployment appsv1.Deployment
+	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, &deployment, true))
+	return &v1.Pod{ObjectMeta: deployment.Spec.Template.ObjectMeta, Spec: deployment.Spec.Template.Spec}
+}
+
+// The kubelet's own prober finds the program alive and ready, by the probes and with the flags of the manifests: over TLS,
+// without a token, and whoever signed the certificate.
+func TestTheKubeletProbesIt(t *testing.T) {
+	c := start(t)
+	rendered, err := render("take-over")
+	require.NoError(t, err)
+	at := slices.IndexFunc(rendered, func(object *unstructured.Unstructured) bool { return object.GetKind() == "Deployment" })
+	container := &podOf(t, rendered[at]).Spec.Containers[0]
+	address := freeAddress(t)
+	host, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+	number, err := strconv.ParseInt(port, 10, 32)
+	require.NoError(t, err)
+	c.process(t, "probed", []string{ours}, c.controller, append(container.Args, "--metrics-address="+address, "--debug-address=")...)
+	container.Ports[0].ContainerPort = int32(number)
+	for name, probe := range map[string]*v1.Probe{"alive": container.LivenessProbe, "ready": container.ReadinessProbe} {
+		request, err := httpprobe.NewRequestForHTTPGetAction(probe.HTTPGet, container, host, "probe")
+		require.NoError(t, err, name)
+		c.eventually(t, func() bool {
+			result, _, err := httpprobe.New(false).Probe(request, time.Duration(probe.TimeoutSeconds)*time.Second)
+			return err == nil && result == kubeletprobe.Success
+		})
 	}
 }
 

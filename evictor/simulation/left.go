@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/taints"
 )
@@ -15,7 +16,7 @@ const (
 	LeftPending     = "still within their tolerationSeconds"
 	LeftTimeout     = "still within podEvictionTimeout"
 	LeftBudget      = "due, but their disruption budget refuses their eviction"
-	LeftGroup       = "due, but a pod that would leave with them may not leave"
+	LeftGroup       = "due, but another pod of their group may not leave"
 	LeftDue         = "due, but not evicted yet"
 	LeftUnnoticed   = "on nodes that are not Unknown yet"
 	LeftStopped     = "on nodes in zones in which evictions are stopped"
@@ -126,7 +127,8 @@ func (c *cluster) awaitsTurn(n *node) string {
 	return LeftTurn
 }
 
-// begun returns the node's NoExecute taints, and since when it has had them: without a time of its own, from time 0 on.
+// begun returns the node's NoExecute taints, and since when it has had them: without a time of its own, from time 0 on. A taint of the
+// evictor's that replaces the other keeps its time, and has begun with the node's present state.
 func (n *node) begun() (begun []taints.Begun) {
 	for i := range n.Taints {
 		t := &n.Taints[i]
@@ -137,7 +139,11 @@ func (n *node) begun() (begun []taints.Begun) {
 		if t.TimeAdded != nil {
 			start = t.TimeAdded.Time
 		}
-		begun = append(begun, taints.Begun{Taint: *t, Start: start})
+		since := taints.Begun{Taint: *t, Start: start}
+		if ready := placement.FindCondition(n.Conditions, v1.NodeReady); ready >= 0 && taints.OwnNoExecute(t) && n.Conditions[ready].LastTransitionTime.After(start) {
+			since.Start, since.Outage = n.Conditions[ready].LastTransitionTime.Time, start
+		}
+		begun = append(begun, since)
 	}
 	return begun
 }

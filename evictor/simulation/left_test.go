@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -88,4 +89,22 @@ func TestWhoIsNotEvictedIsLate(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A kubelet that is back reports that it is not Ready at first. Pods that tolerate that for less time than the silence are not overdue:
+// theirs has just begun.
+func TestAShorterTolerationOfTheTaintThatReplacesIsNotOverdue(t *testing.T) {
+	silent, notReady := int64(1800), int64(300)
+	s := Scenario{
+		Zones: []Zone{{Name: "a", Nodes: 3, PodsPerNode: 2, Pod: PodFields{Tolerations: []Toleration{
+			{Key: v1.TaintNodeUnreachable, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &silent},
+			{Key: v1.TaintNodeNotReady, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &notReady},
+		}}}},
+		Events:      []Event{{At: 5 * time.Minute, Fail: &Nodes{Names: []string{"a-000"}}}, {At: 25 * time.Minute, Recover: &Nodes{Names: []string{"a-000"}}}},
+		NotReadyFor: 15 * time.Second, Until: 30 * time.Minute,
+	}
+	r, err := Play(context.Background(), s)
+	require.NoError(t, err)
+	require.Zero(t, r.Evicted)
+	require.Zero(t, r.LostEvictions)
 }

@@ -1,9 +1,8 @@
 package simulation
 
 import (
+	"slices"
 	"time"
-
-	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/taints"
 )
@@ -42,12 +41,7 @@ func (c *cluster) isBack(i int32) {
 // overdue records the pods of a node whose eviction is overdue. It is called before that can be forgotten: before a
 // NoExecute taint is removed, when the kubelet is back, and at the end.
 func (c *cluster) overdue(n *node) {
-	var begun []taints.Begun
-	for k := range n.Taints {
-		if t := &n.Taints[k]; t.Effect == v1.TaintEffectNoExecute && t.TimeAdded != nil {
-			begun = append(begun, taints.Begun{Taint: *t, Start: t.TimeAdded.Time})
-		}
-	}
+	begun := slices.DeleteFunc(n.begun(), func(b taints.Begun) bool { return b.Taint.TimeAdded == nil })
 	if len(begun) == 0 {
 		return
 	}

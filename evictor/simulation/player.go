@@ -53,6 +53,7 @@ type player struct {
 	drains    []*drain
 	rolls     []roll
 	teller    teller
+	heldBack  heldBack
 	acts      int // number of events made by controllers
 }
 
@@ -191,6 +192,7 @@ func (p *player) finish() (*Report, error) {
 	r.TerminatingAtEnd, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating
 	r.MostEndpointsGone, r.Endpoints = c.endpoints.most, c.reportEndpoints()
 	r.EvictionsRefused, r.RefusedAtEnd, r.LongestRefused = c.reportRefusals()
+	r.HeldBack = p.heldBack.report(c.Clock.Elapsed(), c.stillThere)
 	r.NotSimulated = c.notSimulated
 	r.Understated = understated(c.notSimulated, p.scenario.ReplaceAfter >= 0)
 	r.Zones = c.reportZones()

@@ -138,6 +138,8 @@ type Report struct {
 	Cancelled map[string]int
 	// Left counts the pods on silent nodes at the end, by reason.
 	Left map[string]int
+	// HeldBack has the evictions that were due and held back, by reason, but those that disruption budgets refused.
+	HeldBack []HeldBack
 	// Removed counts pods that the garbage collector removed, from nodes that are out of service or deleted, without
 	// those of DaemonSets and mirror pods. Waiting counts the pods to be replaced that have no node at the end, whether
 	// or not their replacement is due. CameBackNodes and CameBackPods count nodes that recovered before they were

@@ -76,9 +76,9 @@ func (p *player) groupStays(i int32) bool {
 		return p.scenario.group(c.spaces[pod.id.space], pod.spec.Labels.Set())
 	}
 	of, some := groupOf(&c.pods[i])
-	for k := range c.pods {
+	for k := 0; some && k < len(c.pods); k++ {
 		member := &c.pods[k]
-		if !some || member.booked.traits&loads == 0 || member.booked.traits&completed != 0 {
+		if member.booked.traits&loads == 0 || member.booked.traits&completed != 0 {
 			continue // it has left, or never leaves
 		}
 		if its, _ := groupOf(member); its == of && (p.world.holds(c, member.node) != "" || p.scenario.AskBudgets && c.refusal(int32(k)) != nil) { //nolint:gosec // few

@@ -11,8 +11,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
-// tellLimits prints what delayed evictions: first the budgets that refused them, then what the taints waited for, the longest
-// delay first.
+// tellLimits prints what delayed evictions: first what refused them, then what the taints waited for, the longest delay first.
 func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 	type limit struct {
 		zone string
@@ -28,12 +27,20 @@ func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b limit) int { return cmp.Compare(b.Waited, a.Waited) })
-	held := refusals(r)
-	if len(all) > 0 || held != "" {
+	var held []string
+	if text := refusals(r); text != "" {
+		held = append(held, text)
+	}
+	for i := range r.HeldBack {
+		if h := &r.HeldBack[i]; h.Longest > s.Config.Nodes.NodeMonitorPeriod {
+			held = append(held, heldBack(h))
+		}
+	}
+	if len(all) > 0 || len(held) > 0 {
 		fmt.Fprintln(w, "\nWhat slowed evictions down")
 	}
-	if held != "" {
-		fmt.Fprintf(w, "  %s\n", held)
+	for _, text := range held[:min(len(held), mostLimits)] {
+		fmt.Fprintf(w, "  %s\n", text)
 	}
 	for i := range all[:min(len(all), mostLimits)] {
 		fmt.Fprintf(w, "  %s\n", limitText(zoneName(all[i].zone), &all[i].Limit, s))
@@ -41,6 +48,22 @@ func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 	if more := len(all) - mostLimits; more > 0 {
 		fmt.Fprintf(w, "  … and %s more\n", count(more))
 	}
+}
+
+// heldBack returns what held evictions back that were due, as a sentence.
+func heldBack(h *simulation.HeldBack) string {
+	when := fmt.Sprintf("from %s on, for up to %s", short(h.From), short(h.Longest))
+	if h.AtEnd > 0 {
+		when += fmt.Sprintf(", %s of them until the end", count(h.AtEnd))
+	}
+	pods := some(h.Pods, "pod")
+	switch bound, budget := strings.CutPrefix(h.Reason, "Budget: "); {
+	case budget:
+		return fmt.Sprintf("the budget let %s wait that had to leave, because its bound %s was exceeded; %s", pods, bound, when)
+	case h.Reason == "Held":
+		return fmt.Sprintf("%s waited that had to leave, because the node of another pod of their group was spared; %s", pods, when)
+	}
+	return fmt.Sprintf("%s waited that had to leave (%s); %s", pods, h.Reason, when)
 }
 
 // limitText returns a limit as a sentence.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -98,4 +99,29 @@ func TestWhatDoesNothingIsTold(t *testing.T) {
 	table, _, err := simulate(t, "sweep", "--set", "cluster.defaultTolerationSeconds=30,none")
 	require.NoError(t, err)
 	require.NotRegexp(t, `\n30 .* 10m45s .*\nnone .* 10m45s `, table)
+}
+
+// What keeps pods that are due from leaving is not blamed on a rate, either: a bound that evictions wait for, and a pod of their group.
+func TestWhatHeldBackEvictionsThatWereDue(t *testing.T) {
+	const zones = "cluster: {zones: [{name: a, nodes: 10, podsPerNode: 2}, {name: b, nodes: 10, podsPerNode: 2, pod: {labels: {set: x}}}]}\n"
+	story, _, err := simulate(t, "--scenario", scenarioFile(t, zones+`budget: {bounds: [{name: a storm, of: Bad, max: 3}], exceeded: Wait}
+events: [{at: 1m, fail: {zone: a, count: 2}}, {at: 4m, fail: {zone: b, count: 4}}, {at: 20m, recover: {zone: b}}]
+until: 40m
+`))
+	require.NoError(t, err)
+	require.Contains(t, story, "\n  the budget let 6 pods wait that had to leave, because its bound a storm was exceeded; from 6m45s on, for up to 13m20s\n")
+
+	const group = zones + `together: [set]
+maintenance: %s
+events: [{at: 1m, condition: {node: b-007, type: MaintenancePlanned, status: "True"}}, {at: 2m, fail: {node: b-000}}]
+until: 40m
+`
+	story, _, err = simulate(t, "--scenario", scenarioFile(t, fmt.Sprintf(group, "1h")))
+	require.NoError(t, err)
+	require.Contains(t, story, "\n  2 pods waited that had to leave, because the node of another pod of their group was spared; from 7m50s on, for up to 32m10s, 2 of them until the end\n")
+	require.Contains(t, story, "At the end, 2 pods are on a silent node, due, but another pod of their group may not leave.")
+	story, _, err = simulate(t, "--scenario", scenarioFile(t, fmt.Sprintf(group, "20m")))
+	require.NoError(t, err)
+	require.Regexp(t, `\n  2 pods waited that had to leave, because the node of another pod of their group was spared; from 7m50s on, for up to 14m\d*s?\n`, story)
+	require.Contains(t, story, ": 20 of 40 pods were evicted, ")
 }

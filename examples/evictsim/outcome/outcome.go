@@ -36,6 +36,8 @@ type Outcome struct {
 	// Cancelled counts cancelled evictions by reason; Left counts the pods on silent nodes at the end, by reason.
 	Cancelled map[string]int `json:"cancelled"`
 	Left      map[string]int `json:"left"`
+	// HeldBack has the evictions that were due and held back by something other than a disruption budget, by reason.
+	HeldBack []HeldBack `json:"heldBack,omitempty"`
 	// Unplaced says why pods are Pending at the end, grouped by equal requirements: the largest groups first, and at
 	// most simulation.MostUnplaced.
 	Unplaced []Unplaced `json:"unplaced"`
@@ -96,6 +98,15 @@ type Limit struct {
 	MostWaiting   int     `json:"mostWaiting"`
 }
 
+// HeldBack are evictions that were due and held back for one reason.
+type HeldBack struct {
+	Reason         string  `json:"reason"` // such as a bound of the budget
+	FromSeconds    float64 `json:"fromSeconds"`
+	LongestSeconds float64 `json:"longestSeconds"`
+	Pods           int     `json:"pods"`
+	AtEnd          int     `json:"atEnd"`
+}
+
 // Unplaced says why pods with equal requirements found no node.
 type Unplaced struct {
 	Pods    int            `json:"pods"`
@@ -150,6 +161,13 @@ type Row struct {
 	Lines int    `json:"lines"`
 }
 
+func heldBack(r *simulation.Report) (all []HeldBack) {
+	for _, h := range r.HeldBack {
+		all = append(all, HeldBack{h.Reason, h.From.Seconds(), h.Longest.Seconds(), h.Pods, h.AtEnd})
+	}
+	return all
+}
+
 // New returns the outcome for a report.
 func New(engine, name string, set []scenariofile.Set, played simulation.Scenario, r *simulation.Report, left scenariofile.Left, expected []scenariofile.Expectation) *Outcome {
 	played = played.WithDefaults()
@@ -159,7 +177,7 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 	o := &Outcome{
 		Version: Version, Engine: engine, Scenario: name, Settings: settings(&played),
 		Ignored: Ignored{left, features, r.After}, Played: played,
-		Figures: Values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Checks: scenariofile.Checks(r, expected), Report: r, Warnings: append([]string{}, r.Warnings...),
+		Figures: Values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Checks: scenariofile.Checks(r, expected), Report: r, HeldBack: heldBack(r), Warnings: append([]string{}, r.Warnings...),
 		Zones: []Part{}, Workloads: []Part{}, Budgets: []Part{}, Changes: []json.RawMessage{}, Unplaced: []Unplaced{}, // empty lists, not null
 	}
 	o.Ignored.Events, o.Breaches = append([]int{}, o.Ignored.Events...), append([]string{}, o.Breaches...)

@@ -22,9 +22,9 @@ import (
 
 // benchFlags select what the benchmark plays.
 type benchFlags struct {
-	data, record, policy string
-	worst                time.Duration
-	learn                bool
+	data, record, policy, keep string
+	worst                      time.Duration
+	learn                      bool
 }
 
 func benchCommand(f *flags) *cobra.Command {
@@ -37,6 +37,8 @@ func benchCommand(f *flags) *cobra.Command {
 The recorded outages are not part of this program: --data or the variable EVICTKIT_DATA names their folder. policies.go
 lists the policies. With --engine upstream or both, the controllers of Kubernetes play those that they support.
 
+With --keep, the scenarios stay in a folder, and below the tables stands how each row is played by itself.
+
 With --learn, it chooses the best fixed settings and the best trials on the first half of each record. It judges them on the
 second half beside the defaults, Karpenter's share and no brake, first as recorded and then with false alarms.`,
 		Example: "  evictsim bench --record spot,lanl-02\n  evictsim bench --learn --record lanl-02\n  evictsim bench --policy defaults --worst 24h --engine both -o csv",
@@ -47,6 +49,7 @@ second half beside the defaults, Karpenter's share and no brake, first as record
 	c.Flags().StringVar(&b.record, "record", "", "only these records, such as spot,lanl-02")
 	c.Flags().StringVar(&b.policy, "policy", "", "only policies whose names contain this")
 	c.Flags().DurationVar(&b.worst, "worst", 0, "play only the worst window of this length, in which the most nodes of a record fail")
+	c.Flags().StringVar(&b.keep, "keep", "", "write the scenarios into this new `FOLDER`, keep them, and say how each row is played")
 	c.Flags().BoolVar(&b.learn, "learn", false, "choose settings on the first half of each record, judge them on the second")
 	return c
 }
@@ -74,11 +77,11 @@ func (f *flags) bench(c *cobra.Command, b *benchFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "bench")
+	dir, remove, err := b.folder()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 	made := maker{data: under(b.data), dir: dir}
 	if b.learn {
 		l := learner{maker: made, flags: f, engines: engines, sets: sets, stderr: stderr}
@@ -96,20 +99,58 @@ func (f *flags) bench(c *cobra.Command, b *benchFlags) (err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
-	var played []*outcome.Outcome // all, unless the user has interrupted the others
+	return errors.Join(err, f.tellBench(c, b, jobs, outcomes, began))
+}
+
+// folder makes the folder of the scenarios. It is removed at the end unless they are kept.
+func (b *benchFlags) folder() (dir string, remove func() error, err error) {
+	if b.keep != "" {
+		return under(b.keep), func() error { return nil }, os.Mkdir(under(b.keep), 0o755) //nolint:gosec // as a shell makes it
+	}
+	dir, err = os.MkdirTemp("", "bench")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+// tellBench prints the outcomes, which are those of all jobs unless the user has interrupted the others.
+func (f *flags) tellBench(c *cobra.Command, b *benchFlags, jobs []*job, outcomes []*outcome.Outcome, began time.Time) error {
+	var played []*outcome.Outcome
+	var rows []*job
 	for i, o := range outcomes {
 		if o != nil {
 			o.Set = slices.Insert(o.Set, 0, outcome.Field{Name: "policy", Value: jobs[i].policy.name})
-			played = append(played, o)
+			played, rows = append(played, o), append(rows, jobs[i])
 		}
 	}
 	if !f.quiet {
-		fmt.Fprintf(stderr, "%s of %d in %s\n", some(len(played), "run"), len(jobs), time.Since(began).Round(time.Second))
+		fmt.Fprintf(c.ErrOrStderr(), "%s of %d in %s\n", some(len(played), "run"), len(jobs), time.Since(began).Round(time.Second))
 	}
 	if len(played) == 0 {
+		return nil
+	}
+	err := f.printBench(c.OutOrStdout(), played)
+	if b.keep == "" || f.output != "text" {
 		return err
 	}
-	return errors.Join(err, f.printBench(c.OutOrStdout(), played))
+	fmt.Fprintln(c.OutOrStdout(), "\nHow each row is played")
+	for _, j := range rows {
+		fmt.Fprintf(c.OutOrStdout(), "  %s, %s, %s: %s\n", j.name, j.policy.name, j.engine.name, j.command())
+	}
+	return err
+}
+
+// command plays a row by itself. What a function sets no command can say.
+func (j *job) command() string {
+	if j.policy.tune != nil {
+		return fmt.Sprintf("scenario %s with what policies.go says of this policy", j.path)
+	}
+	text := "evictsim --scenario '" + j.path + "'"
+	for _, set := range j.sets {
+		text += fmt.Sprintf(" --set '%s=%s'", set.Path, set.Value)
+	}
+	if j.engine.name != ours {
+		text += " --engine " + j.engine.name
+	}
+	return text
 }
 
 // tellRuns has jobs tell when each has been played, where there is no progress bar.

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +76,20 @@ func TestBench(t *testing.T) {
 	table, _, err := simulate(t, "bench", "--record", "lanl-02", "--worst", "6h", "--policy", "defaults")
 	require.NoError(t, err)
 	require.Regexp(t, `(?s)lanl-02: 49 nodes, .* pods, 6h\n  POLICY .*\n  defaults  evictkit  `, table)
+
+	// What is kept says the same as the row.
+	kept := filepath.Join(t.TempDir(), "kept")
+	table, _, err = simulate(t, "bench", "--quiet", "--record", "lanl-02", "--worst", "6h", "--policy", "rate 1", "--keep", kept)
+	require.NoError(t, err)
+	scenario := filepath.Join(kept, "lanl-02-300", "lanl-02.yaml")
+	require.Contains(t, table, "\nHow each row is played\n  lanl-02, rate 1/s, evictkit: evictsim --scenario '"+scenario+"' --set 'config.nodeEvictionRate=1'\n")
+	text, _, err = simulate(t, "--quiet", "--scenario", scenario, "--set", "config.nodeEvictionRate=1", "-o", "json")
+	require.NoError(t, err)
+	var o struct{ Figures map[string]float64 }
+	require.NoError(t, json.Unmarshal([]byte(text), &o))
+	require.Equal(t, figures["rate 1/s"]["evicted"], strconv.Itoa(int(o.Figures["evicted"])))
+	_, _, err = simulate(t, "bench", "--quiet", "--record", "lanl-02", "--keep", kept)
+	require.ErrorIs(t, err, os.ErrExist, "nothing is overwritten")
 
 	// Without a terminal it tells what is done, and after an interrupt prints that.
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -246,6 +247,9 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 	defer b.finish()
 	var done atomic.Int64
 	shown := b.ticks(runs)
+	if b == nil && !f.quiet {
+		shown = tenths(stderr, runs, began)
+	}
 	tick := func() {
 		done.Add(1)
 		shown()
@@ -284,6 +288,19 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 	a.advised(searched)
 	a.Runs = int(done.Load())
 	return a, nil
+}
+
+// tenths tells each tenth of the runs, where there is no progress bar.
+func tenths(stderr io.Writer, runs int, began time.Time) (tick func()) {
+	var mu sync.Mutex
+	done := 0
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; 10*done/runs > 10*(done-1)/runs {
+			fmt.Fprintf(stderr, "%d of at most %s after %s\n", done, some(runs, "run"), roughly(time.Since(began)))
+		}
+	}
 }
 
 // advised tells what the search over so many losses found.

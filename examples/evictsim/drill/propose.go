@@ -77,7 +77,7 @@ func (c *Cluster) outOfServiceTaint(loss *Loss) Remedy {
 	const taint = "node.kubernetes.io/out-of-service"
 	nodes := c.chosen(loss)
 	return Remedy{
-		Name: "out-of-service taint after 5m, if the machines are surely off",
+		Name: fmt.Sprintf("out-of-service taint after %.0fm, if the machines are surely off", remedyAfter.Minutes()),
 		How: []string{
 			"kubectl taint node " + nodes + " " + taint + "=nodeshutdown:NoExecute",
 			"kubectl taint node " + nodes + " " + taint + "-   # when they are back",

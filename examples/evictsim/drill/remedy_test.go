@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
@@ -116,4 +117,35 @@ func TestOnlyObjectsOfTheTypeAreCopied(t *testing.T) {
 	require.Same(t, before[0], s.Objects[0])
 	require.Equal(t, "other", s.Objects[1].(*v1.PersistentVolume).Name)
 	require.Equal(t, "pv", before[1].(*v1.PersistentVolume).Name)
+}
+
+// What a remedy promises is what the same loss costs a cluster whose objects are so.
+func TestARemedyDoesWhatItPromises(t *testing.T) {
+	three, each := []string{"a", "b", "c"}, []string{"a0", "a1", "b0", "b1", "c0", "c1"}
+	honor := func(c *v1.TopologySpreadConstraint) {
+		policy := v1.NodeInclusionPolicyHonor
+		c.NodeTaintsPolicy = &policy
+	}
+	ignores := job(0)
+	failed, on := batchv1.Failed, []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: v1.DisruptionTarget, Status: v1.ConditionTrue}}
+	spec := &ignores[0].(*batchv1.Job).Spec
+	spec.PodReplacementPolicy = &failed
+	spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionIgnore, OnPodConditions: on}}}
+	for name, test := range map[string]struct{ is, so small }{
+		"nodeTaintsPolicy: Honor": {
+			small{three, "ReplicaSet", each, spread(countsTaintedNodes), nil}, small{three, "ReplicaSet", each, spread(honor), nil},
+		},
+		"backoffLimit: 2": {small{three, "Job", each, nil, job(0)}, small{three, "Job", each, nil, job(2)}},
+		"podFailurePolicy that ignores disruptions": {small{three, "Job", each, nil, job(0)}, small{three, "Job", each, nil, ignores}},
+	} {
+		b, promised := test.is.broken(t), make(map[string]Effect)
+		for i := range b.Groups[0].Remedies {
+			promised[b.Groups[0].Remedies[i].Name] = b.Groups[0].Remedies[i].Effect
+		}
+		played, err := test.so.open(t).Play(t.Context(), b.Loss)
+		require.NoError(t, err)
+		require.Contains(t, promised, name)
+		require.Equal(t, effectOf(played.Report), promised[name], name)
+		require.NotEqual(t, b.Effect, promised[name], name)
+	}
 }

@@ -51,6 +51,7 @@ type recorder struct {
 	cluster         *Cluster
 	lost            []string // sorted nodes
 	silent, tainted map[string]time.Duration
+	replaced        time.Duration // after it may be, a pod is
 	fates           map[evictor.PodKey]*fate
 }
 
@@ -61,7 +62,7 @@ func (c *Cluster) play(ctx context.Context, loss Loss, alters ...alter) (Result,
 	played := c.scenario(loss, alters...)
 	r := recorder{
 		cluster: c, lost: slices.Sorted(slices.Values(loss.Nodes)), silent: make(map[string]time.Duration), tainted: make(map[string]time.Duration),
-		fates: make(map[evictor.PodKey]*fate),
+		replaced: played.WithDefaults().ReplaceAfter, fates: make(map[evictor.PodKey]*fate),
 	}
 	for key, pod := range c.pods {
 		if _, on := slices.BinarySearch(r.lost, pod.node); on {
@@ -133,7 +134,7 @@ func (r *recorder) waits(end time.Duration, report *simulation.Report) map[strin
 			w = new(wait)
 			all[pod.workload] = w
 		}
-		w.add(f, r.silent[pod.node], r.tainted[pod.node], end)
+		w.add(f, r.silent[pod.node], r.tainted[pod.node], end, r.replaced)
 	}
 	for i := range report.FailedJobs {
 		if w := all[nameOfJob(&report.FailedJobs[i])]; w != nil {
@@ -154,8 +155,8 @@ func (r *Result) Stuck() (stuck int) {
 	return stuck
 }
 
-// add adds the fate of a pod on a node. Times that are 0 never came.
-func (w *wait) add(f *fate, silent, tainted, end time.Duration) {
+// add adds the fate of a pod on a node, which is replaced so long after it may be. Times that are 0 never came.
+func (w *wait) add(f *fate, silent, tainted, end, replaced time.Duration) {
 	until := func(at time.Duration) time.Duration {
 		if at == 0 || at > end {
 			return end
@@ -188,16 +189,13 @@ func (w *wait) add(f *fate, silent, tainted, end time.Duration) {
 	if f.refused > 0 {
 		tried = min(tried, f.refused)
 	}
-	w.deleted += max(tried-until(f.evicted)-replaceAfter, 0)
+	w.deleted += max(tried-until(f.evicted)-replaced, 0)
 	placing := until(f.placed) - min(tried, end)
 	w.placing += placing
 	if f.refusal != nil && (w.refusal == nil || placing > w.longest) {
 		w.refusal, w.longest = f.refusal, placing
 	}
 }
-
-// replaceAfter is simulation's default.
-const replaceAfter = 10 * time.Second
 
 // keyOf reads the name of a pod in a timeline.
 func keyOf(name string) evictor.PodKey {

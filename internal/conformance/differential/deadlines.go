@@ -15,10 +15,14 @@ import (
 type tolerant struct {
 	span
 	name, node  string
+	daemon      bool // of a DaemonSet
 	tolerations []v1.Toleration
 }
 
-// tolerants are the pods about which the scenario says everything: those that are not of DaemonSets, and may be evicted.
+// everything is what pods of DaemonSets tolerate.
+var everything = []v1.Toleration{{Operator: v1.TolerationOpExists}}
+
+// tolerants are the pods about which the scenario says everything, and that may be evicted.
 func (e *explainer) tolerants() []tolerant {
 	if e.pods == nil {
 		e.pods = e.made()
@@ -28,7 +32,7 @@ func (e *explainer) tolerants() []tolerant {
 
 func (e *explainer) made() (all []tolerant) {
 	add := func(name, node string, at time.Duration, tolerations []v1.Toleration) {
-		all = append(all, tolerant{span{at, e.settings.Until}, name, node, tolerations})
+		all = append(all, tolerant{span: span{at, e.settings.Until}, name: name, node: node, tolerations: tolerations})
 	}
 	of := func(node string, pods int, at time.Duration, seconds *simulation.TolerationSeconds) {
 		for j := range pods {
@@ -39,6 +43,10 @@ func (e *explainer) made() (all []tolerant) {
 		z := &e.Case.Scenario.Cluster.Zones[i]
 		for k := range z.Nodes {
 			of(z.NodeName(k), z.PodsPerNode, 0, z.TolerationSeconds)
+			for j := range z.DaemonSetPodsPerNode {
+				add(fmt.Sprintf("%s-ds%d", z.NodeName(k), j), z.NodeName(k), 0, everything)
+				all[len(all)-1].daemon = true
+			}
 		}
 	}
 	for _, p := range e.Case.Pods {
@@ -108,7 +116,7 @@ func (p *tolerant) due(taints []carried, ours bool) (earliest, latest time.Durat
 		first, last := max(t.since, p.from)+lasts, max(t.latest, p.from)+lasts
 		if longer := stay(p.tolerations, swaps, ""); own && lasts > 0 && longer != forever {
 			by := max(t.outage, p.from) + max(lasts, longer)
-			first, last = min(first, by), min(last, by+time.Second)
+			first, last = min(first, by), min(last, by)
 		}
 		earliest, latest = min(earliest, first), min(latest, last)
 	}

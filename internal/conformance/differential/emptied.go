@@ -2,7 +2,6 @@ package differential
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
@@ -28,7 +27,7 @@ func (e *explainer) inTurn(node string) (spans []span) {
 
 // servable says whether there is a line when the node has its turn then: it gets a taint, or has a pod to evict.
 func (e *explainer) servable(node string, t time.Duration) bool {
-	return e.settings.TaintBasedEviction || slices.ContainsFunc(e.tolerants(), func(p tolerant) bool { return p.node == node && e.stays(p, t) })
+	return e.settings.TaintBasedEviction || slices.ContainsFunc(e.tolerants(), func(p tolerant) bool { return p.node == node && !p.daemon && e.stays(p, t) })
 }
 
 // stays says whether a pod is there then.
@@ -56,7 +55,7 @@ func (e *explainer) unserved(zone string, t time.Duration) bool {
 func (e *explainer) stayed() (lines []timeline.Line) {
 	for _, p := range e.tolerants() {
 		for _, s := range e.inTurn(p.node) {
-			if at := s.from + slack; e.stays(p, at) && p.from < s.from && at < s.to && !strings.Contains(p.name, "-ds") && !e.outage(s.from, at) {
+			if at := s.from + slack; e.stays(p, at) && p.from < s.from && at < s.to && !p.daemon && !e.outage(s.from, at) {
 				lines = append(lines, timeline.Line{T: s.from, Kind: timeline.KindEvict, Node: p.node, Pod: p.name})
 			}
 		}

@@ -340,7 +340,7 @@ func (e *explainer) singleEviction(i int, l Left) {
 			if up := e.allUp(l.T); up > at {
 				at, r = up, AllDownGrace
 			}
-			until := at + e.settings.NodeMonitorGracePeriod + 2*period + slack
+			until := at + e.settles()
 			if !e.pair(i, l.T, until, r) && l.T <= until && carries(e.theirs, l.Node, l.T+slack) {
 				e.explain(i, r) // it was not needed any more by then
 			}

@@ -152,12 +152,11 @@ func (e *explainer) startedLate(pod string, at time.Duration) bool {
 // it had watched for a grace after a start, or when the API was back and showed a lease that nobody could have renewed.
 // Since then the pod is marked.
 func (e *explainer) markedBefore(l Left) (r Rule) {
-	settled := e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod
 	e.ours.wrote(about{kind: timeline.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *timeline.Line) bool {
 		if slices.ContainsFunc(e.health[l.Node], func(m moment) bool { return m.at > o.T && m.at < l.T && !m.silent && !m.renewed }) {
 			return false
 		}
-		if at := e.started(o.T); at > 0 && o.T <= at+settled {
+		if at := e.started(o.T); at > 0 && o.T <= at+e.settles() {
 			r = StartGrace
 		} else if e.outage(o.T-2*e.settings.NodeMonitorPeriod, o.T) {
 			r = StaleLease
@@ -171,7 +170,7 @@ func (e *explainer) markedBefore(l Left) (r Rule) {
 // its kubelet was there all the time.
 func (e *explainer) markedForALease(l Left) bool {
 	return e.theirs.wrote(about{kind: timeline.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *timeline.Line) bool {
-		return e.lost(l.Node, o.T) || e.lost(l.Node, o.T-e.settings.NodeMonitorPeriod)
+		return e.lost(l.Node, o.T-e.settings.NodeMonitorPeriod, o.T)
 	})
 }
 

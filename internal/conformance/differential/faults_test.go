@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/evictkit/evictkit/internal/conformance/faults"
@@ -23,8 +24,16 @@ type Seen struct {
 	Fired           map[string]int // by which rules more was explained than without it
 }
 
-// TestDeliberateFaults: of the scenarios in which a fault shows, so many are reported. With EVICTKIT_FULL only: the program that
-// plays them is built anew.
+// seldom are the faults that fewer than half of the scenarios report in which they show, and why. Of others it is an error.
+var seldom = map[string]string{
+	"the overdue do not wait for their node":       "shows after an outage of the API alone, of which the scenario does not say whether ours ceased to see in it",
+	"after every zone was down no node is watched": "shows after such an outage alone, too",
+	"who has failed before a start is not watched": "shows as evictions that are reported as cancelled, or not, and that upstream does not report",
+	"a failed taint is given up":                   "the next pass queues the node again, and there is no line about the token of a try that failed",
+}
+
+// TestDeliberateFaults: of the scenarios in which a fault shows, so many are reported, and at least half of those of each fault.
+// With EVICTKIT_FULL only: the program that plays them is built anew.
 func TestDeliberateFaults(t *testing.T) {
 	if os.Getenv("EVICTKIT_FULL") == "" {
 		t.Skip("only with EVICTKIT_FULL")
@@ -35,7 +44,7 @@ func TestDeliberateFaults(t *testing.T) {
 	program := filepath.Join(dir, "faults.test")
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-tags", "faults", "-overlay", overlay, "-o", program, ".").CombinedOutput() //nolint:gosec // the go command
 	require.NoError(t, err, string(out))
-	for against, least := range map[Against]float64{V137: 0.93, V118: 0.92, V118Direct: 0.89} {
+	for against, least := range map[Against]float64{V137: 0.945, V118: 0.92, V118Direct: 0.89} {
 		t.Run(directory(against), func(t *testing.T) {
 			args := []string{"-test.run", "TestPlayFaults$", "-seeds", "100", "-against", string(against), "-oracles", filepath.Dir(oracles[V137])}
 			out, err := exec.CommandContext(t.Context(), program, args...).Output() //nolint:gosec // what was just built
@@ -47,6 +56,9 @@ func TestDeliberateFaults(t *testing.T) {
 					continue // PASS
 				}
 				shown, reported = shown+s.Shown, reported+s.Reported
+				if 2*s.Reported < s.Shown {
+					assert.Contains(t, seldom, s.Name, "%d of %d scenarios report it", s.Reported, s.Shown)
+				}
 				if s.Reported < s.Shown {
 					t.Logf("%s: %d of %d scenarios report it; not those of seeds %v, by %v", s.Name, s.Reported, s.Shown, s.Swallowed, s.Fired)
 				}

@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -50,11 +51,7 @@ func (e *explainer) heldBack(node string, due time.Duration, ours bool) (by time
 	}
 	spans := make([]span, 0, 16)
 	for _, s := range e.outages {
-		switch {
-		case s.reads:
-		case ours && e.blinds(s) && s.to != forever && due <= s.to+e.settles() && due >= s.from:
-			return e.anew(node, s)
-		default: // a lease advances, and a look of the guard sees that
+		if !s.reads { // a lease advances, and a look of the guard sees that
 			spans = append(spans, span{s.from, after(s.to, e.settings.Interval+looks)})
 		}
 	}
@@ -63,16 +60,26 @@ func (e *explainer) heldBack(node string, due time.Duration, ours bool) (by time
 	}
 	for was := by - 1; was != by; {
 		was, by = by, max(e.retried(by, true), through(spans, by))
-	}
-	if !ours {
-		return by
-	}
-	for _, at := range e.restarts {
-		if due <= at+time.Second && by >= at-slack { // it was overdue then
-			return e.paced(node, at+e.settles())
+		if ours {
+			by = max(by, e.overdue(node, due, by))
 		}
 	}
 	return by
+}
+
+// overdue is when the last that was due before a start, or while ours could not see, and could not leave by then, has its turn.
+func (e *explainer) overdue(node string, due, by time.Duration) (last time.Duration) {
+	for _, s := range e.outages {
+		if e.blinds(s) && by >= s.from && due <= after(s.to, e.settles()) {
+			last = max(last, e.anew(node, s))
+		}
+	}
+	for _, at := range e.restarts {
+		if by >= at-slack && due <= at+time.Second {
+			last = max(last, e.paced(node, at+e.settles()))
+		}
+	}
+	return last
 }
 
 // retried is when what fails from then on is tried first after the outages that it meets: an eviction, or another write.
@@ -125,24 +132,45 @@ func through(spans []span, at time.Duration) time.Duration {
 
 // unsettled is when a grace period holds back what our taints evict, at most.
 func (e *explainer) unsettled(node string) (spans []span) {
-	settles := e.settles()
 	for _, at := range append([]time.Duration{0}, e.restarts...) {
-		spans = append(spans, span{at, at + settles})
+		spans = append(spans, span{at, e.settledBy(node, at)})
 	}
 	for _, s := range e.allDown {
-		spans = append(spans, span{s.from, after(s.to, settles)})
+		spans = append(spans, span{s.from, e.settledBy(node, s.to)})
 	}
 	for _, m := range e.added {
 		if m.name == node {
-			spans = append(spans, span{m.at, m.at + settles})
+			spans = append(spans, span{m.at, e.settledBy(node, m.at)})
 		}
 	}
 	for _, s := range e.outages { // who begins in one reads no lease before its end
-		if begun := e.started(s.to); !s.reads && begun > 0 && begun+settles > s.from {
-			spans = append(spans, span{s.from, after(s.to, settles)})
+		if begun := e.started(s.to); !s.reads && begun > 0 && begun+e.settles() > s.from {
+			spans = append(spans, span{s.from, after(s.to, e.settles())})
 		}
 	}
 	return spans
+}
+
+// settledBy is when a node that ours watches since then has settled at the latest: after a grace, or once it says that it is not
+// ready.
+func (e *explainer) settledBy(node string, since time.Duration) time.Duration {
+	by := after(since, e.settles())
+	if by == forever || e.blackout(since, by) || e.lost(node, since, by) {
+		return by
+	}
+	for _, m := range append([]moment{e.state(node, since)}, e.health[node]...) {
+		if says := e.says(node, m, since); m.failing && !m.silent && says < by && e.state(node, max(m.at, since)) == m && e.state(node, says) == m {
+			by = says
+		}
+	}
+	return by
+}
+
+// says is when ours has heard from a node that is not ready, and that it watches since then: at its first sign of life after the
+// verdict.
+func (e *explainer) says(node string, m moment, since time.Duration) time.Duration {
+	verdict := e.passFrom(max(m.at, since))
+	return e.renewal(node, verdict+1) + e.settings.NodeMonitorPeriod + slack
 }
 
 // unclear is when nobody knows whether the node is back.
@@ -206,23 +234,27 @@ func (e *explainer) delayed(node string, at time.Duration) bool {
 	})
 }
 
-// paced is when the last of the nodes of a node's zone has had its turn at the latest, from then on.
+// paced is when the last of the nodes of a node's zone has had its turn at the latest, from then on. A change of the rate keeps
+// no part of a token.
 func (e *explainer) paced(node string, from time.Duration) time.Duration {
-	zone, turns, slowest := e.zoneOf[node], 1, e.settings.NodeEvictionRate
-	for _, of := range e.zoneOf {
-		if of == zone {
+	zone, turns := e.zoneOf[node], 1.0
+	for other, of := range e.zoneOf {
+		fails := func(m moment) bool { return m.failing && m.at > from }
+		if of == zone && (e.failing(other, from) || slices.ContainsFunc(e.health[other], fails)) {
 			turns++
 		}
 	}
-	for i, r := range e.rates[zone] {
-		if ended := i+1 < len(e.rates[zone]) && e.rates[zone][i+1].at <= from; !ended {
-			slowest = min(slowest, r.rate)
+	at, rate := from, e.settings.NodeEvictionRate
+	for _, r := range append(slices.Clone(e.rates[zone]), rateAt{at: forever}) {
+		if r.at > at && rate > 0 {
+			if by := at + time.Duration(turns/rate*float64(time.Second)); by <= r.at {
+				return by
+			}
+			turns -= math.Floor(rate * (r.at - at).Seconds())
 		}
+		at, rate = max(at, r.at), r.rate
 	}
-	if slowest == 0 {
-		return forever
-	}
-	return from + time.Duration(float64(turns)/slowest*float64(time.Second))
+	return forever
 }
 
 // after is so much later, if it comes.

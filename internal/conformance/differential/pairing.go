@@ -183,7 +183,7 @@ func (e *explainer) heldUntil(at time.Duration) time.Duration {
 			since = max(since, s.to)
 		}
 	}
-	return since + e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod + slack
+	return since + e.settles()
 }
 
 // longer says whether the other side, which does not evict the pod, has a taint for as long, or for as long as the pod tolerates it.

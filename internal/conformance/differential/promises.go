@@ -25,7 +25,7 @@ func (e *explainer) broken() (lines []timeline.Line) {
 			if e.markedWrongly(l) {
 				lines = append(lines, *l)
 			}
-		case timeline.KindEvict:
+		case timeline.KindEvict, timeline.KindCancel:
 			if e.spared[l.Pod] || !e.settings.TaintBasedEviction && (strings.HasSuffix(l.Pod, "-ds0") || e.emptiedEarly(l)) {
 				lines = append(lines, *l)
 			}

@@ -329,9 +329,9 @@ func (t *truth) hasForeign(node string, at time.Duration) bool {
 	return slices.ContainsFunc(t.foreign[node], func(s foreign) bool { return s.holds(at) })
 }
 
-// lost says whether the watch loses the renewals of the node's lease at that instant.
-func (t *truth) lost(node string, at time.Duration) bool {
-	return slices.ContainsFunc(t.stale, func(s stale) bool { return s.node == node && s.holds(at) })
+// lost says whether the watch loses the renewals of the node's lease at any time within that span.
+func (t *truth) lost(node string, from, to time.Duration) bool {
+	return slices.ContainsFunc(t.stale, func(s stale) bool { return s.node == node && s.from <= to && s.to >= from })
 }
 
 func (t *truth) api(at time.Duration, a *simulation.API) {

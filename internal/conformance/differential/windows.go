@@ -258,7 +258,7 @@ func (e *explainer) bears(l Left) (on bool) {
 // covers says whether a window of that rule applies to the line.
 func (e *explainer) covers(w window, l Left) bool {
 	if w.rule == StaleLease && !e.pairs(l.Line) { // a node that lives is not tainted by us because its renewals are lost
-		return l.Side == UpstreamSide || e.failing(l.Node, l.T) || !e.lost(l.Node, l.T) || l.Op == timeline.OpRemove || l.Kind != timeline.KindTaint && l.Kind != timeline.KindCondition && l.Kind != timeline.KindPodNotReady
+		return l.Side == UpstreamSide || e.failing(l.Node, l.T) || !e.lost(l.Node, l.T, l.T) || l.Op == timeline.OpRemove || l.Kind != timeline.KindTaint && l.Kind != timeline.KindCondition && l.Kind != timeline.KindPodNotReady
 	}
 	switch l.Kind {
 	case timeline.KindEvict, timeline.KindCancel:

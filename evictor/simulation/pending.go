@@ -41,7 +41,7 @@ func (c *cluster) couldPreempt() int {
 		return 0
 	}
 	return c.filters.CouldPreempt(func(yield func(*placement.Spec, int) bool) {
-		for _, q := range c.waiting.refused {
+		for _, q := range c.waiting.unschedulable {
 			if !yield(&q.pods[0].spec.Spec, len(q.pods)) {
 				return
 			}

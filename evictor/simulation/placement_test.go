@@ -591,7 +591,7 @@ func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 			}
 		}
 		check := func() {
-			for _, q := range m.c.waiting.refused {
+			for _, q := range m.c.waiting.unschedulable {
 				if q.dependent() && m.c.waiting.version != m.c.filters.Version() {
 					continue // pods were added meanwhile, so it is tried again at this instant
 				}

@@ -62,6 +62,6 @@ func (c *cluster) replace(i int32) {
 
 // replacePods makes pods come back from now on.
 func (c *cluster) replacePods() {
-	c.replaces, c.waiting = true, waiting{refused: make(map[placement.Alike]*queue)}
+	c.replaces, c.waiting = true, waiting{unschedulable: make(map[placement.Alike]*queue)}
 	c.filters.Index()
 }

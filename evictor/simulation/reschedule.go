@@ -46,8 +46,8 @@ func (p *player) nextComeback() time.Duration {
 		return c.Clock.Elapsed()
 	}
 	next := max(c.jobController.Next(), c.Clock.Elapsed())
-	if len(c.waiting.coming) > 0 {
-		next = min(next, p.due(&c.waiting.coming[0]))
+	if len(c.waiting.activeQ) > 0 {
+		next = min(next, p.due(&c.waiting.activeQ[0]))
 	}
 	return next
 }
@@ -76,7 +76,7 @@ func (p *player) comeBack(at time.Duration) {
 	c.jobController.Step(at)
 	c.setController.Step()
 	retry := p.tryAgain()
-	if !retry && (len(c.waiting.coming) == 0 || p.due(&c.waiting.coming[0]) > at) {
+	if !retry && (len(c.waiting.activeQ) == 0 || p.due(&c.waiting.activeQ[0]) > at) {
 		return
 	}
 	w, version := &c.waiting, c.filters.Version()
@@ -85,11 +85,11 @@ func (p *player) comeBack(at time.Duration) {
 	if retry || w.count == 0 {
 		p.again(c.filters.TakeImproved(), full)
 	}
-	for len(w.coming) > 0 && p.due(&w.coming[0]) <= at {
-		b := w.coming[0]
-		w.coming = w.coming[1:]
+	for len(w.activeQ) > 0 && p.due(&w.activeQ[0]) <= at {
+		b := w.activeQ[0]
+		w.activeQ = w.activeQ[1:]
 		a, minds := c.filters.Alike(&b.spec.Spec, b.key.Namespace)
-		if w.refused[a] != nil {
+		if w.unschedulable[a] != nil {
 			full[a] = true // nothing has changed for these pods, or they were just tried
 		}
 		if !full[a] {

@@ -138,6 +138,6 @@ func TestWhoWaitsThroughAnOutageStaysInOrder(t *testing.T) {
 	c.waiting.add(comeback{at: minutes(11), member: 2})
 	c.Clock.Set(20 * time.Minute)
 	c.standStill(minutes(5))
-	require.Equal(t, []int32{2, 1}, []int32{c.waiting.coming[0].member, c.waiting.coming[1].member})
-	require.Equal(t, []int64{minutes(20), minutes(25)}, []int64{c.waiting.coming[0].at + c.waiting.coming[0].wait, c.waiting.coming[1].at + c.waiting.coming[1].wait})
+	require.Equal(t, []int32{2, 1}, []int32{c.waiting.activeQ[0].member, c.waiting.activeQ[1].member})
+	require.Equal(t, []int64{minutes(20), minutes(25)}, []int64{c.waiting.activeQ[0].at + c.waiting.activeQ[0].wait, c.waiting.activeQ[1].at + c.waiting.activeQ[1].wait})
 }

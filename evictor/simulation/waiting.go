@@ -24,12 +24,12 @@ type comeback struct {
 // waiting holds the pods that wait for a node: those that are not due yet, and those that found no node, in queues of pods
 // that are alike. A round costs one try per queue, and one for each pod that finds a node.
 type waiting struct {
-	coming  []comeback // in order
-	refused map[placement.Alike]*queue
-	count   int // pods in refused
-	minding int // queues of pods that depend on other pods
-	number  int
-	version int // of the load index when refused pods were last tried
+	activeQ       []comeback // in order
+	unschedulable map[placement.Alike]*queue
+	count         int // pods in unschedulable
+	minding       int // queues of pods that depend on other pods
+	number        int
+	version       int // of the load index when refused pods were last tried
 }
 
 type queue struct {
@@ -42,24 +42,24 @@ type queue struct {
 	why     string
 }
 
-func (w *waiting) len() int { return len(w.coming) + w.count }
+func (w *waiting) len() int { return len(w.activeQ) + w.count }
 
 func (w *waiting) add(b comeback) {
 	w.number++
 	b.number = w.number
-	at := len(w.coming)
-	for at > 0 && w.coming[at-1].at+w.coming[at-1].wait > b.at+b.wait {
+	at := len(w.activeQ)
+	for at > 0 && w.activeQ[at-1].at+w.activeQ[at-1].wait > b.at+b.wait {
 		at--
 	}
-	w.coming = slices.Insert(w.coming, at, b)
+	w.activeQ = slices.Insert(w.activeQ, at, b)
 }
 
 // refuse queues a pod behind those that are alike.
 func (w *waiting) refuse(a placement.Alike, minds bool, state int, b comeback) *queue {
-	q := w.refused[a]
+	q := w.unschedulable[a]
 	if q == nil {
 		q = &queue{Alike: a, minds: minds, state: state}
-		w.refused[a] = q
+		w.unschedulable[a] = q
 		if q.dependent() {
 			w.minding++
 		}
@@ -70,7 +70,7 @@ func (w *waiting) refuse(a placement.Alike, minds bool, state int, b comeback) *
 }
 
 // queues returns the queues of refused pods: the queue whose first pod has waited longest comes first.
-func (w *waiting) queues() []*queue { return slices.SortedFunc(maps.Values(w.refused), byFirst) }
+func (w *waiting) queues() []*queue { return slices.SortedFunc(maps.Values(w.unschedulable), byFirst) }
 
 func byFirst(a, b *queue) int { return cmp.Compare(a.pods[0].number, b.pods[0].number) }
 
@@ -91,16 +91,16 @@ func (w *waiting) served(all []*queue) (left []*queue) {
 
 // drop removes an empty queue.
 func (w *waiting) drop(a placement.Alike) {
-	if w.refused[a].dependent() {
+	if w.unschedulable[a].dependent() {
 		w.minding--
 	}
-	delete(w.refused, a)
+	delete(w.unschedulable, a)
 }
 
 // forget drops the pods that nobody waits for any more.
 func (w *waiting) forget(unwanted func(comeback) bool) {
-	w.coming = slices.DeleteFunc(w.coming, unwanted)
-	for a, q := range w.refused {
+	w.activeQ = slices.DeleteFunc(w.activeQ, unwanted)
+	for a, q := range w.unschedulable {
 		before := len(q.pods)
 		q.pods = slices.DeleteFunc(q.pods, unwanted)
 		w.count -= before - len(q.pods)
@@ -153,7 +153,7 @@ func (c *cluster) misses(s *podSpec, by int) {
 
 // standStill makes up for an outage of the API: what pods wait for did not go on while nobody could work on it.
 func (c *cluster) standStill(since int64) {
-	now, waiting := c.now(), c.waiting.coming
+	now, waiting := c.now(), c.waiting.activeQ
 	for i := range waiting {
 		waiting[i].wait += now - max(waiting[i].at, since)
 	}

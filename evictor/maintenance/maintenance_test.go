@@ -117,3 +117,18 @@ func TestANodeThatIsReplacedAnnouncesAnew(t *testing.T) {
 	status, _ = e.Nodes().Node("a-0")
 	require.Empty(t, status.Held)
 }
+
+// Each of the Conditions announces, and the list is the caller's to change.
+func TestConditions(t *testing.T) {
+	for i, condition := range maintenance.Conditions() {
+		c := evictortest.New(t, evictortest.Zone("a", 2))
+		e := start(c, config(true, 5*time.Second))
+		c.Condition("a-0", condition, v1.ConditionTrue)
+		c.Advance(10 * time.Second)
+		status, _ := e.Nodes().Node("a-0")
+		require.EqualValues(t, condition, status.Held)
+		maintenance.Conditions()[i] = ""
+	}
+	require.Len(t, maintenance.Conditions(), 5)
+	require.NotContains(t, maintenance.Conditions(), v1.NodeConditionType(""))
+}

@@ -16,16 +16,18 @@ import (
 
 // Small worlds: a dozen stories of a few nodes, and what deviates from them. Whatever may turn out in two ways is a choice
 // point: each write and its answer, each question to a Gate, each reading of a lease, each half of a monitor period. All
-// worlds with one deviation are played; with EVICTKIT_FULL those in the second half of a period, too, and of those with two
-// all at points that follow each other, and some of those further apart: all pairs are 16 millions. The judge is that of
-// the lives.
+// worlds with one deviation are played; with EVICTKIT_FULL those in the second half of a period, too, and a sample of those
+// with two, mostly at points that follow each other: all pairs are 16 millions. The judge is that of the lives.
 //
 // No play ends because its state was seen before. The judge's memory belongs to that state, and it holds when things were:
 // in 257 worlds with one deviation that would have saved less than a hundredth of the seconds that were played, even with
 // all that is older than a minute forgotten, and to look at a state costs a third of a play.
 
-// worldsApart: one in so many pairs of deviations that are further apart is played.
-const worldsApart = 100
+// One in so many pairs of deviations is played, of those at points that follow each other and of those further apart.
+const (
+	worldsNext  = 4
+	worldsApart = 1000
+)
 
 var worldsFull = os.Getenv("EVICTKIT_FULL") != ""
 
@@ -186,22 +188,22 @@ func worldsNamed(story string, take map[int]int) string {
 	return story
 }
 
-// worldsPairs are those of a deviation with a later one: all at the next point, and some of those further on.
+// worldsPairs are some of a deviation with a later one, most of them at the next point.
 func worldsPairs(random *rand.Rand, point, option int, points []worldsPoint) (pairs []map[int]int) {
 	if !worldsFull || points[point].second {
 		return nil
 	}
-	next := true
+	one := worldsNext
 	for later := point + 1; later < len(points); later++ {
 		if points[later].second {
 			continue
 		}
 		for other := 1; other <= points[later].options; other++ {
-			if next || random.Intn(worldsApart) == 0 {
+			if random.Intn(one) == 0 {
 				pairs = append(pairs, map[int]int{point: option, later: other})
 			}
 		}
-		next = false
+		one = worldsApart
 	}
 	return pairs
 }

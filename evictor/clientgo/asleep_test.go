@@ -296,6 +296,20 @@ func TestASuspendedProcessThatWatchesNoLeases(t *testing.T) {
 	})
 }
 
+// With a negative LeaseSilence nobody looks whether the cluster is seen, so nothing may find that it is not.
+func TestASuspendedProcessThatNeverLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, told := startProcess(t), &heard{}
+		cluster := runPods(t, fake.NewClientset(node("a-0")), clientgo.Options{Clock: p, LeaseSilence: -1}, tainteviction.Options{Clock: p})
+		require.NoError(t, cluster.Feed(told))
+		time.Sleep(time.Minute)
+		p.sleeps(time.Minute)
+		time.Sleep(time.Minute)
+		require.Empty(t, told.all())
+		require.NoError(t, cluster.Health())
+	})
+}
+
 // TestASuspendedProcessThatMayReadNoLeases is not blind for ever.
 func TestASuspendedProcessThatMayReadNoLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -52,7 +52,7 @@ func (l *leases) Shows(r sighting.Renewal) bool {
 func (l *leases) look(t *testing.T, w *sighting.Watch, told error) error {
 	t.Helper()
 	l.read = nil
-	return w.Look(context.Background(), 20*time.Second, l, told)
+	return w.Look(context.Background(), 21*time.Second, l, told)
 }
 
 func TestLook(t *testing.T) {
@@ -67,14 +67,14 @@ func TestLook(t *testing.T) {
 	l.renewed["b"] = 30
 	require.Equal(t, before, l.look(t, w, before), "the watch may be about to show it")
 	require.Equal(t, []string{"b"}, l.read)
-	require.EqualError(t, l.look(t, w, before), "the watch of leases has stood still for 20s: node b renewed its lease unseen")
+	require.EqualError(t, l.look(t, w, before), "the watch of leases has stood still for 21s: node b renewed its lease unseen")
 	require.Equal(t, "b", l.read[0], "who was unseen first")
 	l.shown["b"] = 30
 	require.NoError(t, l.look(t, w, before), "it was about to show it")
 
 	l.err = errors.New("no answer")
 	require.ErrorIs(t, l.look(t, w, nil), l.err)
-	require.EqualError(t, l.look(t, w, nil), "no lease has advanced for 20s, and none can be read: no answer")
+	require.EqualError(t, l.look(t, w, nil), "no lease has advanced for 21s, and none can be read: no answer")
 
 	l.err, l.renewed["b"] = nil, 40
 	require.NoError(t, l.look(t, w, nil))

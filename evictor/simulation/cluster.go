@@ -14,7 +14,6 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation/internal/jobs"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/statefulsets"
-	"github.com/evictkit/evictkit/internal/outside"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -79,7 +78,7 @@ type cluster struct {
 	collects     bool                   // somebody collects garbage: pods of deleted nodes stay until then
 	orphans      map[string]int32       // deleted nodes to whose names pods are bound
 	lost         map[uint64]bool        // pods, by serial, whose due eviction did not happen
-	outside      outside.Parts          // of the world, which others play
+	outside      lent                   // of the world, to those who play parts of it
 }
 
 // watch is told of what changes in the API, and of leases.
@@ -214,7 +213,7 @@ func newCluster(clock worldClock) *cluster {
 		emptied:      make(map[int32][]int64),
 		outOfService: make(map[int32]bool),
 		orphans:      make(map[string]int32),
-		lost:         make(map[uint64]bool),
+		lost:         make(map[uint64]bool), outside: newLent(),
 	}
 	c.filters = placement.New(c)
 	return c

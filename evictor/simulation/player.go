@@ -65,8 +65,8 @@ var errAPIDown = apierrors.NewServiceUnavailable("the API is down")
 // what happens is checked first: fields, and names of nodes, pods and zones that never exist. An event that cannot happen
 // at its time, such as one on a node that has been deleted, ends the simulation then.
 func Play(ctx context.Context, s Scenario, controllers ...Start) (*Report, error) {
-	c, parts := newCluster(clockOf(s.Clock)), outside.From(ctx)
-	parts.Bind, c.outside = c.bind, *parts
+	c := newCluster(clockOf(s.Clock))
+	c.outside.Parts = outside.From(ctx)
 	return s.playOn(ctx, c, controllers...)
 }
 
@@ -112,6 +112,9 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
+	if err := p.lentTo(c.outside.Parts); err != nil {
+		return nil, fmt.Errorf("simulation: %w", err)
+	}
 	p.writer = newWriter(p)
 	p.ongoing, p.world = p.processes(), &World{player: p}
 	return p, nil
@@ -140,9 +143,11 @@ func (p *player) begin() error {
 	if err := p.restart(); err != nil {
 		return err
 	}
-	if s.ReplaceAfter >= 0 && !c.outside.Workloads {
+	if s.ReplaceAfter >= 0 {
 		c.replacePods()
-		p.startWorkloads()
+		if !c.outside.Workloads {
+			p.startWorkloads()
+		}
 		c.oweDeleted()
 		c.awaitUnbound(s.ReplaceAfter)
 	}
@@ -180,7 +185,7 @@ func (p *player) finish() (*Report, error) {
 	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
 	r.Left, r.NotEvicted = p.left()
 	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
-	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.setController.Waiting()+c.jobController.Waiting()
+	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.setController.Waiting()+c.jobController.Waiting()+len(c.outside.pods)+len(c.outside.early)
 	r.HeldByOrder, r.MostHeld = c.setController.Waiting(), c.setController.Most()
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten

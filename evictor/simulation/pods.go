@@ -56,22 +56,11 @@ func (c *cluster) podOf(object *v1.Pod) pod {
 	c.podDated(object)
 	c.noteIgnored(&object.Spec)
 	c.awaitClaims(object)
-	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
-	f := c.filters
-	s := podSpec{Mirror: mirrors, Spec: placement.Spec{Tolerations: object.Spec.Tolerations, Needs: f.NeedsOf(object), Labels: f.LabelsOf(&object.ObjectMeta)}}
-	s.emptyDir = slices.ContainsFunc(object.Spec.Volumes, func(v v1.Volume) bool { return v.EmptyDir != nil })
-	if owner := metav1.GetControllerOf(object); owner != nil {
-		s.OwnerKind, s.OwnerName = owner.Kind, owner.Name
-	}
-	if seconds := object.Spec.TerminationGracePeriodSeconds; seconds != nil && c.readyAfter > 0 {
-		s.Grace = int32(min(max(*seconds, 0), mostGrace)) //nolint:gosec // it fits
-	}
+	s, member := c.specOf(object)
 	p := pod{
-		spec: c.spec(s), phase: phaseOf(object.Status.Phase), terminating: object.DeletionTimestamp != nil, bound: c.now(),
+		spec: c.spec(s), phase: phaseOf(object.Status.Phase), terminating: object.DeletionTimestamp != nil, bound: c.now(), member: member,
 		object: &podTimes{uid: object.UID, created: object.CreationTimestamp},
 	}
-	kind, name := ControllerOf(&object.ObjectMeta)
-	p.member = c.member(object.Namespace, kind, name, s.Labels)
 	if object.Status.StartTime != nil {
 		p.object.started = *object.Status.StartTime
 	}
@@ -87,6 +76,22 @@ func (c *cluster) podOf(object *v1.Pod) pod {
 		p.ready = true
 	}
 	return p
+}
+
+// specOf is what of a pod many may share, without its volumes, and its membership.
+func (c *cluster) specOf(object *v1.Pod) (s podSpec, member int32) {
+	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
+	f := c.filters
+	s = podSpec{Mirror: mirrors, Spec: placement.Spec{Tolerations: object.Spec.Tolerations, Needs: f.NeedsOf(object), Labels: f.LabelsOf(&object.ObjectMeta)}}
+	s.emptyDir = slices.ContainsFunc(object.Spec.Volumes, func(v v1.Volume) bool { return v.EmptyDir != nil })
+	if owner := metav1.GetControllerOf(object); owner != nil {
+		s.OwnerKind, s.OwnerName = owner.Kind, owner.Name
+	}
+	if seconds := object.Spec.TerminationGracePeriodSeconds; seconds != nil && c.readyAfter > 0 {
+		s.Grace = int32(min(max(*seconds, 0), mostGrace)) //nolint:gosec // it fits
+	}
+	kind, name := ControllerOf(&object.ObjectMeta)
+	return s, c.member(object.Namespace, kind, name, s.Labels)
 }
 
 // newPod is the record of a pod that is bound to a node now. It runs and is Ready at once, unless the kubelet does not

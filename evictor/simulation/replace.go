@@ -53,6 +53,10 @@ func (c *cluster) replace(i int32) {
 	b := comeback{
 		at: c.now(), wait: int64(c.detached(p)), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member,
 	}
+	if c.outside.Workloads {
+		c.outside.misses(c, b)
+		return
+	}
 	if job, ok := c.controlledJob(i); ok && !c.jobs[job].PerIndex {
 		c.jobController.Lost(job, c.Clock.Elapsed(), b)
 		return

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -153,8 +154,9 @@ func (p *player) again(improved []int32, full map[placement.Alike]bool) {
 // place binds a pod to a node. A pod of a StatefulSet keeps its name; any other replacement gets a new one.
 func (p *player) place(b comeback, target int32) {
 	c := p.cluster
-	own := b.fresh || b.spec.returns() == whenGone
+	own := b.fresh || b.named != "" || b.spec.returns() == whenGone
 	key := b.key
+	key.Name = cmp.Or(b.named, key.Name)
 	for taken := !own; taken; {
 		key.Name = successor(key.Name)
 		_, taken = c.findPod(key)

@@ -23,18 +23,6 @@ func (c *cluster) AddUnboundObject(object *v1.Pod, made bool) error {
 	return nil
 }
 
-// bind puts a pod that others have created on a node.
-func (c *cluster) bind(object *v1.Pod, node string) error {
-	at, ok := c.nodeByID[node]
-	if !ok {
-		return fmt.Errorf("pod %s/%s: node %s does not exist", object.Namespace, object.Name, node)
-	}
-	p := c.podOf(object)
-	fresh := c.newPod(p.spec, p.member, &c.nodes[at])
-	fresh.object = p.object
-	return c.addPod(c.id(evictor.PodKey{Namespace: inDefault(object.Namespace), Name: object.Name}), fresh, node)
-}
-
 // awaitUnbound queues the unbound pods for scheduling at time 0. They are queued as of -after, because the queue lets every
 // pod wait for after.
 func (c *cluster) awaitUnbound(after time.Duration) {

@@ -17,8 +17,10 @@ type comeback struct {
 	key    evictor.PodKey
 	spec   *podSpec
 	member int32
-	fresh  bool // a new pod that replaces none
-	made   bool // by its controller, when the simulation begins
+	fresh  bool   // a new pod that replaces none
+	made   bool   // by its controller, when the simulation begins
+	named  string // that others have created already, and what it is called
+	rank   int    // of such a pod, among those of one instant
 }
 
 // waiting holds the pods that wait for a node: those that are not due yet, and those that found no node, in queues of pods
@@ -48,10 +50,14 @@ func (w *waiting) add(b comeback) {
 	w.number++
 	b.number = w.number
 	at := len(w.activeQ)
-	for at > 0 && w.activeQ[at-1].at+w.activeQ[at-1].wait > b.at+b.wait {
+	for at > 0 && w.activeQ[at-1].after(&b) {
 		at--
 	}
 	w.activeQ = slices.Insert(w.activeQ, at, b)
+}
+
+func (b *comeback) after(other *comeback) bool {
+	return cmp.Or(cmp.Compare(b.at+b.wait, other.at+other.wait), cmp.Compare(b.rank, other.rank)) > 0
 }
 
 // refuse queues a pod behind those that are alike.

@@ -25,7 +25,7 @@ type engine struct {
 type engineFlags struct{ choice, program string }
 
 func (f *engineFlags) add(set *pflag.FlagSet) {
-	set.StringVar(&f.choice, "engine", ours, "evictkit, upstream (Kubernetes' own controllers, built from a checkout of this repository), or both")
+	set.StringVar(&f.choice, "engine", ours, "evictkit, upstream (Kubernetes' own controllers and kubectl drain, built from a checkout of this repository), or both")
 	set.StringVar(&f.program, "upstream-program", "", "program `FILE` that plays upstream's controllers, instead of one built from a checkout")
 }
 

@@ -64,7 +64,7 @@ func (f *engineFlags) find(ctx context.Context, stderr io.Writer, quiet bool) (e
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return e, err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", to+string(os.PathSeparator), "./"+oracle, "./"+why)
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", to+string(os.PathSeparator), "./"+oracle, "./"+why)
 	build.Dir = filepath.Join(root, conformance)
 	build.WaitDelay = time.Second / 2
 	if out, err := build.CombinedOutput(); err != nil {
@@ -230,24 +230,30 @@ var engineTable = []struct{ title, figure string }{
 func (f *flags) bothEngines(ctx context.Context, in input, sets []scenariofile.Set, engines []engine, stdout, stderr io.Writer) error {
 	began := time.Now()
 	var jobs []*job
-	seen := make([]parts, len(engines))
+	seen, with := make([]parts, len(engines)), &apart{}
 	for i, e := range engines {
-		jobs = append(jobs, &job{input: in, sets: sets, engine: e, line: seen[i].line})
+		jobs = append(jobs, &job{input: in, sets: sets, engine: e, line: func(l timeline.Line) error {
+			with.line(i, &l)
+			return seen[i].line(l)
+		}})
 	}
+	jobs[0].started = func(w *simulation.World) { with.owners = ownersIn(w) }
 	outcomes, err := f.playReported(ctx, jobs, stderr)
 	if err != nil {
 		return err
 	}
 	last := outcomes[len(outcomes)-1]
-	alone := jobs[0].alone()
+	alone, apart := jobs[0].alone(), with.differences([2]*simulation.Report{outcomes[0].Report, last.Report})
 	if f.output == "text" && !f.quiet {
-		tellEngines(stdout, outcomes, alone) // the answer to why may take minutes
+		tellEngines(stdout, outcomes, alone)
+		tellApart(stdout, apart) // the answer to why may take minutes
 	}
 	if f.output != "text" || !f.quiet {
 		if last.Differences, err = jobs[len(jobs)-1].differences(ctx); err != nil {
 			return err
 		}
 		last.Differences.Outage = jobs[len(jobs)-1].engine.outage(seen)
+		last.Differences.Apart = apart
 	}
 	switch {
 	case f.output == "json":

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +16,7 @@ import (
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
@@ -42,10 +42,21 @@ type Process struct {
 // each process.
 type Controllers func(ctx context.Context, p Process) (run []func(), err error)
 
+// Others play what else of Kubernetes can act in a scenario.
+type Others interface {
+	With(ctx context.Context) context.Context // for simulation.Play
+	Start(w *simulation.World) (simulation.Controller, error)
+	PodPatched(pod evictor.PodKey, patch []byte) // by the controllers
+}
+
+// MakeOthers makes them for a scenario, which it may change. They tell the clock what they write.
+type MakeOthers func(c *Clock, s *simulation.Scenario) (Others, error)
+
 // Main plays the scenario that the program's argument names, and writes the timeline to stdout. Rewrites, which are not
 // part of a timeline, go to stderr as JSON. With -report FILE, the report goes to that file. With -together, all passes of
-// the controllers come at the same instants; v1.18 always plays so. With -controllers-only, Scenario.ControllersOnly is set.
-func Main(controllers Controllers) {
+// the controllers come at the same instants; v1.18 always plays so. With -controllers-only, Scenario.ControllersOnly is set,
+// and there are no others.
+func Main(controllers Controllers, others MakeOthers) {
 	flags := flag.NewFlagSet(os.Args[0], flag.ExitOnError)
 	report := flags.String("report", "", "write the report as JSON to `FILE`")
 	points := flags.Int("points", 0, "with -report: about how many points its series has")
@@ -62,7 +73,10 @@ func Main(controllers Controllers) {
 	// A bubble needs a test. The process exits within it, because v1.18 has goroutines that never end.
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "oracle", F: func(t *testing.T) {
 		synctest.Test(t, func(*testing.T) {
-			p, err := play(path, controllers, *points, *together, *alone)
+			if *alone {
+				others = nil
+			}
+			p, err := play(path, controllers, others, *points, *together, *alone)
 			if err == nil {
 				_, err = os.Stdout.Write(p.timeline)
 			}
@@ -79,27 +93,6 @@ func Main(controllers Controllers) {
 			os.Exit(0)
 		})
 	}}}, nil, nil)
-}
-
-// clock is the bubble's clock. SetTime lets virtual time pass, and the controllers run meanwhile. It stops when they have
-// written something, once they have nothing more to do at that instant.
-type clock struct {
-	mu      sync.Mutex
-	written chan struct{}
-}
-
-func (c *clock) Now() time.Time                  { return time.Now() }
-func (c *clock) Since(t time.Time) time.Duration { return time.Since(t) }
-func (c *clock) SetTime(t time.Time) {
-	c.mu.Unlock()
-	defer c.mu.Lock()
-	reached := time.NewTimer(time.Until(t)) // in the bubble's time
-	defer reached.Stop()
-	select {
-	case <-reached.C:
-	case <-c.written:
-		synctest.Wait()
-	}
 }
 
 // played is the result of a scenario.
@@ -122,7 +115,7 @@ func (p *played) save(path string) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-func play(path string, controllers Controllers, points int, together, alone bool) (p *played, err error) {
+func play(path string, controllers Controllers, others MakeOthers, points int, together, alone bool) (p *played, err error) {
 	file, err := scenariofile.Load(path)
 	if err != nil {
 		return nil, err
@@ -133,8 +126,8 @@ func play(path string, controllers Controllers, points int, together, alone bool
 	if s.Config.Nodes.NodeMonitorPeriod <= 0 {
 		return nil, fmt.Errorf("%s: upstream has passes only: nodeMonitorPeriod must be positive", path)
 	}
-	c := &clock{written: make(chan struct{}, 1)}
-	c.mu.Lock()
+	c := NewClock(others != nil)
+	c.Lock()
 	s.Clock, s.Points, s.AskBudgets = c, points, false // upstream's controllers delete pods
 	s.ControllersOnly = alone
 	s.Timeline = func(l timeline.Line) error {
@@ -144,12 +137,19 @@ func play(path string, controllers Controllers, points int, together, alone bool
 	server := newServer(c)
 	server.together = together
 	server.stop = func() {}
-	p.report, err = simulation.Play(context.Background(), s, func(w *simulation.World) (simulation.Controller, error) {
+	ctx, starts := context.Background(), []simulation.Start{func(w *simulation.World) (simulation.Controller, error) {
 		server.stop()
 		var ctx context.Context
 		ctx, server.stop = context.WithCancel(context.Background())
 		return server, server.start(ctx, w, controllers)
-	})
+	}}
+	if others != nil {
+		if server.others, err = others(c, &s); err != nil {
+			return nil, err
+		}
+		ctx, starts = server.others.With(ctx), append(starts, server.others.Start)
+	}
+	p.report, err = simulation.Play(ctx, s, starts...)
 	p.rewrites = server.Rewrites
 	return p, err
 }

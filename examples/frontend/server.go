@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,8 +19,7 @@ import (
 
 // Server shows a world to the clients of one simulation. It is the world's controller, and the world tells it of changes.
 type Server struct {
-	mu      *sync.Mutex   // the simulation's: held to use the world
-	written chan struct{} // the clock's
+	mu      *Clock // held to use the world
 	world   *simulation.World
 	clients evictor.Clients // the world's
 	version uint64
@@ -32,6 +30,7 @@ type Server struct {
 	session  *session
 	stop     func() // stops the process
 	together bool   // see Process.Together
+	others   Others // nil if there are none
 
 	Rewrites []Rewrite
 }
@@ -50,9 +49,9 @@ const (
 	daemonSets = "daemonsets"
 )
 
-func newServer(c *clock) *Server {
+func newServer(c *Clock) *Server {
 	return &Server{
-		mu: &c.mu, written: c.written,
+		mu:      c,
 		objects: map[string]map[string]runtime.Object{nodes: {}, pods: {}, leases: {}, daemonSets: {}},
 		past:    map[string][]*v1.Node{}, missed: map[string][]*coordinationv1.Lease{},
 	}
@@ -76,14 +75,6 @@ var _ evictor.Target = (*Server)(nil)
 // Step does nothing: the controllers run by their own timers. What they write stops the clock, so that what it causes
 // happens at its time.
 func (s *Server) Step(context.Context) (next time.Time, err error) { return time.Time{}, nil }
-
-// wrote tells the clock that something was written.
-func (s *Server) wrote() {
-	select {
-	case s.written <- struct{}{}:
-	default: // it knows
-	}
-}
 
 // End ends the process: its leader has lost the lease.
 func (s *Server) End() {

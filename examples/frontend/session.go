@@ -143,15 +143,15 @@ func (s *session) react(action clienttesting.Action) (handled bool, object runti
 		list, err := s.server.list(resource.Resource)
 		return true, list, err
 	case "update":
-		defer s.server.wrote()
+		defer s.server.mu.Wrote()
 		object, err := s.server.update(As[clienttesting.UpdateAction](action))
 		return true, object, err
 	case "patch":
-		defer s.server.wrote()
+		defer s.server.mu.Wrote()
 		object, err := s.server.patch(resource.Resource, As[clienttesting.PatchAction](action))
 		return true, object, err
 	case "delete":
-		defer s.server.wrote()
+		defer s.server.mu.Wrote()
 		a := As[clienttesting.DeleteAction](action)
 		return true, nil, s.server.evict(a.GetNamespace(), a.GetName())
 	case "get":
@@ -255,7 +255,7 @@ type replacer interface {
 	ReplaceTaints(ctx context.Context, node *v1.Node, list []v1.Taint) error
 }
 
-// patch changes a node's taints and labels, and drops a patch of a pod's status. It applies a patch based on an older
+// patch changes a node's taints and labels, and passes on a patch of a pod's status. It applies a patch based on an older
 // version to the newest one. With a real API server, upstream would get the same result after a conflict and a wait. It
 // must not wait here: it would hold a lock that its next pass may need, and virtual time would stand still for ever.
 func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Object, error) {
@@ -264,7 +264,11 @@ func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Ob
 		return nil, err
 	}
 	if resource != nodes {
-		return current, s.reach()
+		err := s.reach()
+		if err == nil && s.others != nil {
+			s.others.PodPatched(evictor.PodKey{Namespace: a.GetNamespace(), Name: a.GetName()}, a.GetPatch())
+		}
+		return current, err
 	}
 	node := As[*v1.Node](current)
 	var from struct {

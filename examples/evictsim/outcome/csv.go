@@ -81,6 +81,9 @@ func (d *Differences) rows(row func(of, name, figure, value string)) {
 		row("difference", r.Text, "lines", strconv.Itoa(r.Lines))
 	}
 	row("difference", d.First, "unexplained", strconv.Itoa(d.Unexplained))
+	for i := range d.Apart {
+		row("difference", d.Apart[i].Of, "firstSeconds", decimal(d.Apart[i].FirstSeconds))
+	}
 	if d.Unknown != "" {
 		row("difference", "", "unknown", d.Unknown)
 	}

@@ -153,6 +153,22 @@ type Differences struct {
 	Unexplained int      `json:"unexplained"`
 	First       string   `json:"firstUnexplained,omitempty"`
 	Unknown     string   `json:"unknown,omitempty"` // why there is no answer
+	Apart       []Apart  `json:"apart,omitempty"`   // in the play that the figures are of
+}
+
+// Apart is a workload or a node with whose pods two engines do something else, or at another time.
+type Apart struct {
+	Of           string   `json:"of"`           // "workload " or "node ", and the name
+	FirstSeconds float64  `json:"firstSeconds"` // when they first differ
+	Engines      [2]Deeds `json:"engines"`      // ours, upstream's
+}
+
+// Deeds are what an engine does with the pods of a workload or of a node.
+type Deeds struct {
+	Evicted    int     `json:"evicted"`  // by taints, drains and the garbage collector
+	Replaced   int     `json:"replaced"` // bound to a node
+	Pending    int     `json:"pending"`  // found no node at first; only of workloads
+	ReadyHours float64 `json:"readyHours"`
 }
 
 // Row is one row of DIFFERENCES.md: what differs, and why.

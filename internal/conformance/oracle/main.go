@@ -1,5 +1,5 @@
-// Command oracle plays a scenario with the node lifecycle and taint eviction controllers of k8s.io/kubernetes
-// v1.37 and writes the timeline to stdout.
+// Command oracle plays a scenario with the controllers of k8s.io/kubernetes v1.37 and writes the timeline to stdout: node
+// lifecycle and taint eviction and, unless it is told to play only these, what package controllermanager has.
 package main
 
 import (
@@ -13,10 +13,16 @@ import (
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
 	"k8s.io/kubernetes/pkg/controller/tainteviction"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/frontend"
+	"github.com/evictkit/evictkit/internal/conformance/controllermanager"
 )
 
-func main() { frontend.Main(controllers) }
+func main() { frontend.Main(controllers, others) }
+
+func others(c *frontend.Clock, s *simulation.Scenario) (frontend.Others, error) {
+	return controllermanager.New(c, s, controllermanager.All()...)
+}
 
 func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
 	// The default handlers sleep for a millisecond while upstream holds a lock that its pass may wait for. Then virtual

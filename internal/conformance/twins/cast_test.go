@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/internal/conformance/controllermanager"
 )
 
 // cast is what a cluster has, with everything that admission, defaults and controllers set and that controllers read.
@@ -142,7 +143,7 @@ func (c *cast) job(name string, parallel, limit int, policy batchv1.PodReplaceme
 func (c *cast) index(j *batchv1.Job) {
 	j.Spec.CompletionMode = ptr.To(batchv1.IndexedCompletion)
 	for _, p := range c.pods {
-		if workloadOf(p) == "Job/"+j.Name {
+		if controllermanager.WorkloadOf(p) == "Job/"+j.Name {
 			_, index, _ := strings.Cut(p.Name, j.Name+"-")
 			p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: index}
 		}
@@ -165,12 +166,4 @@ func (c *cast) budget(name, app string, least, most *intstr.IntOrString, policy 
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, MinAvailable: least, MaxUnavailable: most, UnhealthyPodEvictionPolicy: policy,
 	}
 	c.objects = append(c.objects, b)
-}
-
-// all returns every object but nodes, which the World shows.
-func (c *cast) all() (all []runtime.Object) {
-	for _, p := range c.pods {
-		all = append(all, p)
-	}
-	return append(all, c.objects...)
 }

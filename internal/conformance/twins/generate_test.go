@@ -17,7 +17,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/outside"
+	"github.com/evictkit/evictkit/internal/conformance/controllermanager"
 )
 
 // twin makes scenarios for one of upstream's parts.
@@ -59,7 +59,6 @@ func (g *generator) seconds(from, to int) time.Duration {
 // new begins a scenario.
 func (g *generator) new(nodes int, until time.Duration, controllers ...string) *scene {
 	s := &scene{cast: clusterOf(nodes), file: scenariofile.New(), controllers: controllers}
-	s.parts = outside.Parts{Workloads: !slices.Contains(controllers, "podgc"), PodGC: slices.Contains(controllers, "podgc")}
 	s.file.Until = until
 	// Then no node becomes Unknown, and no taint evicts, at an instant at which PodGC passes or a pod that it removed comes back.
 	s.file.Config.NodeMonitorPeriod, s.file.Config.NodeMonitorGracePeriod = 0, 46900*time.Millisecond
@@ -243,14 +242,14 @@ func (g *generator) answers() *scene {
 	for _, p := range s.pods {
 		switch g.IntN(9) {
 		case 0, 1:
-			setReady(p, false, hourAgo)
+			p.Status.Conditions[0].Status = v1.ConditionFalse
 		case 2:
 			p.Status.Phase = v1.PodPending
-			setReady(p, false, hourAgo)
+			p.Status.Conditions[0].Status = v1.ConditionFalse
 		case 3:
-			if workloadOf(p) == "bare" { // others would be replaced
+			if controllermanager.WorkloadOf(p) == "bare" { // others would be replaced
 				p.Status.Phase = v1.PodSucceeded
-				setReady(p, false, hourAgo)
+				p.Status.Conditions[0].Status = v1.ConditionFalse
 			}
 		}
 	}
@@ -294,8 +293,7 @@ const offOthers = 130 * time.Millisecond
 // drains drains nodes under budgets. One scenario in six has a delay that the time between tries divides, one what kubectl does
 // not drain unless it is told to, one silent nodes, one pods with two budgets, and one a Job.
 func (g *generator) drains() *scene {
-	s := g.new(4+g.IntN(3), 40*time.Minute, "replicaset", "statefulset", "job", "disruption")
-	s.kubectl = true
+	s := g.new(4+g.IntN(3), 40*time.Minute, "replicaset", "statefulset", "job", "disruption", "kubectl")
 	web, db := 3+g.IntN(8), 2+g.IntN(4)
 	s.replicaSet("web", web)
 	theme, silent := g.seed%6, 0

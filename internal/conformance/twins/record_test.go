@@ -8,10 +8,10 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/internal/conformance/controllermanager"
 )
 
 // line is something that a side shows.
@@ -69,22 +69,12 @@ func (r *recorder) PodChanged(key evictor.PodKey) {
 	r.known[key] = is
 }
 
-// grain is how exactly times are compared. Within it, people act on one side a moment after their events.
-const grain = 10 * time.Millisecond
-
 func (r *recorder) elapsed() time.Duration {
-	return r.world.Clock().Since(simulation.Epoch).Truncate(grain)
+	return r.world.Clock().Since(simulation.Epoch).Truncate(controllermanager.Grain)
 }
 
 func (r *recorder) add(what string, pod *v1.Pod) {
-	r.lines = append(r.lines, line{r.elapsed(), what, workloadOf(pod), pod.Spec.NodeName, pod.Name})
-}
-
-func workloadOf(pod *v1.Pod) string {
-	if owner := metav1.GetControllerOf(pod); owner != nil {
-		return owner.Kind + "/" + owner.Name
-	}
-	return "bare"
+	r.lines = append(r.lines, line{r.elapsed(), what, controllermanager.WorkloadOf(pod), pod.Spec.NodeName, pod.Name})
 }
 
 // NodeChanged does nothing.

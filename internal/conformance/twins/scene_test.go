@@ -2,19 +2,20 @@ package twins
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/informers"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/examples/frontend"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/outside"
+	"github.com/evictkit/evictkit/internal/conformance/controllermanager"
 )
 
 // scene is a scenario, and which parts of its world upstream plays.
@@ -22,10 +23,9 @@ type scene struct {
 	*cast
 	file        *scenariofile.Scenario
 	controllers []string // of upstream
-	parts       outside.Parts
-	asks        []ask // evictions that somebody asks for
-	kubectl     bool  // plays the drains
-	disrupts    bool  // see store
+	asks        []ask    // evictions that somebody asks for
+	disrupts    bool     // see controllermanager.Manager
+	recorder    *recorder
 }
 
 // scenario is what the World plays.
@@ -38,25 +38,36 @@ func (s *scene) scenario() simulation.Scenario {
 // ours plays the World as it is.
 func (s *scene) ours(t *testing.T) []line {
 	t.Helper()
-	var r *recorder
-	played, ends := s.scenario(), make(map[string]string)
+	lines, err := s.play(context.Background(), s.scenario(), newEvictor, s.asking(evictOf))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// play plays the scenario, and returns what the recorder of an asker has written down.
+func (s *scene) play(ctx context.Context, played simulation.Scenario, starts ...simulation.Start) ([]line, error) {
+	ends := make(map[string]string)
 	played.Timeline = func(l timeline.Line) error {
 		if l.Kind == timeline.KindDrainEnd {
 			ends[l.Node] = l.More
 		}
 		return nil
 	}
-	_, err := simulation.Play(context.Background(), played, newEvictor, func(w *simulation.World) (_ simulation.Controller, err error) {
-		r, err = record(w)
-		return &asker{recorder: r, asks: s.asks, wonders: s.file.Reschedule == nil, evict: func(p *v1.Pod) error { return evictOf(w, p) }}, err
-	})
-	if err != nil {
-		t.Fatal(err)
+	_, err := simulation.Play(ctx, played, starts...)
+	lines := s.recorder.lines
+	if s.kubectl() {
+		lines = append(lines, s.ends(ends)...)
 	}
-	if s.kubectl {
-		r.lines = append(r.lines, s.ourEnds(ends)...)
+	return lines, err
+}
+
+// asking is a Start of an asker, with the recorder of a play.
+func (s *scene) asking(evict func(*simulation.World, *v1.Pod) error) simulation.Start {
+	return func(w *simulation.World) (_ simulation.Controller, err error) {
+		s.recorder, err = record(w)
+		return &asker{recorder: s.recorder, asks: s.asks, wonders: s.file.Reschedule == nil, evict: func(p *v1.Pod) error { return evict(w, p) }}, err
 	}
-	return r.lines
 }
 
 // newEvictor is a Start of the evictor, which plays on both sides.
@@ -68,79 +79,31 @@ func newEvictor(w *simulation.World) (simulation.Controller, error) {
 func (s *scene) theirs(t *testing.T) (lines []line) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		played, c, parts := s.scenario(), newClock(), s.parts
+		played, c := s.scenario(), frontend.NewClock(true)
 		played.Clock = c
-		var people *people
-		if s.kubectl {
-			people = newPeople(&played)
-		}
-		c.mu.Lock()
-		var r *recorder
-		var f *face
-		_, err := simulation.Play(outside.With(ctx, &parts), played, func(w *simulation.World) (_ simulation.Controller, err error) {
-			if r, err = record(w); err != nil {
-				return nil, err
-			}
-			f = newFace(w, &parts, c, played.ReplaceAfter)
-			f.disrupts = s.disrupts
-			if err := s.begin(ctx, f); err != nil {
-				return nil, err
-			}
-			people.begin(ctx, f)
-			return f, nil // first, as the World schedules before its controllers act
-		}, newEvictor, func(*simulation.World) (simulation.Controller, error) {
-			return &asker{recorder: r, asks: s.asks, evict: f.evictOf}, nil
-		})
-		c.mu.Unlock()
-		cancel()
-		sleep(time.Hour) // until all have ended
+		m, err := controllermanager.New(c, &played, s.controllers...)
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		lines = append(r.lines, people.ends(s.file.Until)...)
+		m.Disrupts = s.disrupts
+		evict := func(_ *simulation.World, p *v1.Pod) error { return m.Evict(p) }
+		c.Lock()
+		lines, err = s.play(m.With(context.Background()), played, m.Start, newEvictor, s.asking(evict))
+		c.Unlock()
+		m.Close()
+		time.Sleep(time.Hour) // until all have ended
+		if err != nil {
+			t.Error(err)
+		}
 	})
 	return lines
 }
 
-// begin shows the world's objects, and starts upstream's controllers.
-func (s *scene) begin(ctx context.Context, f *face) error {
-	for _, object := range s.all() {
-		f.add(object)
-	}
-	if err := f.clients.Source.Feed(f); err != nil {
-		return err
-	}
-	api, err := newEvictionAPI(f.client())
-	if err != nil {
-		return err
-	}
-	f.asks = api.asks
-	client := f.client()
-	factory := informers.NewSharedInformerFactory(client, 0)
-	for _, name := range s.controllers {
-		run, err := controllers[name](ctx, client, factory)
-		if err != nil {
-			return err
-		}
-		defer func() { go run() }()
-	}
-	factory.Start(ctx.Done())
-	f.mu.Unlock()
-	synctest.Wait() // until the controllers need not wait for their caches
-	f.mu.Lock()
-	go func() { // a fake clientset remembers every request
-		for ctx.Err() == nil {
-			sleep(time.Minute)
-			client.ClearActions()
-		}
-	}()
-	return nil
-}
+func (s *scene) kubectl() bool { return slices.Contains(s.controllers, "kubectl") }
 
-// ourEnds says how the World's drains have ended.
-func (s *scene) ourEnds(ends map[string]string) (lines []line) {
+// ends says how the drains have ended.
+func (s *scene) ends(ends map[string]string) (lines []line) {
 	for _, node := range drained(s.file.Events) {
 		how := "over"
 		if ends[node] != "" {

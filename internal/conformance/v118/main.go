@@ -15,7 +15,7 @@ import (
 	"github.com/evictkit/evictkit/examples/frontend"
 )
 
-func main() { frontend.Main(controllers) }
+func main() { frontend.Main(controllers, nil) }
 
 func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
 	// The default handlers sleep for a millisecond while upstream holds a lock that its pass may wait for. Then virtual

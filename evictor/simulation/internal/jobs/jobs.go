@@ -120,6 +120,9 @@ func (c *Controller[Key, Pod]) Waiting() (pods int) {
 // Next returns when the controller next looks at a Job.
 func (c *Controller[Key, Pod]) Next() time.Duration {
 	next := never
+	if c == nil {
+		return next
+	}
 	for _, j := range c.queued {
 		next = min(next, j.looks)
 	}

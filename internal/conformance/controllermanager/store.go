@@ -1,4 +1,4 @@
-package twins
+package controllermanager
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,37 +25,53 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/evictkit/evictkit/examples/frontend"
 )
 
 // store is as much of an API server as controllers need: objects of every kind of client-go's scheme, with versions that grow
 // over all objects, watches from a version on, conflicts, status subresources, finalizers and generated names. What the
 // deletion of a pod does is the World's to say.
 type store struct {
-	mu      *sync.Mutex // it has the World, too
+	mu      *frontend.Clock // its lock is that of the World, too
 	version uint64
 	serial  int
 	kinds   map[string]*kind // by resource
-	now     func() time.Time
 
-	deletes func(key string, grace *int64) (done bool, err error) // asks the World to delete a pod
-	asks    func(pod *v1.Pod) error                               // may a pod be evicted? Called with nothing locked
-	created func(pod *v1.Pod, named bool)                         // named by the client
-	lost    func(pod *v1.Pod)                                     // its deletion begins
-	touched func()                                                // a client has created or deleted a pod
+	reach   func() error                                    // fails while the API is down
+	deletes func(who, key string, grace *int64) (done bool) // asks the World to delete a pod
+	asks    func(pod *v1.Pod) error                         // may a pod be evicted? Called with nothing locked
+	created func(pod *v1.Pod, named bool) error             // named by the client
+	lost    func(pod *v1.Pod)                               // its deletion begins
+	stored  func(object runtime.Object)
 
-	disrupts bool // who deletes a pod says so in a condition, as those who evict do
+	Disrupts bool // whoever deletes a pod says so in a condition, as those who evict do
 }
 
 // kind is all objects of a resource, and what ever happened to them.
 type kind struct {
 	objects map[string]runtime.Object // by namespace/name, or name
-	past    []watch.Event
+	past    []watch.Event             // the last of what happened
+	dropped int                       // how much happened before that
 	news    *sync.Cond
 }
 
-func newStore(mu *sync.Mutex, now func() time.Time) *store {
-	return &store{mu: mu, kinds: make(map[string]*kind), now: now}
+// remembered is how much of what happened a watch may be behind.
+const remembered = 1 << 16
+
+// happens notes an event for the watches.
+func (k *kind) happens(event watch.Event) {
+	if len(k.past) >= 2*remembered {
+		k.dropped += remembered
+		k.past = append(make([]watch.Event, 0, 2*remembered), k.past[remembered:]...)
+	}
+	k.past = append(k.past, event)
+	k.news.Broadcast()
 }
+
+func newStore(c *frontend.Clock) *store { return &store{mu: c, kinds: make(map[string]*kind)} }
+
+func (s *store) now() time.Time { return s.mu.Now() }
 
 func (s *store) kind(resource string) *kind {
 	k := s.kinds[resource]
@@ -72,11 +87,11 @@ func (s *store) pod(key string) *v1.Pod {
 	return pod
 }
 
-// client returns a clientset of the store. Nobody may use one within a reaction of the same one, because it is locked then.
-func (s *store) client() *fake.Clientset {
+// client returns somebody's clientset. Nobody may use one within a reaction of the same one, because it is locked then.
+func (s *store) client(who string) *fake.Clientset {
 	set := fake.NewSimpleClientset()
 	set.ReactionChain, set.WatchReactionChain = nil, nil
-	set.AddReactor("*", "*", s.react)
+	set.AddReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) { return s.react(who, a) })
 	set.AddWatchReactor("*", s.watch)
 	set.Resources = []*metav1.APIResourceList{
 		{GroupVersion: "batch/v1", APIResources: []metav1.APIResource{{Name: "jobs", Kind: "Job"}}},
@@ -123,38 +138,43 @@ func (s *store) put(resource, key string, object runtime.Object) {
 	default:
 		k.objects[key] = object
 	}
-	if pod, ok := object.(*v1.Pod); ok && s.disrupts {
+	if pod, ok := object.(*v1.Pod); ok && s.Disrupts && pod.DeletionTimestamp != nil {
 		s.disrupted(pod)
+	}
+	if object != nil {
+		s.stored(object)
 	}
 	s.version++
 	metaOf(event.Object).SetResourceVersion(strconv.FormatUint(s.version, 10))
-	k.past = append(k.past, event)
-	k.news.Broadcast()
+	k.happens(event)
 }
 
 // disrupted adds the condition that those who evict write.
 func (s *store) disrupted(pod *v1.Pod) {
 	is := func(c v1.PodCondition) bool { return c.Type == v1.DisruptionTarget }
-	if pod.DeletionTimestamp != nil && !slices.ContainsFunc(pod.Status.Conditions, is) {
+	if !slices.ContainsFunc(pod.Status.Conditions, is) {
 		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, LastTransitionTime: s.stamp()})
 	}
 }
 
-func (s *store) react(action clienttesting.Action) (bool, runtime.Object, error) {
+func (s *store) react(who string, action clienttesting.Action) (bool, runtime.Object, error) {
 	resource := action.GetResource()
 	if resource.Resource == "resource" || resource.Resource == "group" { // discovery
 		return false, nil, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	object, err := s.answer(action, resource)
+	if err := s.reach(); err != nil {
+		return true, nil, err
+	}
+	object, err := s.answer(who, action, resource)
 	if verb := action.GetVerb(); err == nil && resource.Resource == "pods" && (verb == "create" || verb == "delete") {
-		s.touched()
+		s.mu.Wrote()
 	}
 	return true, object, err
 }
 
-func (s *store) answer(action clienttesting.Action, of schema.GroupVersionResource) (runtime.Object, error) {
+func (s *store) answer(who string, action clienttesting.Action, of schema.GroupVersionResource) (runtime.Object, error) {
 	switch a := action.(type) {
 	case clienttesting.CreateActionImpl:
 		return s.create(of, a)
@@ -170,7 +190,7 @@ func (s *store) answer(action clienttesting.Action, of schema.GroupVersionResour
 		if err != nil {
 			return nil, err
 		}
-		return s.replace(of.Resource, key, a.GetSubresource(), old, a.Object.DeepCopyObject())
+		return s.replace(who, of.Resource, key, a.GetSubresource(), old, a.Object.DeepCopyObject())
 	case clienttesting.PatchActionImpl:
 		key := keyOf(a.Namespace, a.Name)
 		old, err := s.find(of, key)
@@ -184,7 +204,7 @@ func (s *store) answer(action clienttesting.Action, of schema.GroupVersionResour
 		if err != nil {
 			return nil, err
 		}
-		return s.replace(of.Resource, key, a.GetSubresource(), old, patched)
+		return s.replace(who, of.Resource, key, a.GetSubresource(), old, patched)
 	case clienttesting.DeleteActionImpl:
 		key := keyOf(a.Namespace, a.Name)
 		old, err := s.find(of, key)
@@ -194,7 +214,8 @@ func (s *store) answer(action clienttesting.Action, of schema.GroupVersionResour
 		if err != nil {
 			return nil, err
 		}
-		return nil, s.remove(of.Resource, key, a.DeleteOptions.GracePeriodSeconds)
+		s.remove(who, of.Resource, key, a.DeleteOptions.GracePeriodSeconds)
+		return nil, nil
 	case clienttesting.GetActionImpl:
 		object, err := s.find(of, keyOf(a.Namespace, a.Name))
 		if err != nil {
@@ -230,7 +251,9 @@ func (s *store) create(of schema.GroupVersionResource, a clienttesting.CreateAct
 	m.SetGeneration(1)
 	if pod, ok := object.(*v1.Pod); ok {
 		pod.Status.Phase = v1.PodPending
-		s.created(pod, named)
+		if err := s.created(pod, named); err != nil {
+			return nil, err
+		}
 	}
 	key := keyOf(m.GetNamespace(), m.GetName())
 	s.put(of.Resource, key, object)
@@ -254,7 +277,7 @@ func patch(old runtime.Object, a clienttesting.PatchActionImpl) (runtime.Object,
 }
 
 // replace writes a changed object without its status, or only that. The last finalizer of a deleted object takes it away.
-func (s *store) replace(resource, key, subresource string, old, object runtime.Object) (runtime.Object, error) {
+func (s *store) replace(who, resource, key, subresource string, old, object runtime.Object) (runtime.Object, error) {
 	status := func(of runtime.Object) reflect.Value { return reflect.ValueOf(of).Elem().FieldByName("Status") }
 	if subresource == "status" {
 		written := status(object)
@@ -270,53 +293,23 @@ func (s *store) replace(resource, key, subresource string, old, object runtime.O
 	}
 	s.put(resource, key, object)
 	if m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0 && len(metaOf(old).GetFinalizers()) > 0 {
-		return object.DeepCopyObject(), s.remove(resource, key, nil)
+		s.remove(who, resource, key, nil)
 	}
 	return object.DeepCopyObject(), nil
 }
 
-// evict asks whether a pod may go, and deletes it. It is in no reaction: a clientset has a lock, with which nobody may sleep.
-func (s *store) evict(e *policyv1.Eviction) error {
-	key := keyOf(e.Namespace, e.Name)
-	s.mu.Lock()
-	pod := s.pod(key)
-	s.mu.Unlock()
-	if pod == nil {
-		return apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, key)
+func (s *store) remove(who, resource, key string, grace *int64) {
+	if resource != "pods" || !s.deletes(who, key, grace) {
+		s.vanish(resource, key)
 	}
-	if err := s.asks(pod.DeepCopy()); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if pod = s.pod(key); pod == nil || pod.DeletionTimestamp != nil {
-		return nil
-	}
-	// A pod terminates before it is gone, if only for a moment. Else the disruption controller might see nothing but another pod
-	// of that name, and wait two minutes for its deletion.
-	s.terminates(pod, s.stamp())
-	s.mu.Unlock()
-	sleep(time.Microsecond)
-	s.mu.Lock()
-	s.touched()
-	return s.remove("pods", key, nil)
 }
 
-func (s *store) remove(resource, key string, grace *int64) error {
-	if resource == "pods" {
-		if done, err := s.deletes(key, grace); done || err != nil {
-			return err
-		}
-	}
-	s.vanish(resource, key)
-	return nil
-}
-
-// terminates marks a pod that is being deleted.
+// terminates marks a pod that is being evicted.
 func (s *store) terminates(pod *v1.Pod, since metav1.Time) {
 	s.lost(pod)
 	marked := pod.DeepCopy()
 	marked.DeletionTimestamp = &since
+	s.disrupted(marked)
 	s.put("pods", keyOf(pod.Namespace, pod.Name), marked)
 }
 

@@ -1,4 +1,4 @@
-package twins
+package controllermanager
 
 import (
 	"cmp"

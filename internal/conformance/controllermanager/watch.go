@@ -1,4 +1,4 @@
-package twins
+package controllermanager
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
@@ -31,9 +32,13 @@ func (s *store) watch(action clienttesting.Action) (bool, watch.Interface, error
 		version, _ := strconv.ParseUint(metaOf(e.Object).GetResourceVersion(), 10, 64)
 		return version > from
 	})
-	if read < 0 {
+	switch {
+	case read < 0:
 		read = len(k.past)
+	case read == 0 && k.dropped > 0:
+		return true, nil, apierrors.NewResourceExpired("the watch begins too long ago")
 	}
+	read += k.dropped
 	w := &watcher{out: make(chan watch.Event), done: make(chan struct{})}
 	w.stop = sync.OnceFunc(func() {
 		close(w.done)
@@ -49,10 +54,14 @@ func (w *watcher) pump(s *store, k *kind, read int) {
 	defer close(w.out)
 	for {
 		s.mu.Lock()
-		for read == len(k.past) && !w.stopped() {
+		for read == k.dropped+len(k.past) && !w.stopped() {
 			k.news.Wait()
 		}
-		events := k.past[read:]
+		if read < k.dropped { // the reflector lists anew
+			s.mu.Unlock()
+			return
+		}
+		events := k.past[read-k.dropped:]
 		s.mu.Unlock()
 		read += len(events)
 		for _, event := range events {

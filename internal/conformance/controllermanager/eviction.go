@@ -1,4 +1,4 @@
-package twins
+package controllermanager
 
 import (
 	"context"
@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -119,3 +123,42 @@ func (o *onePod) Delete(_ context.Context, _ string, into runtime.Object, _ *sto
 }
 
 func (o *onePod) ReadinessCheck() error { return nil }
+
+// evict asks whether a pod may go, and deletes it. It is in no reaction: a clientset has a lock, with which nobody may sleep.
+func (s *store) evict(who string, e *policyv1.Eviction) error {
+	key := keyOf(e.Namespace, e.Name)
+	pod, err := s.evictable(key)
+	if err == nil {
+		err = s.asks(pod)
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if pod = s.pod(key); pod == nil || pod.DeletionTimestamp != nil {
+		return nil
+	}
+	// A pod terminates before it is gone, if only for a moment. Else the disruption controller might see nothing but another pod
+	// of that name, and wait two minutes for its deletion.
+	s.terminates(pod, s.stamp())
+	s.mu.Unlock()
+	sleep(time.Microsecond)
+	s.mu.Lock()
+	s.mu.Wrote()
+	s.remove(who, "pods", key, nil)
+	return nil
+}
+
+func (s *store) evictable(key string) (*v1.Pod, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.reach(); err != nil {
+		return nil, err
+	}
+	pod := s.pod(key)
+	if pod == nil {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, key)
+	}
+	return pod.DeepCopy(), nil
+}

@@ -61,7 +61,7 @@ func TestScenariosPlayGroups(t *testing.T) {
 			s.Timeline = func(line timeline.Line) error {
 				if line.Kind == timeline.KindEvict {
 					left = append(left, line.Pod)
-					require.Equal(t, line.Node != "n0", strings.Contains(string(line.More), `"goes with pod train0"`), line.Pod)
+					require.Equal(t, line.Node != "n0", strings.Contains(line.More, `"goes with pod train0"`), line.Pod)
 				}
 				return nil
 			}

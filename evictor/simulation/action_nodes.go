@@ -50,7 +50,13 @@ func cordon(on *Nodes, closes bool) action {
 func (d *Drain) action() action {
 	return action{
 		nodes: &d.Nodes, check: d.check, more: d.text(), on: (*player).canDrain,
-		do: func(p *player, e *Planned, n *node) { p.drain(n, e) },
+		do: func(p *player, e *Planned, n *node) {
+			if p.cluster.outside.Drain != nil && !p.inRoll(e) {
+				p.drainOutside(n, e)
+			} else {
+				p.drain(n, e)
+			}
+		},
 	}
 }
 

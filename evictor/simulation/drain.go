@@ -63,10 +63,6 @@ func (p *player) drain(n *node, e *Planned) {
 	if !n.Unschedulable {
 		c.Cordon(n, true)
 	}
-	if c.outside.Drain != nil && !p.inRoll(e) {
-		p.drainOutside(n, e)
-		return
-	}
 	d := p.drainOf(n)
 	refused := c.refusedByDrain(n, e.Drain)
 	if d == nil {

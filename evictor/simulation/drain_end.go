@@ -176,7 +176,6 @@ func (p *player) stuckRoll(r *roll, stopped time.Duration) {
 
 // endDrains records the drains and rolls that go on at the end of the simulation.
 func (p *player) endDrains() {
-	p.endOutside()
 	for _, d := range p.drains {
 		p.stuck(d, DrainUnfinished)
 	}

@@ -20,31 +20,6 @@ type others struct{ *player }
 
 var _ outside.World = others{}
 
-// lent is what a world that others play remembers of pods, so that those that take their places are like them.
-type lent struct {
-	*outside.Parts
-	pods   map[evictor.PodKey]comeback // deleted
-	early  map[evictor.PodKey]comeback // created when the deletion of that pod was about to begin, or before its volume was free
-	drains map[string]*drain           // that others do, by the node
-}
-
-func newLent() lent {
-	return lent{new(outside.Parts), make(map[evictor.PodKey]comeback), make(map[evictor.PodKey]comeback), make(map[string]*drain)}
-}
-
-// misses notes a pod for which its controller, which others play, is to create another one.
-func (l *lent) misses(c *cluster, b comeback) {
-	if next, created := l.early[b.key]; created {
-		delete(l.early, b.key)
-		if next.wait = b.wait; next.at < 0 {
-			next.at = b.at
-		}
-		c.waiting.add(next)
-		return
-	}
-	l.pods[b.key] = b
-}
-
 func keyOfName(name types.NamespacedName) evictor.PodKey {
 	return evictor.PodKey{Namespace: inDefault(name.Namespace), Name: name.Name}
 }
@@ -128,9 +103,12 @@ func (o others) to(pod types.NamespacedName, do func(i int32)) {
 	}
 }
 
-// drainOutside lets others drain a node.
+// drainOutside cordons a node, and lets others drain it.
 func (p *player) drainOutside(n *node, e *Planned) {
 	c := p.cluster
+	if !n.Unschedulable {
+		c.Cordon(n, true)
+	}
 	d := c.outside.drains[n.Name]
 	if d == nil {
 		c.tellHappening(n.Name, "the node is drained")

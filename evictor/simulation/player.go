@@ -175,6 +175,7 @@ func (p *player) play(ctx context.Context) (*Report, error) {
 }
 
 func (p *player) finish() (*Report, error) {
+	p.endOutside()
 	p.endDrains()
 	p.flush()
 	c, r := p.cluster, &p.report

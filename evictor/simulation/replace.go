@@ -64,6 +64,19 @@ func (c *cluster) replace(i int32) {
 	c.awaits(b)
 }
 
+// misses notes a pod for which its controller, which others play, is to create another one.
+func (l *lent) misses(c *cluster, b comeback) {
+	if next, created := l.early[b.key]; created {
+		delete(l.early, b.key)
+		if next.wait = b.wait; next.at < 0 {
+			next.at = b.at
+		}
+		c.waiting.add(next)
+		return
+	}
+	l.pods[b.key] = b
+}
+
 // replacePods makes pods come back from now on.
 func (c *cluster) replacePods() {
 	c.replaces, c.waiting = true, waiting{unschedulable: make(map[placement.Alike]*queue)}

@@ -155,7 +155,11 @@ func (p *player) stuck(d *drain, ended string) {
 	}
 	p.report.StuckDrains = append(p.report.StuckDrains, s)
 	c.tellHappening(s.Node, s.String())
-	p.line(timeline.Line{T: s.At, Kind: timeline.KindDrainEnd, Node: s.Node, More: timeline.Fields{"ended": ended, "pods": s.Pods, "reason": joinPodName(d.left.first.Namespace, d.left.first.Name) + ": " + s.Why}.String()})
+	more := timeline.Fields{"ended": ended, "pods": s.Pods}
+	if s.Pods > 0 { // others may drain a node until nothing is left, and say that they have not
+		more["reason"] = joinPodName(d.left.first.Namespace, d.left.first.Name) + ": " + s.Why
+	}
+	p.line(timeline.Line{T: s.At, Kind: timeline.KindDrainEnd, Node: s.Node, More: more.String()})
 }
 
 // stuckRoll records a roll that did not come to its end, and tells it.

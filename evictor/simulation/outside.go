@@ -78,7 +78,7 @@ func (o others) Collect(pod types.NamespacedName) {
 		if o.cluster.nodes[o.cluster.pods[i].node].Deleted {
 			why = "the node no longer exists"
 		}
-		collected{o.player}.Remove(keyOfName(pod), why)
+		collected(o).Remove(keyOfName(pod), why)
 	})
 }
 

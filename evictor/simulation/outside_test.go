@@ -68,7 +68,7 @@ func TestOthersPlayParts(t *testing.T) {
 	r, err := simulation.Play(outside.With(context.Background(), parts), scenario, acts)
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		`{"t":60.000,"kind":"drainEnd","node":"a-000","ended":"givenUp","pods":0,"reason":": "}`,
+		`{"t":60.000,"kind":"drainEnd","node":"a-000","ended":"givenUp","pods":0}`,
 		`{"t":70.000,"kind":"schedule","node":"a-001","pod":"x","was":"a-000-p0"}`,
 		`{"t":70.000,"kind":"schedule","node":"a-001","pod":"y","was":"a-000-p1"}`,
 	}, lines)

@@ -120,6 +120,9 @@ func (c *Controller[Key, Pod]) Each(change func(pod *Pod)) {
 
 // Step creates the next pod of each set that may have one: at most one each, because the one after it waits until that is Ready.
 func (c *Controller[Key, Pod]) Step() {
+	if !c.Busy() {
+		return
+	}
 	sets := c.look
 	c.look = nil
 	for _, s := range sets {

@@ -7,7 +7,7 @@ import "github.com/evictkit/evictkit/internal/due"
 type fleet[K comparable, V any] struct {
 	later   due.Heap[*line[K, V]] // lines that can hand out later, by when
 	ready   due.Heap[*line[K, V]] // those that can now, by turn
-	retired due.Heap[*line[K, V]] // lines without a key or own settings, by when their bucket is full
+	retired due.Heap[*line[K, V]] // lines of a group without a key or own settings, by when their bucket is full; nobody reads that of a queue
 	turns   uint64
 }
 

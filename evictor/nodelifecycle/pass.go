@@ -216,7 +216,8 @@ func (e *engine) consider(n *node) {
 			e.attention[n.name] = n
 		}
 	}
-	lags := object != nil && n.wroteTo != "" && object.ResourceVersion == n.wroteTo // it was written, and is not shown yet
+	// Without a period each Step is a pass: what was written and is not shown yet would be written again in the same instant.
+	lags := e.cfg.NodeMonitorPeriod == 0 && object != nil && n.wroteTo != "" && object.ResourceVersion == n.wroteTo
 	if n.verdict.Expired && !n.heard && n.says != v1.ConditionUnknown && n.status == upToDate && !lags {
 		n.status = toWrite
 	}

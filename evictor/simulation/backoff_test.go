@@ -95,7 +95,7 @@ func TestAJobsControllerSeesTheFailuresOfASecondAtOnce(t *testing.T) {
 	require.Equal(t, []time.Duration{created, created}, at)
 }
 
-// A pod that succeeds makes the Job forget its failures.
+// A pod that succeeds ends the wait for failures, which count all the same.
 func TestASuccessEndsAJobsWait(t *testing.T) {
 	c := batch(t, 3, jobSpec{Limit: 6})
 	c.replacePods()
@@ -108,6 +108,9 @@ func TestASuccessEndsAJobsWait(t *testing.T) {
 	c.jobController.Step(time.Second)
 	require.Zero(t, c.jobController.Waiting())
 	require.Equal(t, 2, c.waiting.len())
+	for _, j := range c.jobs {
+		require.Equal(t, 2, j.Failed)
+	}
 }
 
 // Nothing waits for a Job that has failed.

@@ -213,7 +213,8 @@ func newCluster(clock worldClock) *cluster {
 		emptied:      make(map[int32][]int64),
 		outOfService: make(map[int32]bool),
 		orphans:      make(map[string]int32),
-		lost:         make(map[uint64]bool), outside: newLent(),
+		lost:         make(map[uint64]bool),
+		outside:      newLent(),
 	}
 	c.filters = placement.New(c)
 	return c

@@ -96,7 +96,7 @@ func (p *player) drainOf(n *node) *drain {
 
 // canDrain says whether a drain has something to do on a node: it is open, or has pods that no drain evicts yet.
 func (p *player) canDrain(n *node) bool {
-	return !n.Unschedulable || p.drainOf(n) == nil && slices.ContainsFunc(p.cluster.SortedPods(n.Name), func(key evictor.PodKey) bool {
+	return !n.Unschedulable || p.drainOf(n) == nil && p.cluster.outside.drains[n.Name] == nil && slices.ContainsFunc(p.cluster.SortedPods(n.Name), func(key evictor.PodKey) bool {
 		i, _ := p.cluster.findPod(key)
 		return p.cluster.drainable(i) && !p.cluster.pods[i].terminating
 	})

@@ -21,7 +21,7 @@ type HeldBack struct {
 // heldBack collects them.
 type heldBack struct {
 	all map[string]*HeldBack // by reason
-	now map[evictor.PodKey]waitingPod
+	now map[evictor.PodRef]waitingPod
 	had map[waitingFor]bool // so that a pod is counted once
 }
 
@@ -32,7 +32,7 @@ type waitingPod struct {
 }
 
 type waitingFor struct {
-	pod    evictor.PodKey
+	pod    evictor.PodRef
 	reason string
 }
 
@@ -40,7 +40,7 @@ type waitingFor struct {
 const ofDisruptionBudget = "DisruptionBudget"
 
 // holds notes that a pod's eviction is due and held back.
-func (h *heldBack) holds(pod evictor.PodKey, reason string, at time.Duration) {
+func (h *heldBack) holds(pod evictor.PodRef, reason string, at time.Duration) {
 	if h.now[pod].reason == reason {
 		return
 	}
@@ -49,7 +49,7 @@ func (h *heldBack) holds(pod evictor.PodKey, reason string, at time.Duration) {
 		return
 	}
 	if h.all == nil {
-		h.all, h.now, h.had = make(map[string]*HeldBack), make(map[evictor.PodKey]waitingPod), make(map[waitingFor]bool)
+		h.all, h.now, h.had = make(map[string]*HeldBack), make(map[evictor.PodRef]waitingPod), make(map[waitingFor]bool)
 	}
 	if h.all[reason] == nil {
 		h.all[reason] = &HeldBack{Reason: reason, From: at}
@@ -62,7 +62,7 @@ func (h *heldBack) holds(pod evictor.PodKey, reason string, at time.Duration) {
 }
 
 // ends notes that nothing holds a pod's eviction back any more.
-func (h *heldBack) ends(pod evictor.PodKey, at time.Duration) {
+func (h *heldBack) ends(pod evictor.PodRef, at time.Duration) {
 	was, waited := h.now[pod]
 	if !waited {
 		return
@@ -72,7 +72,7 @@ func (h *heldBack) ends(pod evictor.PodKey, at time.Duration) {
 }
 
 // report returns all, those first that held back longest. A pod that is gone by now was not evicted.
-func (h *heldBack) report(at time.Duration, stays func(evictor.PodKey) bool) (all []HeldBack) {
+func (h *heldBack) report(at time.Duration, stays func(evictor.PodRef) bool) (all []HeldBack) {
 	for pod, is := range h.now {
 		if stays(pod) {
 			of := h.all[is.reason]
@@ -90,7 +90,7 @@ func (h *heldBack) report(at time.Duration, stays func(evictor.PodKey) bool) (al
 }
 
 // stillThere says whether a pod exists and is not being deleted.
-func (c *cluster) stillThere(pod evictor.PodKey) bool {
-	i, exists := c.findPod(pod)
-	return exists && !c.pods[i].terminating
+func (c *cluster) stillThere(pod evictor.PodRef) bool {
+	i, exists := c.findPod(pod.PodKey)
+	return exists && c.uidOf(&c.pods[i]) == pod.UID && !c.pods[i].terminating
 }

@@ -12,7 +12,8 @@ import (
 // A pod is counted once for each reason, and waits until it is evicted, or for another reason. One that is gone was not evicted.
 func TestWhatIsHeldBackHasOneReasonAtATime(t *testing.T) {
 	var h heldBack
-	p, q, gone := evictor.PodKey{Name: "p"}, evictor.PodKey{Name: "q"}, evictor.PodKey{Name: "gone"}
+	named := func(name string) evictor.PodRef { return evictor.PodRef{PodKey: evictor.PodKey{Name: name}} }
+	p, q, gone := named("p"), named("q"), named("gone")
 	h.holds(p, "Budget: few", time.Minute)
 	h.holds(p, "Budget: few", 2*time.Minute)
 	h.holds(gone, "Budget: few", 2*time.Minute)
@@ -25,5 +26,5 @@ func TestWhatIsHeldBackHasOneReasonAtATime(t *testing.T) {
 	require.Equal(t, []HeldBack{
 		{Reason: "Held", From: 4 * time.Minute, Longest: 5 * time.Minute, Pods: 2, AtEnd: 1},
 		{Reason: "Budget: few", From: time.Minute, Longest: 3 * time.Minute, Pods: 2},
-	}, h.report(10*time.Minute, func(pod evictor.PodKey) bool { return pod != gone }))
+	}, h.report(10*time.Minute, func(pod evictor.PodRef) bool { return pod != gone }))
 }

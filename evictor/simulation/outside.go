@@ -60,8 +60,15 @@ func (o others) Create(object *v1.Pod, instead string, since time.Duration, rank
 // Withdraw forgets a pod that waits for the scheduler.
 func (o others) Withdraw(pod types.NamespacedName) {
 	c, key := o.cluster, keyOfName(pod)
-	c.forget(func(b comeback) bool {
+	withdrawn := func(b comeback) bool {
 		return b.key.Namespace == key.Namespace && cmp.Or(b.named, b.key.Name) == key.Name
+	}
+	maps.DeleteFunc(c.outside.early, func(_ evictor.PodKey, b comeback) bool { return withdrawn(b) })
+	c.forget(func(b comeback) bool {
+		if withdrawn(b) && b.fresh {
+			c.leveled(b.member, -1, 0)
+		}
+		return withdrawn(b)
 	})
 }
 
@@ -167,13 +174,15 @@ func (o others) JobFails(name types.NamespacedName, count int) {
 		return
 	}
 	j.Ended = true
+	ofJob := func(b comeback) bool { return c.jobOf(b.spec, c.space(b.key.Namespace)) == j }
+	maps.DeleteFunc(c.outside.early, func(_ evictor.PodKey, b comeback) bool { return ofJob(b) })
 	for key, b := range c.outside.pods {
-		if c.jobOf(b.spec, c.space(key.Namespace)) == j {
+		if ofJob(b) {
 			delete(c.outside.pods, key)
 			c.misses(b.spec, -1)
 		}
 	}
-	c.forget(func(b comeback) bool { return c.jobOf(b.spec, c.space(b.key.Namespace)) == j })
+	c.forget(ofJob)
 	failed := FailedJob{Namespace: c.spaces[id.space], Name: id.name, At: c.Clock.Elapsed(), Failed: count}
 	for i := range j.pods {
 		if p := &c.pods[i]; !p.terminating && !p.phase.finished() {

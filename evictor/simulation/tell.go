@@ -148,9 +148,9 @@ func (p *player) observeNode(d *evictor.NodeDecision) {
 	}
 	switch at := d.Time.Sub(Epoch); d.Kind { // of pods of nodes that are emptied
 	case nodelifecycle.PodDelayed:
-		p.heldBack.holds(d.Pod.PodKey, d.Reason, at)
+		p.heldBack.holds(d.Pod, d.Reason, at)
 	case nodelifecycle.PodEvicted, nodelifecycle.PodSpared:
-		p.heldBack.ends(d.Pod.PodKey, at)
+		p.heldBack.ends(d.Pod, at)
 	default: // it is not about a pod
 	}
 	p.cluster.hinder(d, p.world.holds)
@@ -159,9 +159,9 @@ func (p *player) observeNode(d *evictor.NodeDecision) {
 func (p *player) observePod(d *evictor.PodDecision) {
 	switch at := d.Time.Sub(Epoch); d.Kind {
 	case tainteviction.EvictionDelayed:
-		p.heldBack.holds(d.Pod.PodKey, d.Reason, at)
+		p.heldBack.holds(d.Pod, d.Reason, at)
 	case tainteviction.PodEvicted, tainteviction.EvictionCancelled:
-		p.heldBack.ends(d.Pod.PodKey, at)
+		p.heldBack.ends(d.Pod, at)
 	default: // nothing is held back by it, and nothing is not any more
 	}
 	if d.Kind != tainteviction.EvictionCancelled {

@@ -31,14 +31,14 @@ type waiting struct {
 	count         int // pods in unschedulable
 	minding       int // queues of pods that depend on other pods
 	number        int
-	version       int // of the load index when refused pods were last tried
+	version       int // of the filters when unschedulable pods were last tried
 }
 
 type queue struct {
 	placement.Alike
 	pods  []comeback
 	minds bool
-	state int // see stateOf; when they were last tried
+	state int // see placement.Filters.StateOf; when they were last tried
 	// refusal is why no node fits, as it was last found out, and why its text in the timeline.
 	refusal *Refusal
 	why     string
@@ -50,14 +50,15 @@ func (w *waiting) add(b comeback) {
 	w.number++
 	b.number = w.number
 	at := len(w.activeQ)
-	for at > 0 && w.activeQ[at-1].after(&b) {
+	for at > 0 && w.activeQ[at-1].compare(&b) > 0 {
 		at--
 	}
 	w.activeQ = slices.Insert(w.activeQ, at, b)
 }
 
-func (b *comeback) after(other *comeback) bool {
-	return cmp.Or(cmp.Compare(b.at+b.wait, other.at+other.wait), cmp.Compare(b.rank, other.rank)) > 0
+// compare orders pods by when they are created.
+func (b *comeback) compare(other *comeback) int {
+	return cmp.Or(cmp.Compare(b.at+b.wait, other.at+other.wait), cmp.Compare(b.rank, other.rank))
 }
 
 // refuse queues a pod behind those that are alike.
@@ -75,7 +76,7 @@ func (w *waiting) refuse(a placement.Alike, minds bool, state int, b comeback) *
 	return q
 }
 
-// queues returns the queues of refused pods: the queue whose first pod has waited longest comes first.
+// queues returns the queues of unschedulable pods: the queue whose first pod has waited longest comes first.
 func (w *waiting) queues() []*queue { return slices.SortedFunc(maps.Values(w.unschedulable), byFirst) }
 
 func byFirst(a, b *queue) int { return cmp.Compare(a.pods[0].number, b.pods[0].number) }
@@ -163,6 +164,6 @@ func (c *cluster) standStill(since int64) {
 	for i := range waiting {
 		waiting[i].wait += now - max(waiting[i].at, since)
 	}
-	slices.SortStableFunc(waiting, func(a, b comeback) int { return cmp.Compare(a.at+a.wait, b.at+b.wait) })
+	slices.SortStableFunc(waiting, func(a, b comeback) int { return a.compare(&b) })
 	c.setController.Each(func(b *comeback) { b.wait += now - max(b.at, since) })
 }

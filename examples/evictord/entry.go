@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -20,7 +22,7 @@ import (
 type entry struct {
 	ask    func(context.Context) error
 	logger *slog.Logger
-	unable atomic.Pointer[error] // why it could not ask; nil if it could, or has not tried yet
+	unable atomic.Pointer[error] // why it waits; nil if it does not, or has not asked yet
 }
 
 const (
@@ -28,11 +30,13 @@ const (
 	askAgain = 2 * time.Second
 	// believed is how long after an outage a no counts: an API server that starts knows neither accounts nor roles yet.
 	believed = time.Minute
+	// toldAgain is the time between two reasons that are told: the text of each try may name another port.
+	toldAgain = time.Minute
 )
 
 // wait returns nil once the answer is yes, or an error that no wait mends, or that of the last try when the context ends.
 func (e *entry) wait(ctx context.Context) error {
-	told, ill := "", time.Time{}
+	told, ill, at := "", time.Time{}, time.Time{}
 	for {
 		err := e.ask(ctx)
 		if mayPass(err) {
@@ -42,10 +46,13 @@ func (e *entry) wait(ctx context.Context) error {
 			e.unable.Store(nil)
 			return err
 		}
+		if ctx.Err() != nil {
+			return err
+		}
 		e.unable.Store(&err)
-		if text := err.Error(); text != told {
-			told = text
-			e.logger.Warn("cannot ask the API server yet whether this program may run: it waits", "error", err)
+		if text := err.Error(); text != told && time.Since(at) >= toldAgain {
+			told, at = text, time.Now()
+			e.logger.Warn("the API server does not say yet that this program may run: it waits", "error", err)
 		}
 		again := time.NewTimer(askAgain)
 		select {
@@ -77,6 +84,7 @@ func mayPass(err error) bool {
 		return code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
 	}
 	_, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	_, unanswered := errors.AsType[*url.Error](err)
-	return unanswered && !distrusted
+	_, unasked := errors.AsType[*url.Error](err)
+	_, cut := errors.AsType[net.Error](err) // in the middle of the answer
+	return (unasked || cut || errors.Is(err, io.ErrUnexpectedEOF)) && !distrusted
 }

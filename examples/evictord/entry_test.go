@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -33,6 +34,8 @@ func TestAnOutageAtTheStartIsWaitedFor(t *testing.T) {
 	}{
 		"NobodyListens": {refused, true},
 		"NoSuchHost":    {&url.Error{Err: &net.DNSError{Err: "no such host", IsNotFound: true}}, true},
+		"CutOff":        {fmt.Errorf("unexpected error when reading response body: %w", io.ErrUnexpectedEOF), true},
+		"Reset":         {fmt.Errorf("unexpected error when reading response body: %w", &net.OpError{Op: "read", Err: syscall.ECONNRESET}), true},
 		"EtcdIsIll":     {apierrors.NewInternalError(errors.New("etcdserver: request timed out")), true},
 		"Starting":      {apierrors.NewServiceUnavailable("starting"), true},
 		"Overloaded":    {apierrors.NewTooManyRequests("later", 1), true},

@@ -44,7 +44,8 @@ type job[Key comparable, Pod any] struct {
 	key    Key
 	looks  time.Duration // when it next looks
 	seen   backoff
-	unseen backoff // failures since it last looked
+	unseen backoff // failures since it last looked, and since a pod last succeeded
+	failed int     // pods since it last looked
 	lost   []Pod   // for which it has not made others yet
 	status *status // that it last wrote; nil if it has not looked yet
 }
@@ -86,12 +87,13 @@ func (c *Controller[Key, Pod]) Changed(key Key, now time.Duration) { c.queue(c.j
 // Failed tells that a pod of the Job has failed, which had ended at that time. The API shows that in whole seconds.
 func (c *Controller[Key, Pod]) Failed(key Key, now, ended time.Duration) {
 	c.Changed(key, now)
-	unseen := &c.job(key).unseen
-	unseen.failures++
-	unseen.ended = max(unseen.ended, ended.Truncate(time.Second))
+	j := c.job(key)
+	j.failed++
+	j.unseen.failures++
+	j.unseen.ended = max(j.unseen.ended, ended.Truncate(time.Second))
 }
 
-// Succeeded tells that a pod of the Job has succeeded, which makes the controller forget failures.
+// Succeeded tells that a pod of the Job has succeeded, which makes the controller forget how long failures make it wait.
 func (c *Controller[Key, Pod]) Succeeded(key Key, now time.Duration) {
 	c.Changed(key, now)
 	j := c.job(key)
@@ -151,13 +153,16 @@ func (c *Controller[Key, Pod]) Step(now time.Duration) {
 // is as it was, it also forgets the failure.
 func (c *Controller[Key, Pod]) look(j *job[Key, Pod], now time.Duration) {
 	seen, counted := j.seen, false
-	if unseen := j.unseen; unseen.failures > 0 {
+	if j.failed > 0 {
 		var tooMany bool
-		if counted, tooMany = c.of.Count(j.key, unseen.failures); tooMany {
+		if counted, tooMany = c.of.Count(j.key, j.failed); tooMany {
 			delete(c.jobs, j.key)
 			c.of.End(j.key, j.lost)
 			return
 		}
+		j.failed = 0
+	}
+	if unseen := j.unseen; unseen.failures > 0 {
 		seen, j.unseen = backoff{seen.failures + unseen.failures, unseen.ended}, backoff{}
 	}
 	switch wait := seen.due() - now; {

@@ -125,7 +125,7 @@ func (l *index) better(i int32) {
 	}
 }
 
-// Improved says whether there is a node on which some pod may land now that could not before, and TakeImproved returns them.
+// Improved says whether there is a node on which some pod may land now that could not before.
 func (f *Filters) Improved() bool { return len(f.index.improved) > 0 }
 
 // TakeImproved returns the nodes that improved since the last call.

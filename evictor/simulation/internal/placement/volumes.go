@@ -25,7 +25,7 @@ type volumeRule struct {
 	key     string
 	nodes   []*nodeRule
 	zones   []zoneRule
-	indexed bool // the load index knows it
+	indexed bool // the index knows it
 }
 
 // zoneRule is a label of a volume, which lists the zones or regions in which it is.
@@ -220,7 +220,7 @@ func (f *Filters) mayUse(s *Spec) bool {
 	return s.Needs == nil || !slices.ContainsFunc(s.Needs.alone, func(id claimID) bool { return f.used[id] > 0 })
 }
 
-// reaches says whether the volumes of a pod let it be on a node. The load index knows most of that.
+// reaches says whether the volumes of a pod let it be on a node. The index knows most of that.
 func (f *Filters) reaches(n *NodeInfo, s *Spec) bool {
 	return s.Needs == nil || s.Needs.volumes == nil || s.Needs.volumes.indexed || s.Needs.volumes.reach(n)
 }

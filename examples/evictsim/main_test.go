@@ -310,7 +310,7 @@ func TestADumpDecidesWherePodsComeBack(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("cluster: {files: [objects.yaml]}\nevents:\n- {at: 1m, fail: {zone: a}}\nreschedule: {}\nuntil: 1h\n"), 0o600))
 	story, _, err := simulate(t, "--scenario", file)
 	require.NoError(t, err)
-	require.Contains(t, story, "\nJob default/batch failed at 1m55s: too many of its pods failed (4)\n")
+	require.Contains(t, story, "\nJob default/batch failed at 1m56s: too many of its pods failed (4)\n")
 	require.Contains(t, story, `
 at least 3 Pending at the end, 3 at the peak, because these are not simulated: persistent volume claims of 1 pod
   2 like default/web-a0: 0/6 nodes: 4 topology spread, 2 not Ready

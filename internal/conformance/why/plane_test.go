@@ -21,7 +21,8 @@ import (
 // dump has a workload of each kind that has a controller here.
 func dump() string {
 	var text strings.Builder
-	text.WriteString(`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: default, uid: u-db}, spec: {replicas: 3, selector: {matchLabels: {app: db}},
+	text.WriteString(`---
+{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: default, uid: u-db}, spec: {replicas: 3, selector: {matchLabels: {app: db}},
   template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}}}
 ---
 {apiVersion: batch/v1, kind: Job, metadata: {name: batch, namespace: default, uid: u-batch}, spec: {parallelism: 3, completions: 30, backoffLimit: 20,

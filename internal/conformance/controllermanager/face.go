@@ -37,18 +37,19 @@ type face struct {
 	fed     bool                       // and its pods
 	fault   error                      // what upstream's controllers cannot play
 
-	calls []call
+	calls  map[string][]call // by what the new pod is known by
+	called int               // how many there ever were
 }
 
 // call is a reason for a controller to make a pod: one was lost, or, where one is made after the other, the one before is there.
 type call struct {
-	at  time.Time
-	of  string // what the new pod is known by; empty once it is made
-	pod string // that was lost, or is there
+	at   time.Time
+	pod  string // that was lost, or is there
+	rank int
 }
 
 func newFace(c *frontend.Clock, parts *outside.Parts) *face {
-	f := &face{store: newStore(c), parts: parts, given: make(map[evictor.PodKey]*v1.Pod), pods: make(map[string]int32)}
+	f := &face{store: newStore(c), parts: parts, given: make(map[evictor.PodKey]*v1.Pod), pods: make(map[string]int32), calls: make(map[string][]call)}
 	f.deletes, f.created, f.lost, f.stored = f.delete, f.queue, f.loses, f.failed
 	f.reach = func() error { return f.parts.Reach() }
 	return f
@@ -63,19 +64,21 @@ const last = 1 << 30
 // queue lets a new pod wait for the scheduler. The rank is the order in which the pods of an instant could be replaced. If its
 // controller leaves the name to the API server, it gets the one that the World would give it, so that both name pods alike.
 func (f *face) queue(pod *v1.Pod, named bool) error {
-	since, ordered, rank, instead := f.now().Truncate(Grain), f.ordered(pod), len(f.calls), ""
-	i := slices.IndexFunc(f.calls, func(c call) bool {
-		return c.of == f.knownBy(pod) && (!ordered || c.at.Equal(since))
-	})
-	if i >= 0 {
-		rank = i
+	since, of, ordered, rank, instead := f.now().Truncate(Grain), f.knownBy(pod), f.ordered(pod), f.called, ""
+	calls := f.calls[of]
+	if ordered { // only this instant's count, and for each pod of it
+		calls = slices.DeleteFunc(calls, func(c call) bool { return c.at.Before(since) })
 	}
-	if i >= 0 && !ordered {
-		f.calls[i].of, instead = "", f.calls[i].pod
+	if len(calls) > 0 {
+		rank = calls[0].rank
+	}
+	if len(calls) > 0 && !ordered {
+		instead, calls = calls[0].pod, calls[1:]
 		if !named {
 			f.rename(pod, instead)
 		}
 	}
+	f.calls[of] = calls
 	if ordered {
 		rank += last
 	}
@@ -100,15 +103,18 @@ func (f *face) rename(pod *v1.Pod, lost string) {
 	}
 }
 
-// loses calls for the successor of a pod whose deletion begins, unless that comes when the pod is gone.
+// loses calls for the successor of a pod whose deletion begins, unless that comes when the pod is gone. One that has finished has
+// its successor already, or gets none.
 func (f *face) loses(pod *v1.Pod) {
-	if !f.whenGone(pod) {
+	if !finished(pod) && !f.whenGone(pod) {
 		f.call(pod)
 	}
 }
 
 func (f *face) call(pod *v1.Pod) {
-	f.calls = append(f.calls, call{f.now().Truncate(Grain), f.knownBy(pod), pod.Name})
+	of := f.knownBy(pod)
+	f.calls[of] = append(f.calls[of], call{f.now().Truncate(Grain), pod.Name, f.called})
+	f.called++
 }
 
 // WorkloadOf is Kind/name of the workload of a pod, or bare.

@@ -50,39 +50,54 @@ func (c evictions) Evict(_ context.Context, e *policyv1.Eviction) error {
 	return c.store.evict(kubectl, e)
 }
 
-// drains are people who drain nodes with kubectl. Whoever opens a node again has ended the drain before.
+// drains are people who drain nodes with kubectl. Whoever drains a node anew, or opens it, has stopped the drain before: nobody
+// hears of that one any more.
 type drains struct {
 	*face
-	ctx     context.Context // of the scenario
-	running map[string]context.CancelFunc
+	ctx     context.Context               // of the scenario
+	running map[string]context.CancelFunc // by node
 }
 
 // moment is how long after the World people act.
 const moment = time.Millisecond
 
 func (d *drains) begin(by outside.Drain) {
+	d.stop(by.Node)
 	ctx, stop := context.WithCancel(d.ctx)
 	d.running[by.Node] = stop
 	time.AfterFunc(moment, func() { d.drain(ctx, by) })
 }
 
 func (d *drains) opened(node string) {
-	if stop := d.running[node]; stop != nil {
-		stop()
-		delete(d.running, node)
+	if d.stop(node) {
+		d.parts.DrainEnds(node, "", "")
 	}
+}
+
+// stop stops the drain of a node, and says whether there was one.
+func (d *drains) stop(node string) bool {
+	stop := d.running[node]
+	if stop == nil {
+		return false
+	}
+	stop()
+	delete(d.running, node)
+	return true
 }
 
 // drain is `kubectl drain --ignore-daemonsets` and, if it was told to, after the timeout the same with --disable-eviction.
 func (d *drains) drain(ctx context.Context, by outside.Drain) {
 	err := d.run(ctx, by, by.Timeout, false)
-	if ctx.Err() == nil && timedOut(err) && by.Force {
+	if timedOut(err) && by.Force {
 		d.ends(ctx, by.Node, simulation.DrainForced, err)
+		if ctx.Err() != nil {
+			return
+		}
 		err = d.run(ctx, by, 0, true)
 	}
 	how := simulation.DrainRefused
 	switch {
-	case err == nil, ctx.Err() != nil:
+	case err == nil:
 		how = ""
 	case timedOut(err):
 		how = simulation.DrainGivenUp
@@ -95,12 +110,15 @@ func (d *drains) drain(ctx context.Context, by outside.Drain) {
 func (d *drains) ends(ctx context.Context, node, how string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.ctx.Err() != nil { // the scenario is over
+	if ctx.Err() != nil { // it was stopped, or the scenario is over
 		return
 	}
 	why := ""
-	if err != nil && ctx.Err() == nil {
+	if err != nil {
 		why = err.Error()
+	}
+	if how != simulation.DrainForced {
+		d.stop(node)
 	}
 	d.parts.DrainEnds(node, how, why)
 	d.mu.Wrote()
@@ -116,7 +134,7 @@ func (d *drains) run(ctx context.Context, by outside.Drain, timeout time.Duratio
 		who = byForce
 	}
 	return drain.RunNodeDrain(&drain.Helper{
-		Ctx: ctx, Client: evicting{d.client(who), d.store}, GracePeriodSeconds: -1, IgnoreAllDaemonSets: true, Timeout: timeout,
+		Ctx: ctx, Client: evicting{d.client(ctx, who), d.store}, GracePeriodSeconds: -1, IgnoreAllDaemonSets: true, Timeout: timeout,
 		Force: by.Bare, DeleteEmptyDirData: by.EmptyDir, DisableEviction: force,
 		EvictErrorRetryDelay: 5 * time.Second, Out: io.Discard, ErrOut: io.Discard,
 		OnPodDeletionOrEvictionStarted: func(pod *v1.Pod, _ bool) { d.arrives(pod) },

@@ -3,6 +3,7 @@ package controllermanager
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"testing/synctest"
 	"time"
@@ -60,8 +61,9 @@ func New(c *frontend.Clock, s *simulation.Scenario, controllers ...string) (*Man
 		parts.Drain = m.drains.begin
 	}
 	m.notes(s)
-	api, err := newEvictionAPI(m.client(server))
+	api, err := newEvictionAPI(m.client(ctx, server))
 	if err != nil {
+		end()
 		return nil, err
 	}
 	m.asks = api.asks
@@ -106,24 +108,21 @@ func (m *Manager) Step(context.Context) (next time.Time, err error) {
 func (m *Manager) run() error {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
-	factory := informers.NewSharedInformerFactory(m.client(server), 0)
+	factory := informers.NewSharedInformerFactory(m.client(ctx, server), 0)
 	var runs []func()
 	for _, name := range m.controllers {
-		client, start := m.client(name), controllers[name]
-		if start == nil {
-			continue // kubectl
+		if name == kubectl {
+			continue
 		}
-		run, err := start(ctx, client, factory)
+		start := controllers[name]
+		if start == nil {
+			return fmt.Errorf("upstream has no controller %q here", name)
+		}
+		run, err := start(ctx, m.client(ctx, name), factory)
 		if err != nil {
 			return err
 		}
 		runs = append(runs, run)
-		go func() { // a fake clientset remembers every request
-			for ctx.Err() == nil {
-				sleep(time.Minute)
-				client.ClearActions()
-			}
-		}()
 	}
 	factory.Start(ctx.Done())
 	m.mu.Unlock()

@@ -2,6 +2,7 @@ package controllermanager
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -87,8 +88,9 @@ func (s *store) pod(key string) *v1.Pod {
 	return pod
 }
 
-// client returns somebody's clientset. Nobody may use one within a reaction of the same one, because it is locked then.
-func (s *store) client(who string) *fake.Clientset {
+// client returns somebody's clientset, for as long as the context lasts. Nobody may use one within a reaction of the same one,
+// because it is locked then.
+func (s *store) client(ctx context.Context, who string) *fake.Clientset {
 	set := fake.NewSimpleClientset()
 	set.ReactionChain, set.WatchReactionChain = nil, nil
 	set.AddReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) { return s.react(who, a) })
@@ -97,6 +99,12 @@ func (s *store) client(who string) *fake.Clientset {
 		{GroupVersion: "batch/v1", APIResources: []metav1.APIResource{{Name: "jobs", Kind: "Job"}}},
 		{GroupVersion: "v1", APIResources: []metav1.APIResource{{Name: "pods/eviction", Kind: "Eviction", Group: "policy", Version: "v1"}}},
 	}
+	go func() { // it remembers every request
+		for ctx.Err() == nil {
+			sleep(time.Minute)
+			set.ClearActions()
+		}
+	}()
 	return set
 }
 

@@ -260,4 +260,4 @@ func (f *face) patched(key string, patch []byte) {
 }
 
 // sleep lets time pass in a bubble of synctest, in which all of this runs.
-func sleep(d time.Duration) { time.Sleep(d) }
+func sleep(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // the bubble's time

@@ -111,7 +111,7 @@ func (s *store) client(ctx context.Context, who string) *fake.Clientset {
 func metaOf(object runtime.Object) metav1.Object {
 	m, err := meta.Accessor(object)
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // it has metadata
 	}
 	return m
 }

@@ -332,18 +332,25 @@ func (e *explainer) singleEviction(i int, l Left) {
 	} else if l.Kind == timeline.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.theirs, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
 		e.explain(i, ReportedReady)
 	}
-	if at := e.started(l.T); e.rule[i] == (Rule{}) {
-		if e.compat.loseTaints && (l.Kind == timeline.KindCancel && l.T <= at+slack || l.Kind == timeline.KindEvict && !upstream && e.pair(i, l.T, l.T+time.Second, RestartLoses)) {
-			e.explain(i, RestartLoses) // a pair counts from the whole second in which a foreign taint was set again
-		} else if upstream && l.Kind == timeline.KindEvict {
-			r := OwnGrace
-			if up := e.allUp(l.T); up > at {
-				at, r = up, AllDownGrace
-			}
-			until := at + e.settles()
-			if !e.pair(i, l.T, until, r) && l.T <= until && carries(e.theirs, l.Node, l.T+slack) {
-				e.explain(i, r) // it was not needed any more by then
-			}
+	if e.rule[i] == (Rule{}) {
+		e.evictionAfterStart(i, l)
+	}
+}
+
+// evictionAfterStart explains an eviction, or the end of one, that a start moved.
+func (e *explainer) evictionAfterStart(i int, l Left) {
+	upstream, at := l.Side == UpstreamSide, e.started(l.T)
+	switch {
+	case e.compat.loseTaints && (l.Kind == timeline.KindCancel && l.T <= at+slack || l.Kind == timeline.KindEvict && !upstream && e.pair(i, l.T, l.T+time.Second, RestartLoses)):
+		e.explain(i, RestartLoses) // a pair counts from the whole second in which a foreign taint was set again
+	case upstream && l.Kind == timeline.KindEvict:
+		r := OwnGrace
+		if up := e.allUp(l.T); up > at {
+			at, r = up, AllDownGrace
+		}
+		until := at + e.settles()
+		if !e.pair(i, l.T, until, r) && l.T <= until && carries(e.theirs, l.Node, l.T+slack) {
+			e.explain(i, r) // it was not needed any more by then
 		}
 	}
 }

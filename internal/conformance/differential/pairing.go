@@ -115,25 +115,24 @@ func (e *explainer) pairEvictions() {
 			e.foreignIn(i, l, others)
 			continue
 		}
-		spans := e.borne(others, l.Node)
-		paired, also := false, false
-		o := others[of]
-		if others.evictedBefore(l.Line) {
-			e.explain(i, Paired)
-			continue
-		}
-		if len(o) > 0 {
-			_, also = during(spans, o[0].T)
-		}
-		if also || len(o) > 0 && e.outage(l.T, o[0].T) {
-			paired = e.alike(l, taint, o[0].T, spans)
-		} else if paired = len(o) > 0 && o[0].T < l.T; !paired {
-			paired = !e.longer(l, taint, spans) || e.outage(l.T, l.T+2*time.Minute) || e.delayed(l.Node, l.T)
-		}
-		if paired {
+		if others.evictedBefore(l.Line) || e.paired(l, taint, others[of], e.borne(others, l.Node)) {
 			e.explain(i, Paired)
 		}
 	}
+}
+
+// paired says whether an eviction is alike to the other side's, or that side had evicted the pod, or had no taint for so long.
+func (e *explainer) paired(l Left, taint span, others []*timeline.Line, spans []span) bool {
+	if len(others) > 0 {
+		other := others[0].T
+		if _, tainted := during(spans, other); tainted || e.outage(l.T, other) {
+			return e.alike(l, taint, other, spans)
+		}
+		if other < l.T {
+			return true
+		}
+	}
+	return !e.longer(l, taint, spans) || e.outage(l.T, l.T+2*time.Minute) || e.delayed(l.Node, l.T)
 }
 
 // foreignIn explains evictions by foreign taints around an outage of the API, after which ours sees nothing for a moment, and those

@@ -23,9 +23,6 @@ type line struct {
 	pod  string
 }
 
-// same is all but the time.
-func (l line) same() line { l.at = 0; return l }
-
 // String is for people.
 func (l line) String() string {
 	return strings.Join(strings.Fields(fmt.Sprintf("%9v %s %s %s %s", l.at, l.what, l.of, l.pod, l.node)), " ")

@@ -69,6 +69,10 @@ func (m *livesMind) leftSoon(name string) {
 	if w.plan.Choices == nil || !w.plan.Taints || known == nil || m.stays(known) != "" {
 		return
 	}
+	ready, _ := livesReady(known.object)
+	if ready == "" && m.silence(known) < w.config.Nodes.NodeStartupGracePeriod+livesSoon { // the grace of a node that says nothing of itself
+		return
+	}
 	settled := livesLater(livesLater(m.unsettled, m.anew), livesLater(m.up, known.first)).Add(m.grace() + w.config.Nodes.NodeMonitorPeriod)
 	if w.now.Sub(livesLater(settled, w.freed[known.object.Name])) > livesSoon {
 		m.left(name, livesSoon, true)

@@ -143,7 +143,7 @@ func (c *cluster) fails(i int32) {
 	ended := time.Duration(c.jobs[job].pods[i])
 	switch {
 	case ended >= 0:
-	case p.terminating && !p.ready: // it never was
+	case p.terminating && (!p.ready || c.nodes[p.node].Deleted): // it never was, or no kubelet says that it is not any more
 		ended = time.Duration(p.deleted) * time.Second
 	default:
 		ended = now

@@ -321,7 +321,8 @@ func (s *store) terminates(pod *v1.Pod, since metav1.Time) {
 	s.put("pods", keyOf(pod.Namespace, pod.Name), marked)
 }
 
-// vanish takes an object away. One that has finalizers stays until they are gone; a pod of these has been ended by its kubelet.
+// vanish takes an object away. One that has finalizers stays until they are gone; a pod of these has been ended by its kubelet, or
+// by PodGC if its node does not exist, which leaves it Ready.
 func (s *store) vanish(resource, key string) {
 	old := s.kind(resource).objects[key]
 	if old == nil {
@@ -338,7 +339,9 @@ func (s *store) vanish(resource, key string) {
 	}
 	if pod, ok := object.(*v1.Pod); ok && pod.Status.Phase != v1.PodSucceeded {
 		pod.Status.Phase = v1.PodFailed
-		setReady(pod, false, s.stamp())
+		if s.kind("nodes").objects[pod.Spec.NodeName] != nil {
+			setReady(pod, false, s.stamp())
+		}
 	}
 	if !reflect.DeepEqual(old, object) {
 		s.put(resource, key, object)

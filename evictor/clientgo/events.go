@@ -21,6 +21,10 @@ const (
 	taintComponent = "taint-eviction-controller"
 )
 
+// remembered is how many events are known again, so that another one like it is a count in the first. They are kept three times,
+// with all that tells them apart: client-go's own 4,096 are 6 MiB, which fill as pods are evicted.
+const remembered = 1024
+
 // events records decisions as Kubernetes events. It drops them while it is not started.
 type events struct {
 	opts      Options
@@ -70,7 +74,7 @@ func (s sink) note(err error) error {
 
 // start begins recording; the returned function ends it.
 func (e *events) start() (stop func()) {
-	broadcaster := recording.NewBroadcaster()
+	broadcaster := recording.NewBroadcaster(recording.WithCorrelatorOptions(recording.CorrelatorOptions{LRUCacheSize: remembered}))
 	broadcaster.StartRecordingToSink(sink{&typedv1.EventSinkImpl{Interface: e.opts.EventClient.CoreV1().Events(v1.NamespaceAll)}, e})
 	from := func(upstream string) recording.EventRecorder {
 		if e.opts.Component != "" {

@@ -16,6 +16,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -225,5 +226,48 @@ func TestEventsGoWhereTheyAreTold(t *testing.T) {
 		for _, action := range client.Actions() {
 			require.NotEqual(t, "events", action.GetResource().Resource)
 		}
+	})
+}
+
+// TestFewEventsAreRemembered: as long as one is, another one like it is counted in it.
+func TestFewEventsAreRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := clientgotest.NewClientset()
+		cluster, err := clientgo.New(client, clientgo.Options{})
+		require.NoError(t, err)
+		e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{})
+		require.NoError(t, err)
+		runs(t, e.Run)
+		synctest.Wait()
+		cancelled := func(pods ...int) {
+			for _, i := range pods {
+				name := fmt.Sprint("cancelled-", i)
+				cluster.Events().ObservePod(tainteviction.Decision{
+					Kind: tainteviction.EvictionCancelled, Pod: evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: name}, UID: types.UID(name)},
+				})
+				synctest.Wait() // else some are dropped
+			}
+		}
+		counts := func() (counts []int32) {
+			list, err := client.CoreV1().Events("shop").List(t.Context(), metav1.ListOptions{})
+			require.NoError(t, err)
+			for i := range list.Items {
+				if e := &list.Items[i]; e.InvolvedObject.Name == "cancelled-0" {
+					counts = append(counts, e.Count)
+				}
+			}
+			return counts
+		}
+		for i := range 1000 {
+			cancelled(i)
+		}
+		cancelled(0)
+		require.Equal(t, []int32{2}, counts())
+		for i := range 1100 {
+			cancelled(1 + i)
+		}
+		time.Sleep(time.Second) // the name of an event is the time of the first
+		cancelled(0)
+		require.ElementsMatch(t, []int32{2, 1}, counts())
 	})
 }

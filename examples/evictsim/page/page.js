@@ -92,7 +92,6 @@ function chart(into, {title, height, label, rest, read, hooks, ...options}, valu
 
 const even = [1, 2, 5, 10, 15, 30].concat([1, 2, 5, 10, 15, 30].map(v => v * 60), [1, 2, 3, 4, 6, 8, 12, 24, 48, 96, 168, 336, 720].map(v => v * 3600)); // seconds
 const whole = [1, 2, 5].flatMap(v => [0, 1, 2, 3, 4, 5, 6, 7].map(e => v * 10 ** e)).sort((a, b) => a - b);
-const fine = [1, 2, 5].flatMap(v => [-4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7].map(e => v * 10 ** e)).sort((a, b) => a - b);
 const times = () => run.series.without.map((_, i) => i * run.series.step);
 const horizon = () => Math.max((run.series.without.length - 1) * run.series.step, 1);
 // upright is the axis of values. All have the width of the widest label.
@@ -235,13 +234,13 @@ function pods(s) {
 }
 
 function rate(s) {
-  const box = $("rate"), over = Math.max(1, Math.round(60 / s.step)); // over about a minute: one node every ten seconds would be single spikes
-  const counts = list => list.map((v, i) => (v - list[Math.max(i - over, 0)]) * 60 / (over * s.step));
+  const box = $("rate"), over = Math.max(1, Math.round(60 / s.step)); // in about a minute: one node every ten seconds would be single spikes
+  const last = over * s.step === 60 ? "a minute" : span(over * s.step), counts = list => list.map((v, i) => v - list[Math.max(i - over, 0)]);
   const tainted = counts(s.tainted), evicted = counts(s.evicted);
   box.replaceChildren();
   if (![...tainted, ...evicted].some(v => v)) { box.append(paragraph("No node was tainted, and no pod was evicted.")); return; }
-  counted(box, s, {label: "Nodes tainted", height: 168, y: {label: "nodes a minute", incrs: fine}, none: "No node was tainted.", all: [{label: "nodes tainted a minute, all zones together", values: tainted, style: stroke("b", [], {area: true})}]});
-  counted(box, s, {label: "Pods evicted", height: 168, y: {label: "pods a minute", incrs: fine}, none: "No pod was evicted.", all: [{label: "pods evicted a minute", values: evicted, style: stroke("c", [], {area: true})}]});
+  counted(box, s, {label: "Nodes tainted", height: 168, y: {label: `nodes within ${last}`, incrs: whole}, none: "No node was tainted.", all: [{label: `nodes tainted within ${last}, all zones together`, values: tainted, style: stroke("b", [], {area: true})}]});
+  counted(box, s, {label: "Pods evicted", height: 168, y: {label: `pods within ${last}`, incrs: whole}, none: "No pod was evicted.", all: [{label: `pods evicted within ${last}`, values: evicted, style: stroke("c", [], {area: true})}]});
 }
 
 const share = {label: "share of the pods", values: (_, t) => t.map(v => v + " %"), space: 50, size: 28};

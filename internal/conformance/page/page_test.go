@@ -161,7 +161,7 @@ func TestPageSaysWhatTheJSONSays(t *testing.T) {
 	require.Equal(t, []string{"fail zone a at 5m for 10m", "fail 40 nodes of zone b at 25m for 15m"}, value[[]string](t, ctx, `[...document.querySelectorAll("#events span")].map(e => e.textContent)`))
 	require.Contains(t, value[string](t, ctx, `document.getElementById("nodes").textContent`), "The nodes of zone r1:c were live all the time.", "in words, because there is nothing to draw")
 
-	require.Equal(t, "Nodes tainted a minute, all zones together: at most 6.72, around 6m46s.", value[string](t, ctx, `document.querySelector("#rate .read").textContent`))
+	require.Equal(t, "Nodes tainted within 1m3s, all zones together: at most 7, around 6m46s.", value[string](t, ctx, `document.querySelector("#rate .read").textContent`))
 	require.Empty(t, value[[]string](t, ctx, `[...document.querySelectorAll("#rate .legend")].map(e => e.textContent)`), "no limit of all zones beside it")
 
 	// Select a node, and a pod in its story.

@@ -108,9 +108,7 @@ func TestASuccessEndsAJobsWait(t *testing.T) {
 	c.jobController.Step(time.Second)
 	require.Zero(t, c.jobController.Waiting())
 	require.Equal(t, 2, c.waiting.len())
-	for _, j := range c.jobs {
-		require.Equal(t, 2, j.Failed)
-	}
+	require.Equal(t, 2, c.jobOf(c.pods[0].spec, c.pods[0].id.space).Failed)
 }
 
 // Nothing waits for a Job that has failed.

@@ -116,6 +116,7 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
 	p.writer = newWriter(p)
+	p.makeWorkloads()
 	p.ongoing, p.world = p.processes(), &World{player: p}
 	return p, nil
 }
@@ -145,9 +146,7 @@ func (p *player) begin() error {
 	}
 	if s.ReplaceAfter >= 0 {
 		c.replacePods()
-		if !c.outside.Workloads {
-			p.startWorkloads()
-		}
+		c.startWorkloads()
 		c.oweDeleted()
 		c.awaitUnbound(s.ReplaceAfter)
 	}

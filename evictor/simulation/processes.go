@@ -32,10 +32,11 @@ func (p *player) processes() []process {
 		},
 		{p.leader.next, may(p.elect)},
 		{func() time.Duration { return p.writer.sender.Next(p.cluster.Clock.Elapsed()) }, plain(p.writer.sender.Step)},
-		{p.nextComeback, plain(p.comeBack)},
-		{p.nextDrain, plain(p.goOnDraining)},
-		{p.nextRoll, may(p.goOnRolling)},
 	}
+	if c := p.cluster; c.jobController != nil {
+		all = append(all, p.calling(c.jobController), p.calling(c.setController))
+	}
+	all = append(all, process{p.nextComeback, plain(p.comeBack)}, process{p.nextDrain, plain(p.goOnDraining)}, process{p.nextRoll, may(p.goOnRolling)})
 	if !p.cluster.outside.PodGC {
 		all = append(all, p.calling(podgc.New(collected{p})))
 	}

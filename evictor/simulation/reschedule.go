@@ -13,10 +13,15 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
-// startWorkloads makes the controllers of workloads, which learn of the pods that there are.
-func (p *player) startWorkloads() {
-	c := p.cluster
-	c.jobController, c.setController = jobs.New(retried{c}), statefulsets.New(sequenced{p})
+// makeWorkloads makes the controllers of workloads, unless nobody plays them or others do.
+func (p *player) makeWorkloads() {
+	if c := p.cluster; p.scenario.ReplaceAfter >= 0 && !c.outside.Workloads {
+		c.jobController, c.setController = jobs.New(retried{c}), statefulsets.New(sequenced{p})
+	}
+}
+
+// startWorkloads tells the controllers of workloads, if there are any, of the pods that there are.
+func (c *cluster) startWorkloads() {
 	for i := range c.pods {
 		if c.pods[i].node >= 0 {
 			c.appears(&c.pods[i])
@@ -43,14 +48,12 @@ func (p *player) nextComeback() time.Duration {
 	switch {
 	case !c.replaces || p.stalled():
 		return never
-	case c.setController.Busy() || p.tryAgain():
+	case p.tryAgain():
 		return c.Clock.Elapsed()
+	case len(c.waiting.activeQ) > 0:
+		return p.due(&c.waiting.activeQ[0])
 	}
-	next := max(c.jobController.Next(), c.Clock.Elapsed())
-	if len(c.waiting.activeQ) > 0 {
-		next = min(next, p.due(&c.waiting.activeQ[0]))
-	}
-	return next
+	return never
 }
 
 // due returns the earliest time at which a pod can come back.
@@ -74,8 +77,6 @@ func (p *player) comeBack(at time.Duration) {
 	if !c.replaces || p.stalled() {
 		return
 	}
-	c.jobController.Step(at)
-	c.setController.Step()
 	retry := p.tryAgain()
 	if !retry && (len(c.waiting.activeQ) == 0 || p.due(&c.waiting.activeQ[0]) > at) {
 		return

@@ -119,21 +119,18 @@ func (c *Controller[Key, Pod]) Waiting() (pods int) {
 	return pods
 }
 
-// Next returns when the controller next looks at a Job.
-func (c *Controller[Key, Pod]) Next() time.Duration {
+// Next returns when the controller next looks at a Job, now being the time since the start.
+func (c *Controller[Key, Pod]) Next(now time.Duration) time.Duration {
 	next := never
-	if c == nil {
-		return next
-	}
 	for _, j := range c.queued {
-		next = min(next, j.looks)
+		next = min(next, max(j.looks, now))
 	}
 	return next
 }
 
 // Step looks at the Jobs whose time has come.
 func (c *Controller[Key, Pod]) Step(now time.Duration) {
-	if c.Next() > now {
+	if c.Next(now) > now {
 		return
 	}
 	var due []*job[Key, Pod]

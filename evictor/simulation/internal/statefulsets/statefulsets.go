@@ -4,8 +4,12 @@ package statefulsets
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"time"
 )
+
+const never = time.Duration(math.MaxInt64)
 
 // Cluster is what the controller sees and does in a cluster, in which it knows a set by its key.
 type Cluster[Key comparable, Pod any] interface {
@@ -87,10 +91,16 @@ func (c *Controller[Key, Pod]) Changed(key Key) {
 	}
 }
 
-// Busy says whether there may be a pod to create now.
-func (c *Controller[Key, Pod]) Busy() bool { return c != nil && len(c.look) > 0 }
+// Next returns now, the time since the start, if there may be a pod to create.
+func (c *Controller[Key, Pod]) Next(now time.Duration) time.Duration {
+	if len(c.look) > 0 {
+		return now
+	}
+	return never
+}
 
-// Waiting is how many pods are not created yet, and Most how many were at the worst time.
+// Waiting is how many pods are not created yet, and Most how many were at the worst time. Nobody waits for a controller that is not
+// there.
 func (c *Controller[Key, Pod]) Waiting() int {
 	if c == nil {
 		return 0
@@ -119,10 +129,7 @@ func (c *Controller[Key, Pod]) Each(change func(pod *Pod)) {
 }
 
 // Step creates the next pod of each set that may have one: at most one each, because the one after it waits until that is Ready.
-func (c *Controller[Key, Pod]) Step() {
-	if !c.Busy() {
-		return
-	}
+func (c *Controller[Key, Pod]) Step(time.Duration) {
 	sets := c.look
 	c.look = nil
 	for _, s := range sets {

@@ -108,7 +108,7 @@ func TestASuccessEndsAJobsWait(t *testing.T) {
 	c.jobController.Step(time.Second)
 	require.Zero(t, c.jobController.Waiting())
 	require.Equal(t, 2, c.waiting.len())
-	require.Equal(t, 2, c.jobOf(c.pods[0].spec, c.pods[0].id.space).Failed)
+	require.Equal(t, 2, c.jobs[podID{c.space("shop"), "batch"}].Failed)
 }
 
 // Nothing waits for a Job that has failed.

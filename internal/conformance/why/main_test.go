@@ -32,21 +32,27 @@ func build(t *testing.T) (program string) {
 	return program
 }
 
-// Upstream's controllers play what ours play, with pods that come back, and their report agrees with their timeline.
-// Every difference has a reason.
-func TestUpstreamPlaysAndReports(t *testing.T) {
-	dir, oracle := t.TempDir(), build(t)
-	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer stop()
-	path, report := filepath.Join(dir, "scenario.yaml"), filepath.Join(dir, "report.json")
-	require.NoError(t, os.WriteFile(path, []byte(lost+"reschedule: {after: 10s}\n"), 0o600))
-	timeline, err := exec.CommandContext(ctx, oracle, "-report", report, path).Output()
+// upstream plays a scenario, and returns its timeline and its report.
+func upstream(ctx context.Context, t *testing.T, program, path string) (lines []byte, told simulation.Report) {
+	t.Helper()
+	report := filepath.Join(t.TempDir(), "report.json")
+	lines, err := exec.CommandContext(ctx, program, "-report", report, path).Output()
 	require.NoError(t, err)
 	text, err := os.ReadFile(report)
 	require.NoError(t, err)
-	var told struct{ Report simulation.Report }
-	require.NoError(t, json.Unmarshal(text, &told))
-	r := told.Report
+	answer := struct{ Report *simulation.Report }{&told}
+	require.NoError(t, json.Unmarshal(text, &answer))
+	return lines, told
+}
+
+// Upstream's controllers play what ours play, with pods that come back, and their report agrees with their timeline.
+// Every difference has a reason.
+func TestUpstreamPlaysAndReports(t *testing.T) {
+	oracle, path := build(t), filepath.Join(t.TempDir(), "scenario.yaml")
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer stop()
+	require.NoError(t, os.WriteFile(path, []byte(lost+"reschedule: {after: 10s}\n"), 0o600))
+	timeline, r := upstream(ctx, t, oracle, path)
 	require.Equal(t, 12, r.Evicted)
 	require.Equal(t, 12, bytes.Count(timeline, []byte(`"kind":"evict"`)))
 	require.Equal(t, 12, r.ReturnedPods)

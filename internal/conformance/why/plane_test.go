@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,18 +71,12 @@ until: 1h
 // and wait as they do with ours.
 func TestUpstreamPlaysEveryController(t *testing.T) {
 	dir, program := t.TempDir(), build(t)
-	path, report := filepath.Join(dir, "scenario.yaml"), filepath.Join(dir, "report.json")
+	path := filepath.Join(dir, "scenario.yaml")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "dump.yaml"), []byte(dump()), 0o600))
 	require.NoError(t, os.WriteFile(path, []byte(outages), 0o600))
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer stop()
-	out, err := exec.CommandContext(ctx, program, "-report", report, path).Output()
-	require.NoError(t, err)
-	text, err := os.ReadFile(report)
-	require.NoError(t, err)
-	var told struct{ Report simulation.Report }
-	require.NoError(t, json.Unmarshal(text, &told))
-	theirs := told.Report
+	out, theirs := upstream(ctx, t, program, path)
 
 	file, err := scenariofile.Load(path)
 	require.NoError(t, err)

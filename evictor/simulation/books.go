@@ -170,11 +170,7 @@ func (c *cluster) mark(i int32) {
 }
 
 func (c *cluster) loads(i int32, by int) {
-	n := &c.nodes[c.pods[i].node]
-	n.Pods += int32(by) //nolint:gosec // 1 or -1
-	if n.Room == nil && int(n.Pods) > c.stats.fullest {
-		c.stats.fullest, c.stats.fullestNode = int(n.Pods), n.Name
-	}
+	c.nodes[c.pods[i].node].Pods += int32(by) //nolint:gosec // 1 or -1
 }
 
 func (c *cluster) ends(i int32, by int) { c.nodes[c.pods[i].node].finished += int32(by) } //nolint:gosec // 1 or -1

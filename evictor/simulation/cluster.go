@@ -108,6 +108,7 @@ type node struct {
 	epoch      uint32 // a recovered kubelet starts new rounds of renewals
 	marked     int32  // pods that are not Ready because the controller said so
 	finished   int32  // completed ones among those that load it
+	taken      int32  // pods that take room: those of DaemonSets too, and none that has ended
 	failedAt   int64
 	starting   bool // its kubelet has started, and is not Ready yet
 	failed     bool

@@ -32,7 +32,14 @@ func (c *cluster) filtered(p *pod) placement.Pod {
 }
 
 // occupies and spreads count a pod for the filters.
-func (c *cluster) occupies(i int32, by int) { c.filters.Occupy(c.filtered(&c.pods[i]), by) }
+func (c *cluster) occupies(i int32, by int) {
+	c.filters.Occupy(c.filtered(&c.pods[i]), by)
+	n := &c.nodes[c.pods[i].node]
+	n.taken += int32(by) //nolint:gosec // 1 or -1
+	if n.Room == nil && int(n.taken) > c.stats.fullest {
+		c.stats.fullest, c.stats.fullestNode = int(n.taken), n.Name
+	}
+}
 
 func (c *cluster) spreads(i int32, by int) { c.filters.Spread(c.filtered(&c.pods[i]), by) }
 

@@ -124,16 +124,16 @@ func TestVolumesAndJobs(t *testing.T) {
 func TestNodesWithoutCapacityAreNamedOnceTheyAreTooFull(t *testing.T) {
 	for pods, want := range map[int][]string{
 		8:  nil,
-		20: {"node b-000 had 220 pods, because it states no capacity: a kubelet takes 110 unless its maxPods says otherwise, as capacity: {pods: 110} plays"},
+		20: {"node b-000 had 223 pods, because it states no capacity: a kubelet takes 110 unless its maxPods says otherwise, as capacity: {pods: 110} plays"},
 	} {
 		s := simulation.Scenario{
-			Zones:  []simulation.Zone{{Name: "a", Nodes: 10, PodsPerNode: pods}, {Name: "b", Nodes: 1, PodsPerNode: pods}},
+			Zones:  []simulation.Zone{{Name: "a", Nodes: 10, PodsPerNode: pods}, {Name: "b", Nodes: 1, PodsPerNode: pods, DaemonSetPodsPerNode: 3}},
 			Events: []simulation.Event{{At: time.Minute, Fail: &simulation.Nodes{Zone: "a"}}}, Until: 30 * time.Minute,
 		}
 		r, err := simulation.Play(context.Background(), s)
 		require.NoError(t, err)
 		require.Equal(t, want, r.Warnings)
-		s.Zones[1].Capacity = map[string]simulation.Quantity{"pods": "110"}
+		s.Zones[1].Capacity = map[string]simulation.Quantity{"pods": "113"}
 		r, err = simulation.Play(context.Background(), s)
 		require.NoError(t, err)
 		require.Empty(t, r.Warnings)

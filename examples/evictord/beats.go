@@ -49,12 +49,15 @@ func (b *beats) run(ctx context.Context) {
 	}
 }
 
-// look reads all leases. If it cannot, the next look says what this one would have said.
+// look reads all leases. If it cannot, it says so, and the next look says what this one would have said.
 func (b *beats) look(ctx context.Context) {
 	rare, slowest, longest := 0, "", time.Duration(0)
 	for options := (metav1.ListOptions{Limit: beatsPage}); ; {
 		page, err := b.client.CoordinationV1().Leases(v1.NamespaceNodeLease).List(ctx, options)
 		if err != nil {
+			if ctx.Err() == nil {
+				b.logger.Info("how often kubelets renew their leases is not known: the leases could not be read", "err", err)
+			}
 			return
 		}
 		for i := range page.Items {

@@ -33,8 +33,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	m := metrics.New(metrics.Options{})
 	config.Wrap(m.Transport)
-	// The timeout is upstream's, so that one hanging request does not cost the lease.
-	electing, err := clientFor("leader-election", config, max(time.Second, o.leader.renewDeadline/2))
+	electing, looking, err := ownClients(config, &o)
 	if err != nil {
 		return err
 	}
@@ -71,7 +70,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	announced.Changed, changed = e.all.NodeChanged, e.all.Kick
 	stopped.attach(e, clients.Nodes, o.announced > 0)
 	m.Watch(e.nodes, e.pods, cluster.Health)
-	rival := newBeside(electing, &o, clients.Nodes, clock.RealClock{}, logger)
+	rival := newBeside(looking, &o, clients.Nodes, clock.RealClock{}, logger)
 	secured, err := newSecurity(ctx, &o, config, logger)
 	if err != nil {
 		return err
@@ -85,7 +84,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err := enter.wait(ctx); err != nil {
 		return finished(ctx, err)
 	}
-	return runAll(ctx, cluster, leader, e.all.Run, stopped.run, rival.run, newBeats(electing, &o, logger).run, func(ctx context.Context) {
+	return runAll(ctx, cluster, leader, e.all.Run, stopped.run, rival.run, newBeats(looking, &o, logger).run, func(ctx context.Context) {
 		wait.UntilWithContext(ctx, func(ctx context.Context) { _, _ = announced.Step(ctx); bounds.look(logger) }, brakesPeriod) // no error
 	})
 }
@@ -179,6 +178,16 @@ func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 		}
 	}
 	return all
+}
+
+// ownClients returns the client of the election, whose requests nothing may hold up, and that of what only looks.
+func ownClients(config *rest.Config, o *options) (electing, looking kubernetes.Interface, err error) {
+	// The timeout is upstream's, so that one hanging request does not cost the lease.
+	electing, err = clientFor("leader-election", config, max(time.Second, o.leader.renewDeadline/2))
+	if err == nil {
+		looking, err = clientFor("looks", config, time.Minute)
+	}
+	return electing, looking, err
 }
 
 // clientFor returns a client with a rate limit of its own, and a timeout of its requests unless that is 0.

@@ -23,21 +23,21 @@ const bare = "(no workload)"
 // owners says to which workload a pod belongs, by the pod's name in timelines. Those that come later belong to that of the pod that
 // they replace, or to the one whose name theirs begins with.
 type owners struct {
-	of        map[string]string
-	workloads map[string]bool
+	of       map[string]string
+	prefixes map[string]string // how names of pods begin, by workload
 }
 
 // ownersIn returns those of the pods of a world.
 func ownersIn(w *simulation.World) owners {
-	all, clients := owners{make(map[string]string), make(map[string]bool)}, w.Clients()
+	all, clients := owners{make(map[string]string), make(map[string]string)}, w.Clients()
 	clients.Nodes.Nodes(func(n *v1.Node) bool {
 		clients.Pods.PodsOnNode(n.Name, func(pod *v1.Pod) bool {
 			of := bare
 			if kind, name := simulation.ControllerOf(&pod.ObjectMeta); kind != "" {
 				of = (&simulation.WorkloadReport{Namespace: pod.Namespace, Kind: kind, Name: name}).String()
-				all.workloads[of] = true
+				all.prefixes[of] = inTimelines(pod.Namespace, name) + "-"
 			}
-			all.of[strings.TrimPrefix(pod.Namespace+"/"+pod.Name, v1.NamespaceDefault+"/")] = of
+			all.of[inTimelines(pod.Namespace, pod.Name)] = of
 			return true
 		})
 		return true
@@ -50,13 +50,17 @@ func (o owners) owner(pod string) string {
 		return of
 	}
 	best, longest := bare, 0
-	for of := range o.workloads {
-		name := of[strings.LastIndex(of, "/")+1:]
-		if strings.HasPrefix(pod[strings.LastIndex(pod, "/")+1:], name+"-") && len(name) > longest {
-			best, longest = of, len(name)
+	for of, prefix := range o.prefixes {
+		if is := len(prefix); strings.HasPrefix(pod, prefix) && (is > longest || is == longest && of < best) {
+			best, longest = of, is
 		}
 	}
 	return best
+}
+
+// inTimelines is how timelines name a pod.
+func inTimelines(namespace, name string) string {
+	return strings.TrimPrefix(namespace+"/"+name, v1.NamespaceDefault+"/")
 }
 
 // deed is something that a timeline says of a pod.
@@ -84,7 +88,7 @@ func (a *apart) line(engine int, l *timeline.Line) {
 
 // deeds are those of an engine for each workload and node, by outcome.Apart.Of.
 func (a *apart) deeds(engine int) map[string]deeds {
-	all, owners := make(map[string]deeds), owners{maps.Clone(a.owners.of), a.owners.workloads}
+	all, owners := make(map[string]deeds), owners{maps.Clone(a.owners.of), a.owners.prefixes}
 	for i := range a.lines[engine] {
 		l := &a.lines[engine][i]
 		d := deed{"left", l.Pod, l.Node}

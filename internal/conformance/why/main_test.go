@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,20 +24,32 @@ events:
 until: 12m
 `
 
-// build builds the program that plays upstream's controllers.
-func build(t *testing.T) (program string) {
-	t.Helper()
-	program = filepath.Join(t.TempDir(), "oracle")
-	out, err := exec.Command("go", "build", "-o", program, "../oracle").CombinedOutput()
-	require.NoError(t, err, string(out))
-	return program
+// oracle is the program that plays upstream's controllers.
+var oracle string
+
+func TestMain(m *testing.M) { os.Exit(tested(m)) }
+
+// tested builds the oracle once: to link all of Kubernetes takes most of a minute.
+func tested(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "why")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	oracle = filepath.Join(dir, "oracle")
+	if out, err := exec.Command("go", "build", "-o", oracle, "../oracle").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
 }
 
 // upstream plays a scenario, and returns its timeline and its report.
-func upstream(ctx context.Context, t *testing.T, program, path string) (lines []byte, told simulation.Report) {
+func upstream(ctx context.Context, t *testing.T, path string) (lines []byte, told simulation.Report) {
 	t.Helper()
 	report := filepath.Join(t.TempDir(), "report.json")
-	lines, err := exec.CommandContext(ctx, program, "-report", report, path).Output()
+	lines, err := exec.CommandContext(ctx, oracle, "-report", report, path).Output()
 	require.NoError(t, err)
 	text, err := os.ReadFile(report)
 	require.NoError(t, err)
@@ -48,11 +61,11 @@ func upstream(ctx context.Context, t *testing.T, program, path string) (lines []
 // Upstream's controllers play what ours play, with pods that come back, and their report agrees with their timeline.
 // Every difference has a reason.
 func TestUpstreamPlaysAndReports(t *testing.T) {
-	oracle, path := build(t), filepath.Join(t.TempDir(), "scenario.yaml")
+	path := filepath.Join(t.TempDir(), "scenario.yaml")
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer stop()
 	require.NoError(t, os.WriteFile(path, []byte(lost+"reschedule: {after: 10s}\n"), 0o600))
-	timeline, r := upstream(ctx, t, oracle, path)
+	timeline, r := upstream(ctx, t, path)
 	require.Equal(t, 12, r.Evicted)
 	require.Equal(t, 12, bytes.Count(timeline, []byte(`"kind":"evict"`)))
 	require.Equal(t, 12, r.ReturnedPods)

@@ -31,7 +31,6 @@ func TestUpstreamFindsOnlyTheDeadAfterAnOutage(t *testing.T) {
 		grace = 50 * time.Second
 		slack = 2*time.Second + 5*time.Second
 	)
-	program := build(t)
 	for _, row := range []struct {
 		who  string
 		dead int
@@ -41,7 +40,7 @@ func TestUpstreamFindsOnlyTheDeadAfterAnOutage(t *testing.T) {
 			for _, lasts := range []time.Duration{4 * time.Second, 9 * time.Second, 14 * time.Second, 20 * time.Second, 47 * time.Second, 51 * time.Second, 4 * time.Minute} {
 				back := from + lasts
 				about := fmt.Sprintf("%s, outage of %v from %v", row.who, lasts, from)
-				unknown := unknownIn(t, program, fmt.Sprintf(outage, from, from+time.Second, row.who, back, back+2*time.Minute))
+				unknown := unknownIn(t, fmt.Sprintf(outage, from, from+time.Second, row.who, back, back+2*time.Minute))
 				require.Len(t, unknown, row.dead, about)
 				is := unknown["a-000"]
 				require.GreaterOrEqual(t, is, found, about)
@@ -59,11 +58,11 @@ func TestUpstreamFindsOnlyTheDeadAfterAnOutage(t *testing.T) {
 }
 
 // unknownIn plays a scenario with upstream's controllers, and returns when each node first turned Unknown.
-func unknownIn(t *testing.T, program, scenario string) map[string]time.Duration {
+func unknownIn(t *testing.T, scenario string) map[string]time.Duration {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "scenario.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(scenario), 0o600))
-	out, err := exec.CommandContext(t.Context(), program, path).Output()
+	out, err := exec.CommandContext(t.Context(), oracle, path).Output()
 	require.NoError(t, err)
 	unknown := make(map[string]time.Duration)
 	for text := range bytes.Lines(out) {

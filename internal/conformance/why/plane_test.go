@@ -70,13 +70,13 @@ until: 1h
 // TestUpstreamPlaysEveryController: with everything that is Kubernetes' own in place of the simulator's parts, pods leave, come back
 // and wait as they do with ours.
 func TestUpstreamPlaysEveryController(t *testing.T) {
-	dir, program := t.TempDir(), build(t)
+	dir := t.TempDir()
 	path := filepath.Join(dir, "scenario.yaml")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "dump.yaml"), []byte(dump()), 0o600))
 	require.NoError(t, os.WriteFile(path, []byte(outages), 0o600))
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer stop()
-	out, theirs := upstream(ctx, t, program, path)
+	out, theirs := upstream(ctx, t, path)
 
 	file, err := scenariofile.Load(path)
 	require.NoError(t, err)

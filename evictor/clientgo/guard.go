@@ -226,21 +226,21 @@ func (g *guard) look(ctx context.Context) error {
 	g.mu.Lock()
 	quiet, was, slept := now.Sub(g.advanced), g.err, !g.woke.IsZero()
 	g.mu.Unlock()
+	var broken error
 	for _, l := range g.c.allLinks() {
-		if since, err := l.broken(now); err != nil && since >= silence {
-			return fmt.Errorf("the watch of %s has been broken for %s: %w", l.what, since.Round(time.Second), err)
+		if since, err := l.broken(now); broken == nil && err != nil && since >= silence {
+			broken = fmt.Errorf("the watch of %s has been broken for %s: %w", l.what, since.Round(time.Second), err)
 		}
 	}
-	switch {
-	case slept && g.c.sources.leases == nil:
-		return g.c.answers(ctx)
-	case quiet < silence && !slept, g.c.sources.leases == nil:
-		g.watch.Well()
-		return nil
+	if g.c.sources.leases == nil {
+		if broken == nil && slept {
+			return g.c.answers(ctx)
+		}
+		return broken
 	}
 	looks, cancel := context.WithTimeout(ctx, g.watch.Patience())
 	defer cancel()
-	err := g.watch.Look(looks, quiet, probing{g.c, g.watch.Patience()}, was)
+	err := g.watch.Look(looks, sighting.Facts{Quiet: quiet, Broken: broken, Slept: slept, Told: was}, probing{g.c, g.watch.Patience()})
 	if slept && apierrors.IsForbidden(err) {
 		return g.c.answers(ctx)
 	}

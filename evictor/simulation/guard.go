@@ -28,7 +28,10 @@ type guard struct {
 	err    error         // what was told last
 }
 
-var errUnanswered = errors.New("no answer")
+var (
+	errUnanswered = errors.New("no answer")
+	errNoAPI      = errors.New("the API is down")
+)
 
 func newGuard(grace, began time.Duration) guard {
 	silence := min(longestSilence, time.Duration(float64(grace)*shareOfGrace))
@@ -88,17 +91,8 @@ func (p *player) look(ctx context.Context, at time.Duration) {
 
 // sees returns what a look finds that begins now, and how long it takes.
 func (p *player) sees(ctx context.Context, at time.Duration) (took time.Duration, found error) {
-	g := &p.guard
-	quiet := at - time.Duration(p.cluster.advanced)
-	switch {
-	case quiet < g.watch.Silence:
-		g.watch.Well()
-		return 0, nil
-	case p.apiDown:
-		return 0, fmt.Errorf("no lease has advanced for %s, and none can be read", quiet.Round(time.Second))
-	}
-	leases := probing{player: p}
-	found = g.watch.Look(ctx, quiet, &leases, g.err)
+	g, leases := &p.guard, probing{player: p}
+	found = g.watch.Look(ctx, sighting.Facts{Quiet: at - time.Duration(p.cluster.advanced), Told: g.err}, &leases)
 	return leases.took, found
 }
 
@@ -132,6 +126,9 @@ func (p *probing) Read(_ context.Context, name string) (time.Time, error) {
 	i, exists := p.cluster.nodeByID[name]
 	if !exists {
 		return time.Time{}, nil
+	}
+	if p.apiDown {
+		return time.Time{}, errNoAPI
 	}
 	if p.took += p.writer.sender.Latency; p.took > p.guard.watch.Patience() {
 		p.took = p.guard.watch.Patience()

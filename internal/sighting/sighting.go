@@ -3,11 +3,8 @@
 // the next look either, the watch is at fault.
 //
 //	watch := sighting.Watch{Silence: 20 * time.Second}
-//	if quiet < watch.Silence { // since a lease was last seen to advance
-//		watch.Well()
-//		return nil
-//	}
-//	return watch.Look(ctx, quiet, leases, told) // at each look, an eighth of the silence apart
+//	… // every watch.Every()
+//	why := watch.Look(ctx, sighting.Facts{Quiet: now.Sub(advanced), Told: why}, leases)
 package sighting
 
 import (
@@ -39,6 +36,14 @@ type Leases interface {
 	Shows(r Renewal) bool
 }
 
+// Facts are what is known at a look.
+type Facts struct {
+	Quiet  time.Duration // since a lease was last seen to advance
+	Broken error         // of a watch that has failed for so long that nothing else counts; nil if none has
+	Slept  bool          // the process was suspended, so that what it saw before says nothing
+	Told   error         // what was found before
+}
+
 // Watch remembers what looks have found. It is not safe for concurrent use.
 type Watch struct {
 	Silence time.Duration // how long no lease may be seen to advance until a look reads some
@@ -53,25 +58,29 @@ func (w *Watch) Every() time.Duration { return max(w.Silence/8, time.Millisecond
 // Patience is how long a look may wait for answers.
 func (w *Watch) Patience() time.Duration { return w.Silence / 2 }
 
-// Well forgets what was found: a lease was seen to advance.
-func (w *Watch) Well() { w.next, w.unseen = 0, Renewal{} }
-
-// Look returns why the cluster cannot be seen, nil if it can. told is what was found before: it still holds while the watch may be
-// about to show what was read.
-func (w *Watch) Look(ctx context.Context, quiet time.Duration, leases Leases, told error) error {
-	was := w.unseen
+// Look returns why the cluster cannot be seen, nil if it can. What was found before still holds while the watch may be about to
+// show what was read. It reads leases only if none has advanced for the silence, or after a sleep.
+func (w *Watch) Look(ctx context.Context, f Facts, leases Leases) error {
+	switch {
+	case f.Broken != nil:
+		return f.Broken
+	case f.Quiet < w.Silence && !f.Slept:
+		w.next, w.unseen = 0, Renewal{}
+		return nil
+	}
+	was, quiet := w.unseen, f.Quiet.Round(time.Second)
 	live, err := w.probe(ctx, leases)
 	if err != nil {
-		return fmt.Errorf("no lease has advanced for %s, and none can be read: %w", quiet.Round(time.Second), err)
+		return fmt.Errorf("no lease has advanced for %s, and none can be read: %w", quiet, err)
 	}
 	w.unseen = live
 	switch {
 	case live.Node == "":
 		return nil
 	case was.Node != "" && !leases.Shows(was):
-		return fmt.Errorf("the watch of leases has stood still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), was.Node)
+		return fmt.Errorf("the watch of leases has stood still for %s: node %s renewed its lease unseen", quiet, was.Node)
 	}
-	return told
+	return f.Told
 }
 
 // probe reads a few leases, and returns a renewal that is not shown, if any. It begins with the node of the one that was not shown

@@ -52,7 +52,7 @@ func (l *leases) Shows(r sighting.Renewal) bool {
 func (l *leases) look(t *testing.T, w *sighting.Watch, told error) error {
 	t.Helper()
 	l.read = nil
-	return w.Look(context.Background(), 21*time.Second, l, told)
+	return w.Look(context.Background(), sighting.Facts{Quiet: 21 * time.Second, Told: told}, l)
 }
 
 func TestLook(t *testing.T) {
@@ -78,9 +78,21 @@ func TestLook(t *testing.T) {
 
 	l.err, l.renewed["b"] = nil, 40
 	require.NoError(t, l.look(t, w, nil))
-	w.Well()
+	l.read = nil
+	require.NoError(t, w.Look(context.Background(), sighting.Facts{Quiet: 19 * time.Second, Told: before}, l), "a lease has advanced")
+	require.Empty(t, l.read)
 	l.renewed["b"] = 30
 	require.NoError(t, l.look(t, w, before), "what was found before is forgotten")
+}
+
+// A watch that is broken is one, whatever leases say, and a process that has slept reads some even if one has just advanced.
+func TestWhatElseIsKnown(t *testing.T) {
+	w, broken := &sighting.Watch{Silence: 20 * time.Second}, errors.New("broken")
+	l := &leases{renewed: map[string]int{"a": 30}, shown: map[string]int{"a": 10}}
+	require.Equal(t, broken, w.Look(context.Background(), sighting.Facts{Broken: broken, Slept: true}, l))
+	require.Empty(t, l.read)
+	require.NoError(t, w.Look(context.Background(), sighting.Facts{Slept: true}, l))
+	require.EqualError(t, w.Look(context.Background(), sighting.Facts{Slept: true}, l), "the watch of leases has stood still for 0s: node a renewed its lease unseen")
 }
 
 // Leases that are gone say nothing, and a look does not ask for all.

@@ -15,27 +15,27 @@ import (
 // broken returns the lines of ours that are not what our pages promise, whatever upstream does.
 func (e *explainer) broken() (lines []timeline.Line) {
 	for i := range e.Ours {
-		l := &e.Ours[i]
-		switch l.Kind {
-		case timeline.KindZone:
-			if !e.ruledWell(l) {
-				lines = append(lines, *l)
-			}
-		case timeline.KindPodNotReady:
-			if e.markedWrongly(l) {
-				lines = append(lines, *l)
-			}
-		case timeline.KindEvict, timeline.KindCancel:
-			if e.spared[l.Pod] || !e.settings.TaintBasedEviction && (strings.HasSuffix(l.Pod, "-ds0") || e.emptiedEarly(l)) {
-				lines = append(lines, *l)
-			}
-		case timeline.KindTaint:
-			if e.liftedFirst(l) || e.wrongTaint(l) || e.taintedEarly(l) {
-				lines = append(lines, *l)
-			}
+		if e.breaks(&e.Ours[i]) {
+			lines = append(lines, e.Ours[i])
 		}
 	}
 	return lines
+}
+
+func (e *explainer) breaks(l *timeline.Line) bool {
+	switch l.Kind {
+	case timeline.KindZone:
+		return !e.ruledWell(l)
+	case timeline.KindCondition:
+		return e.condemned(l)
+	case timeline.KindPodNotReady:
+		return e.markedWrongly(l)
+	case timeline.KindEvict, timeline.KindCancel:
+		return e.spared[l.Pod] || !e.settings.TaintBasedEviction && (strings.HasSuffix(l.Pod, "-ds0") || e.emptiedEarly(l))
+	case timeline.KindTaint:
+		return e.liftedFirst(l) || e.wrongTaint(l) || e.taintedEarly(l)
+	}
+	return false
 }
 
 // markedWrongly: nobody is marked while every zone is down, before a grace has passed, while the kubelet speaks, and again.
@@ -47,6 +47,14 @@ func (e *explainer) markedWrongly(l *timeline.Line) bool {
 		})
 	}
 	return e.ours.wrote(about{kind: l.Kind, node: l.Node, pod: l.Pod}, 0, l.T-1, again) || e.isDown(l) || e.speaks(l) || e.state(l.Node, l.T).silent && e.early(l.Node, l.T)
+}
+
+// condemned says whether a node becomes Unknown whose kubelet renews, whether or not the watch shows that: its lease is read before.
+func (e *explainer) condemned(l *timeline.Line) bool {
+	s, m := e.settings, e.state(l.Node, l.T)
+	often := s.Interval+2*s.NodeMonitorPeriod < s.NodeMonitorGracePeriod
+	since := max(m.at, e.started(l.T)) + s.Interval + s.NodeMonitorPeriod + slack
+	return l.Type == string(v1.NodeReady) && l.Status == string(v1.ConditionUnknown) && often && !m.silent && l.T >= since && e.calmSilence(l.T-s.NodeMonitorGracePeriod, l.T)
 }
 
 // speaks says whether the kubelet of the line's node is not silent, and was not, or a pass has seen that.

@@ -13,8 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
@@ -325,5 +327,26 @@ func TestASuspendedProcessThatMayReadNoLeases(t *testing.T) {
 		time.Sleep(35 * time.Second)
 		require.Len(t, g.all(), 3)
 		require.Contains(t, g.all()[2], "none can be read", "but it cannot tell a silent watch from silent nodes")
+	})
+}
+
+// TestASuspendedProcessThatMayWatchNoNodes sees nothing, although it may list them.
+func TestASuspendedProcessThatMayWatchNoNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := startProcess(t)
+		g := startGuardedWith(t, never, clientgo.Options{Clock: p})
+		time.Sleep(time.Minute)
+		refused := func(clienttesting.Action) (bool, watch.Interface, error) {
+			return true, nil, apierrors.NewForbidden(v1.Resource("nodes"), "", errDown)
+		}
+		g.client.PrependWatchReactor("nodes", refused)
+		g.watches.end()
+		time.Sleep(time.Minute)
+		require.Len(t, g.all(), 1)
+		require.Contains(t, g.all()[0], "the watch of nodes has been broken")
+		p.sleeps(time.Minute)
+		time.Sleep(time.Minute)
+		require.Len(t, g.all(), 1)
+		require.ErrorContains(t, g.cluster.Health(), "the watch of nodes has been broken")
 	})
 }

@@ -241,7 +241,7 @@ func (g *guard) look(ctx context.Context) error {
 	looks, cancel := context.WithTimeout(ctx, g.watch.Patience())
 	defer cancel()
 	err := g.watch.Look(looks, sighting.Facts{Quiet: quiet, Broken: broken, Slept: slept, Told: was}, probing{g.c, g.watch.Patience()})
-	if slept && apierrors.IsForbidden(err) {
+	if slept && broken == nil && apierrors.IsForbidden(err) {
 		return g.c.answers(ctx)
 	}
 	return err

@@ -421,6 +421,36 @@ func TestAnAPIThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
+// TestAnOutageIsToldOnceItIsLong: watches have ended and nothing can be read, for 5 s, for two minutes, and from the middle of a
+// look on. client-go tries again within a minute.
+func TestAnOutageIsToldOnceItIsLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, never)
+		down := func(lasts time.Duration) {
+			g.set(func() { g.mute = true })
+			g.watches.end()
+			time.Sleep(lasts)
+			g.set(func() { g.mute = false })
+		}
+		time.Sleep(61 * time.Second)
+		down(5 * time.Second)
+		time.Sleep(2 * time.Minute)
+		require.Empty(t, g.all())
+		down(2 * time.Minute)
+		require.Len(t, g.all(), 1)
+		time.Sleep(62500 * time.Millisecond)
+		require.Equal(t, "well", g.all()[1])
+
+		g.set(func() { g.alive, g.takes = nil, time.Second })
+		time.Sleep(35 * time.Second)
+		require.Len(t, g.all(), 2, "they stand still there, too")
+		g.set(func() { g.mute = true })
+		time.Sleep(5 * time.Second)
+		require.Len(t, g.all(), 3)
+		require.Contains(t, g.all()[2], "none can be read")
+	})
+}
+
 func TestOneWhoIsFedLaterIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := startGuarded(t, never)

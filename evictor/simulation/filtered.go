@@ -31,7 +31,7 @@ func (c *cluster) filtered(p *pod) placement.Pod {
 	}
 }
 
-// occupies and spreads count a pod for the filters.
+// occupies and spreads count a pod for the filters, and occupies for how full its node is.
 func (c *cluster) occupies(i int32, by int) {
 	c.filters.Occupy(c.filtered(&c.pods[i]), by)
 	n := &c.nodes[c.pods[i].node]

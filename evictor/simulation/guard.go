@@ -28,10 +28,7 @@ type guard struct {
 	err    error         // what was told last
 }
 
-var (
-	errUnanswered = errors.New("no answer")
-	errNoAPI      = errors.New("the API is down")
-)
+var errUnanswered = errors.New("no answer")
 
 func newGuard(grace, began time.Duration) guard {
 	silence := min(longestSilence, time.Duration(float64(grace)*shareOfGrace))
@@ -92,7 +89,11 @@ func (p *player) look(ctx context.Context, at time.Duration) {
 // sees returns what a look finds that begins now, and how long it takes.
 func (p *player) sees(ctx context.Context, at time.Duration) (took time.Duration, found error) {
 	g, leases := &p.guard, probing{player: p}
-	found = g.watch.Look(ctx, sighting.Facts{Quiet: at - time.Duration(p.cluster.advanced), Told: g.err}, &leases)
+	facts := sighting.Facts{Quiet: at - time.Duration(p.cluster.advanced), Told: g.err}
+	if p.apiDown && facts.Quiet >= g.watch.Silence {
+		facts.Broken = fmt.Errorf("no lease has advanced for %s, and none can be read: %w", facts.Quiet.Round(time.Second), errAPIDown)
+	}
+	found = g.watch.Look(ctx, facts, &leases)
 	return leases.took, found
 }
 
@@ -126,9 +127,6 @@ func (p *probing) Read(_ context.Context, name string) (time.Time, error) {
 	i, exists := p.cluster.nodeByID[name]
 	if !exists {
 		return time.Time{}, nil
-	}
-	if p.apiDown {
-		return time.Time{}, errNoAPI
 	}
 	if p.took += p.writer.sender.Latency; p.took > p.guard.watch.Patience() {
 		p.took = p.guard.watch.Patience()

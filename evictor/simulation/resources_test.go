@@ -130,6 +130,8 @@ func TestNodesWithoutCapacityAreNamedOnceTheyAreTooFull(t *testing.T) {
 			Zones:  []simulation.Zone{{Name: "a", Nodes: 10, PodsPerNode: pods}, {Name: "b", Nodes: 1, PodsPerNode: pods, DaemonSetPodsPerNode: 3}},
 			Events: []simulation.Event{{At: time.Minute, Fail: &simulation.Nodes{Zone: "a"}}}, Until: 30 * time.Minute,
 		}
+		done := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "done"}, Spec: v1.PodSpec{NodeName: "b-000"}, Status: v1.PodStatus{Phase: v1.PodSucceeded}}
+		s.Pods = []*v1.Pod{done}
 		r, err := simulation.Play(context.Background(), s)
 		require.NoError(t, err)
 		require.Equal(t, want, r.Warnings)

@@ -51,7 +51,7 @@ func (o owners) owner(pod string) string {
 	}
 	best, longest := bare, 0
 	for of, prefix := range o.prefixes {
-		if is := len(prefix); strings.HasPrefix(pod, prefix) && (is > longest || is == longest && of < best) {
+		if is := len(prefix); strings.HasPrefix(pod, prefix) && !strings.Contains(pod[is:], "/") && (is > longest || is == longest && of < best) {
 			best, longest = of, is
 		}
 	}

@@ -28,3 +28,16 @@ config: {unhealthyZoneThreshold: 1}, events: [{at: 1m, fail: {nodes: [a-000]}}],
 		require.Contains(t, text, row.want)
 	}
 }
+
+// TestWhoOwnsPodsThatComeLater: the workload of their namespace whose name theirs begins with, the longest, and of two kinds of the
+// same name always the same.
+func TestWhoOwnsPodsThatComeLater(t *testing.T) {
+	all := owners{map[string]string{"web-1": "known"}, map[string]string{
+		"default/Job/web": "web-", "default/ReplicaSet/web": "web-", "default/Job/web-api": "web-api-", "shop/Job/web": "shop/web-",
+	}}
+	for pod, want := range map[string]string{
+		"web-1": "known", "web-2": "default/Job/web", "web-api-1": "default/Job/web-api", "shop/web-2": "shop/Job/web", "shop/db-1": bare, "web-prod/x-1": bare,
+	} {
+		require.Equal(t, want, all.owner(pod), pod)
+	}
+}

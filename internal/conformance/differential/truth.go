@@ -68,7 +68,8 @@ type foreign struct {
 // stale is when the watch loses the renewals of a node's lease, until it shows one again.
 type stale struct {
 	span
-	node string
+	node  string
+	after time.Duration // each is shown that much later; 0 means never
 }
 
 const forever = time.Duration(1<<63 - 1)
@@ -304,7 +305,7 @@ func (t *truth) watch(e *simulation.Event) {
 		t.restarts = append(t.restarts, at)
 	case e.LoseLeases != nil:
 		for _, name := range t.selected(&e.LoseLeases.Nodes) {
-			t.stale = append(t.stale, stale{span{at, forever}, name})
+			t.stale = append(t.stale, stale{span{at, forever}, name, e.LoseLeases.ShowAfter})
 		}
 	case e.ShowLeases != nil:
 		for _, name := range t.selected(e.ShowLeases) {
@@ -332,6 +333,16 @@ func (t *truth) hasForeign(node string, at time.Duration) bool {
 // lost says whether the watch loses the renewals of the node's lease at any time within that span.
 func (t *truth) lost(node string, from, to time.Duration) bool {
 	return slices.ContainsFunc(t.stale, func(s stale) bool { return s.node == node && s.from <= to && s.to >= from })
+}
+
+// shownAfter is how much later than they are made the watch shows the renewals of the node's lease.
+func (t *truth) shownAfter(node string, at time.Duration) (longest time.Duration) {
+	for _, s := range t.stale {
+		if s.node == node && s.holds(at) {
+			longest = max(longest, s.after)
+		}
+	}
+	return longest
 }
 
 func (t *truth) api(at time.Duration, a *simulation.API) {

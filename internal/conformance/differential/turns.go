@@ -71,8 +71,8 @@ func (e *explainer) found(node string) (lines []timeline.Line) {
 			continue
 		}
 		due, latest := e.silentAt(node, m.at)
-		if e.lost(node, m.at, m.at) { // its lease may have been read when it was silent already
-			latest += e.settings.NodeMonitorGracePeriod + e.settings.NodeMonitorPeriod
+		if e.lost(node, m.at, m.at) { // its lease may have been read, or shown, when it was silent already
+			latest += e.settings.NodeMonitorGracePeriod + e.settings.NodeMonitorPeriod + e.shownAfter(node, m.at)
 		}
 		latest = e.written(latest)
 		back := i+1 < len(e.health[node]) && e.health[node][i+1].at <= latest

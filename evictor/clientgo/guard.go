@@ -226,22 +226,19 @@ func (g *guard) look(ctx context.Context) error {
 	g.mu.Lock()
 	quiet, was, slept := now.Sub(g.advanced), g.err, !g.woke.IsZero()
 	g.mu.Unlock()
-	var broken error
 	for _, l := range g.c.allLinks() {
-		if since, err := l.broken(now); broken == nil && err != nil && since >= silence {
-			broken = fmt.Errorf("the watch of %s has been broken for %s: %w", l.what, since.Round(time.Second), err)
+		if since, err := l.broken(now); err != nil && since >= silence {
+			return fmt.Errorf("the watch of %s has been broken for %s: %w", l.what, since.Round(time.Second), err)
 		}
 	}
-	if g.c.sources.leases == nil {
-		if broken == nil && slept {
-			return g.c.answers(ctx)
-		}
-		return broken
+	var err error
+	if g.c.sources.leases != nil {
+		looks, cancel := context.WithTimeout(ctx, g.watch.Patience())
+		defer cancel()
+		err = g.watch.Look(looks, sighting.Facts{Quiet: quiet, Slept: slept, Told: was}, probing{g.c, g.watch.Patience()})
 	}
-	looks, cancel := context.WithTimeout(ctx, g.watch.Patience())
-	defer cancel()
-	err := g.watch.Look(looks, sighting.Facts{Quiet: quiet, Broken: broken, Slept: slept, Told: was}, probing{g.c, g.watch.Patience()})
-	if slept && broken == nil && apierrors.IsForbidden(err) {
+	unread := g.c.sources.leases == nil || apierrors.IsForbidden(err)
+	if slept && unread {
 		return g.c.answers(ctx)
 	}
 	return err

@@ -90,8 +90,8 @@ func (p *player) look(ctx context.Context, at time.Duration) {
 func (p *player) sees(ctx context.Context, at time.Duration) (took time.Duration, found error) {
 	g, leases := &p.guard, probing{player: p}
 	facts := sighting.Facts{Quiet: at - time.Duration(p.cluster.advanced), Told: g.err}
-	if p.apiDown && facts.Quiet >= g.watch.Silence {
-		facts.Broken = fmt.Errorf("no lease has advanced for %s, and none can be read: %w", facts.Quiet.Round(time.Second), errAPIDown)
+	if p.apiDown && facts.Quiet >= g.watch.Silence { // its watches are broken, whatever leases say
+		return 0, fmt.Errorf("no lease has advanced for %s, and none can be read: %w", facts.Quiet.Round(time.Second), errAPIDown)
 	}
 	found = g.watch.Look(ctx, facts, &leases)
 	return leases.took, found

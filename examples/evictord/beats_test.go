@@ -3,17 +3,21 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 )
 
 // TestAKubeletThatRenewsTooRarelyIsWarnedOf: a lease of 200 s is renewed every 50 s, which is the usual grace period.
@@ -48,4 +52,22 @@ func TestAKubeletThatRenewsTooRarelyIsWarnedOf(t *testing.T) {
 			require.Equal(t, 1, strings.Count(log.String(), "\n"), flags)
 		}
 	}
+}
+
+// TestLeasesThatCannotBeRead are said to be unread: a warning that is missing would pass for none to give.
+func TestLeasesThatCannotBeRead(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("list", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("denied")
+	})
+	var log bytes.Buffer
+	b := &beats{client: client, grace: time.Minute, logger: slog.New(slog.NewTextHandler(&log, nil))}
+	b.look(t.Context())
+	require.Contains(t, log.String(), "the leases could not be read")
+	require.Contains(t, log.String(), "err=denied")
+	log.Reset()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	b.look(stopped)
+	require.Empty(t, log.String(), "a program that ends has nothing to say")
 }

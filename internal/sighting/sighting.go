@@ -4,7 +4,7 @@
 //
 //	watch := sighting.Watch{Silence: 20 * time.Second}
 //	… // every watch.Every()
-//	why := watch.Look(ctx, sighting.Facts{Quiet: now.Sub(advanced), Told: why}, leases)
+//	why = watch.Look(ctx, sighting.Facts{Quiet: now.Sub(advanced), Told: why}, leases)
 package sighting
 
 import (
@@ -38,10 +38,9 @@ type Leases interface {
 
 // Facts are what is known at a look.
 type Facts struct {
-	Quiet  time.Duration // since a lease was last seen to advance
-	Broken error         // of a watch that has failed for so long that nothing else counts; nil if none has
-	Slept  bool          // the process was suspended, so that what it saw before says nothing
-	Told   error         // what was found before
+	Quiet time.Duration // since a lease was last seen to advance
+	Slept bool          // the process was suspended, so that what it saw before says nothing
+	Told  error         // what was found before
 }
 
 // Watch remembers what looks have found. It is not safe for concurrent use.
@@ -61,10 +60,7 @@ func (w *Watch) Patience() time.Duration { return w.Silence / 2 }
 // Look returns why the cluster cannot be seen, nil if it can. What was found before still holds while the watch may be about to
 // show what was read. It reads leases only if none has advanced for the silence, or after a sleep.
 func (w *Watch) Look(ctx context.Context, f Facts, leases Leases) error {
-	switch {
-	case f.Broken != nil:
-		return f.Broken
-	case f.Quiet < w.Silence && !f.Slept:
+	if f.Quiet < w.Silence && !f.Slept {
 		w.next, w.unseen = 0, Renewal{}
 		return nil
 	}

@@ -85,12 +85,10 @@ func TestLook(t *testing.T) {
 	require.NoError(t, l.look(t, w, before), "what was found before is forgotten")
 }
 
-// A watch that is broken is one, whatever leases say, and a process that has slept reads some even if one has just advanced.
-func TestWhatElseIsKnown(t *testing.T) {
-	w, broken := &sighting.Watch{Silence: 20 * time.Second}, errors.New("broken")
+// A process that has slept reads some even if one has just advanced.
+func TestAfterASleep(t *testing.T) {
+	w := &sighting.Watch{Silence: 20 * time.Second}
 	l := &leases{renewed: map[string]int{"a": 30}, shown: map[string]int{"a": 10}}
-	require.Equal(t, broken, w.Look(context.Background(), sighting.Facts{Broken: broken, Slept: true}, l))
-	require.Empty(t, l.read)
 	require.NoError(t, w.Look(context.Background(), sighting.Facts{Slept: true}, l))
 	require.EqualError(t, w.Look(context.Background(), sighting.Facts{Slept: true}, l), "the watch of leases has stood still for 0s: node a renewed its lease unseen")
 }

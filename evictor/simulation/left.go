@@ -32,13 +32,17 @@ const (
 // those that are late to the delays.
 func (p *player) left() (left map[string]int, leaving int) {
 	left, c := make(map[string]int), p.cluster
+	var staying map[labelled]bool
+	if len(p.scenario.Together) > 0 {
+		staying = p.stayingGroups()
+	}
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		for k := n.firstPod; k >= 0 && n.failed; k = c.pods[k].next {
 			if c.pods[k].spec.ofDaemonSet() {
 				continue
 			}
-			why := p.stays(n, k)
+			why := p.stays(n, k, staying)
 			left[why]++
 			switch why {
 			case LeftForever, LeftTerminating, LeftDeleted, LeftCompleted:
@@ -63,7 +67,7 @@ func (p *player) toTolerate(pod *pod) time.Duration {
 }
 
 // stays is why a pod is still on its silent node.
-func (p *player) stays(n *node, i int32) string {
+func (p *player) stays(n *node, i int32, groups map[labelled]bool) string {
 	c, pod := p.cluster, &p.cluster.pods[i]
 	switch {
 	case n.Deleted:
@@ -85,7 +89,7 @@ func (p *player) stays(n *node, i int32) string {
 			return LeftPending
 		case p.scenario.AskBudgets && c.refusal(i) != nil:
 			return LeftBudget
-		case p.groupStays(i):
+		case groups[p.groupOf(pod)]:
 			return LeftGroup
 		default:
 			return LeftDue

@@ -69,23 +69,25 @@ func (s *Scenario) group(namespace string, labels map[string]string) (of labelle
 	return of, false
 }
 
-// groupStays says whether another pod of a pod's group may not leave, because its node is held or its disruption budget refuses.
-func (p *player) groupStays(i int32) bool {
-	c := p.cluster
-	groupOf := func(pod *pod) (labelled, bool) {
-		return p.scenario.group(c.spaces[pod.id.space], pod.spec.Labels.Set())
-	}
-	of, some := groupOf(&c.pods[i])
-	for k := 0; some && k < len(c.pods); k++ {
-		member := &c.pods[k]
-		if member.booked.traits&loads == 0 || member.booked.traits&completed != 0 {
+// stayingGroups are those of which a pod may not leave, because its node is held or its disruption budget refuses.
+func (p *player) stayingGroups() map[labelled]bool {
+	c, staying := p.cluster, make(map[labelled]bool)
+	for i := range c.pods {
+		pod := &c.pods[i]
+		if pod.booked.traits&loads == 0 || pod.booked.traits&completed != 0 {
 			continue // it has left, or never leaves
 		}
-		if its, _ := groupOf(member); its == of && (p.world.holds(c, member.node) != "" || p.scenario.AskBudgets && c.refusal(int32(k)) != nil) { //nolint:gosec // few
-			return true
+		if of := p.groupOf(pod); of != (labelled{}) && !staying[of] {
+			staying[of] = p.world.holds(c, pod.node) != "" || p.scenario.AskBudgets && c.refusal(int32(i)) != nil //nolint:gosec // few
 		}
 	}
-	return false
+	return staying
+}
+
+// groupOf is the pod's group; no pod's is the zero one.
+func (p *player) groupOf(pod *pod) labelled {
+	of, _ := p.scenario.group(p.cluster.spaces[pod.id.space], pod.spec.Labels.Set())
+	return of
 }
 
 // warnOfLabels notes the labels by which no pod leaves together, because none has had them.

@@ -35,7 +35,8 @@ func (r PodRef) Shows(pod *v1.Pod) bool {
 	return pod != nil && pod.UID == r.UID && pod.Spec.NodeName == r.Node
 }
 
-// NodeStore reads the user's cache of nodes. It must not call the evictor, nor change a node that it has handed out.
+// NodeStore reads the user's cache of nodes. It must not call the evictor, nor change a node that it has handed out. It may hold a
+// lock of its own during a visit: nothing that is done then reads a store, or waits for somebody who does.
 type NodeStore interface {
 	// Synced reports whether the store is complete. Nothing is decided before it is.
 	Synced() bool

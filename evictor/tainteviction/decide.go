@@ -48,11 +48,18 @@ func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
 	e.decide(e.decision(p, kind, "", nil))
 }
 
-// isOverdue has the pod leave with its node, at the zone's rate, if it leaves by our own taint.
+// isOverdue has the pod leave with its node, at the zone's rate, if it leaves by our own taint. tellOverdue has to follow.
 func (e *engine) isOverdue(p *pod) {
 	if taints.OwnNoExecute(p.why.Taint) && e.clients.Verdicts != nil {
-		p.overdue = true
-		e.clients.Verdicts.Overdue(p.ref.Node)
+		p.overdue, p.node.untold = true, true
+	}
+}
+
+// tellOverdue tells whoever judges the node of pods that are overdue.
+func (e *engine) tellOverdue(n *node) {
+	if n.untold {
+		n.untold = false
+		e.clients.Verdicts.Overdue(n.name)
 	}
 }
 

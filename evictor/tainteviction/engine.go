@@ -45,6 +45,7 @@ type node struct {
 	domain  zone.Key // by its labels
 	ours    bool     // our own taints evict, as of the last round
 	stale   bool     // something has changed since the last round
+	untold  bool     // some of its pods are overdue since, and whoever judges it does not know
 	pods    map[cluster.PodKey]*pod
 }
 

@@ -115,6 +115,7 @@ func (e *engine) round(n *node, own cluster.Own) {
 			}
 			return true
 		})
+		e.tellOverdue(n) // not during the visit: the store may have locked what whoever is told waits for
 	} else {
 		for _, p := range n.sorted() {
 			e.forget(p, p.reason(own))
@@ -144,6 +145,9 @@ func (e *engine) syncPod(key cluster.PodKey) {
 		}
 	}
 	e.shown(key, object, n, own)
+	if n != nil {
+		e.tellOverdue(n)
+	}
 }
 
 // shown records what the store shows in a slot, nil for nothing, and decides when, if at all, the pod leaves its node.

@@ -2,6 +2,8 @@ package simulation
 
 import (
 	"math"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,12 +16,21 @@ func soundEvents() []Event {
 		{At: time.Minute, Fail: &Nodes{Zone: "a", Percent: 30.0, Seed: 7}},
 		{At: time.Minute, Recover: &Nodes{Labels: "topology.kubernetes.io/zone notin (c)"}},
 		{At: time.Minute, Partition: &Partition{Nodes: Nodes{Zone: "b", Labels: "kubernetes.io/os=linux", Count: 1}, Clients: ptr(0.5)}},
+		{At: time.Minute, LoseLeases: &LoseLeases{Nodes: *named("a-000"), ShowAfter: time.Minute}},
+		{At: time.Minute, ShowLeases: named("a-000")},
 		{At: time.Minute, Condition: &Condition{Nodes{Labels: "topology.kubernetes.io/zone in (a)"}, "Ready", "False"}},
 		{At: time.Minute, Taint: &Taint{Nodes{Names: []string{"a-000", "a-001"}}, "k", "", "NoSchedule"}},
+		{At: time.Minute, Untaint: &Untaint{Nodes{Names: []string{"a-000"}}, "k", "NoSchedule"}},
 		{At: time.Minute, Drain: &Drain{Nodes: *named("a-001")}},
 		{At: time.Minute, OutOfService: named("a-001")},
 		{At: 2 * time.Minute, ReplaceNode: &ReplaceNode{Nodes: Nodes{Names: []string{"a-001"}}, After: time.Minute}},
 		{At: 3 * time.Minute, Cordon: named("a-001")},
+		{At: 3 * time.Minute, Uncordon: named("a-001")},
+		{At: 3 * time.Minute, Roll: &Roll{Nodes: Nodes{Zone: "b"}}},
+		{At: 3 * time.Minute, DeletePod: &Pod{Name: "a-000-p0"}},
+		{At: 3 * time.Minute, ForceDelete: &Pod{Name: "a-000-p1"}},
+		{At: 3 * time.Minute, DeleteNode: named("a-002")},
+		{At: 3 * time.Minute, Restart: &Restart{}},
 		{At: 3 * time.Minute, API: &API{State: "slow", Latency: time.Second, For: "kubelets"}},
 		{At: 4 * time.Minute, API: &API{State: "down", For: "evictor"}},
 		{At: 5 * time.Minute, AddNode: &AddNode{Name: "n", Zone: "a", Region: "r1", PodsPerNode: 1, DaemonSetPodsPerNode: 1,
@@ -39,6 +50,10 @@ func TestCheckPassesEachEvent(t *testing.T) {
 	s.AskBudgets = true
 	s.Events = soundEvents()
 	require.NoError(t, checked(s))
+	for _, field := range actionsOf(&Event{}) {
+		has := func(e Event) bool { return !reflect.ValueOf(e).FieldByIndex(field.Index).IsNil() }
+		require.True(t, slices.ContainsFunc(s.Events, has), "no sound event has %s", field.Name)
+	}
 }
 
 func TestCheckFaultsOfEvents(t *testing.T) {

@@ -309,7 +309,7 @@ func TestCheckFaultsOfObjects(t *testing.T) {
 	require.EqualError(t, checkedOn(c, s), strings.Join([]string{
 		`zone 1 ("a"): node a-003 already exists`,
 		`zone 2 ("b"): pod default/b-001-p0 already exists`,
-		`event 1 (at 0s): fail: zone "a" is ambiguous: write one of "r2:a", "r1:a"`,
+		`event 1 (at 0s): fail: zone "a" is ambiguous: write one of "r1:a", "r2:a"`,
 	}, "\n"))
 }
 

@@ -10,15 +10,31 @@ import (
 
 func TestActionsAreNamedAsInFiles(t *testing.T) {
 	require.Empty(t, (&Event{}).Actions())
-	all := Event{
-		Fail: &Nodes{}, Recover: &Nodes{}, Partition: &Partition{}, LoseLeases: &LoseLeases{}, ShowLeases: &Nodes{}, Condition: &Condition{}, Taint: &Taint{}, Untaint: &Untaint{}, Cordon: &Nodes{}, Uncordon: &Nodes{},
-		OutOfService: &Nodes{}, Drain: &Drain{}, ReplaceNode: &ReplaceNode{}, Roll: &Roll{}, Repeat: &Repeat{},
-		DeleteNode: &Nodes{}, AddNode: &AddNode{}, AddPod: &AddPod{}, DeletePod: &Pod{}, ForceDelete: &Pod{}, API: &API{}, Restart: &Restart{},
+	var all Event
+	var names []string
+	for _, field := range actionsOf(&all) {
+		names = append(names, nameInFiles(field))
 	}
-	require.Equal(t, []string{
-		"fail", "recover", "partition", "loseLeases", "showLeases", "condition", "taint", "untaint", "outOfService", "cordon", "uncordon", "drain",
-		"deleteNode", "replaceNode", "roll", "addNode", "addPod", "deletePod", "forceDelete", "api", "restart", "repeat",
-	}, all.Actions())
+	require.ElementsMatch(t, names, all.Actions())
+}
+
+// actionsOf returns the fields of an Event that say what happens, and sets them.
+func actionsOf(e *Event) (fields []reflect.StructField) {
+	v := reflect.ValueOf(e).Elem()
+	for i := range v.NumField() {
+		if field := v.Type().Field(i); field.Type.Kind() == reflect.Pointer {
+			fields = append(fields, field)
+			v.Field(i).Set(reflect.New(field.Type.Elem()))
+		}
+	}
+	return fields
+}
+
+func nameInFiles(field reflect.StructField) string {
+	if field.Name == "API" {
+		return "api"
+	}
+	return strings.ToLower(field.Name[:1]) + field.Name[1:]
 }
 
 func TestEventsInWords(t *testing.T) {
@@ -28,8 +44,10 @@ func TestEventsInWords(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"fail 30 % of zone a", "recover nodes with topology.kubernetes.io/zone notin (c)", "partition 1 node of zone b with kubernetes.io/os=linux",
-		"nodes with topology.kubernetes.io/zone in (a) reports Ready=False", "taint 2 nodes k:NoSchedule", "drain node a-001", "outOfService node a-001",
-		"replaceNode node a-001", "cordon node a-001", "api slow for kubelets by 1s", "api down for evictor", "addNode n", "addPod p on n",
+		"loseLeases node a-000", "showLeases node a-000",
+		"nodes with topology.kubernetes.io/zone in (a) reports Ready=False", "taint 2 nodes k:NoSchedule", "untaint node a-000 k:NoSchedule",
+		"drain node a-001", "outOfService node a-001", "replaceNode node a-001", "cordon node a-001", "uncordon node a-001", "roll zone b",
+		"deletePod a-000-p0", "forceDelete a-000-p1", "deleteNode node a-002", "restart", "api slow for kubelets by 1s", "api down for evictor", "addNode n", "addPod p on n",
 		"fail nodes with pool=gpu", "repeat 2 events every 5m",
 	}, got)
 	require.Equal(t, "fail 2 nodes of zone a", (&Event{Fail: &Nodes{Zone: "a", Count: 2}}).String())
@@ -41,14 +59,9 @@ func TestEventsInWords(t *testing.T) {
 
 // A field of Event that does has no case for would do nothing, and say nothing of itself.
 func TestEachEventHasAnAction(t *testing.T) {
-	of := reflect.TypeFor[Event]()
-	for i := range of.NumField() {
-		field := of.Field(i)
-		if field.Type.Kind() != reflect.Pointer {
-			continue
-		}
+	for _, field := range actionsOf(&Event{}) {
 		var e Event
-		reflect.ValueOf(&e).Elem().Field(i).Set(reflect.New(field.Type.Elem()))
+		reflect.ValueOf(&e).Elem().FieldByIndex(field.Index).Set(reflect.New(field.Type.Elem()))
 		a := e.does()
 		if e.Restart == nil && e.Repeat == nil { // which the loop plays, and the plan
 			require.True(t, a.do != nil || a.play != nil, field.Name)

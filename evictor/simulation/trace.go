@@ -2,8 +2,10 @@ package simulation
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/evictkit/evictkit/zone"
@@ -65,12 +67,9 @@ func (r *recording) alive(sample, zoneSize int) int {
 // zone resolves a reference among the zones that ever had a node.
 func (p *player) zone(ref string) (zone.Key, error) {
 	var keys []zone.Key
-	have := make(map[zone.Key]bool)
-	for i := range p.cluster.nodes {
-		if key := p.cluster.nodes[i].zone; !have[key] {
-			have[key] = true
-			keys = append(keys, key)
-		}
+	for _, name := range slices.Sorted(maps.Keys(p.cluster.zones)) {
+		region, of, _ := strings.Cut(name, ":")
+		keys = append(keys, zone.Key{Region: region, Zone: of})
 	}
 	return resolveZone(ref, keys)
 }

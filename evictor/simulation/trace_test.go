@@ -106,3 +106,22 @@ func TestATraceDrivesTheNodesOfItsZone(t *testing.T) {
 		require.Equal(t, moves.silent, r.KubeletFailures, "all nodes of zone a fall silent at 1m")
 	}
 }
+
+// A zone that its last node has left, for another, is one of which an event may speak: nobody is there.
+func TestAZoneThatItsLastNodeHasLeft(t *testing.T) {
+	s := Scenario{
+		Zones:  []Zone{{Name: "a", Nodes: 1}, {Name: "b", Nodes: 1}},
+		Events: []Event{{At: time.Minute, Fail: &Nodes{Zone: "b"}}},
+		Until:  3 * time.Minute,
+	}
+	r, err := Play(context.Background(), s, func(w *World) (Controller, error) {
+		return StepFunc(func(context.Context) (time.Time, error) {
+			n, _ := w.Clients().Nodes.Node("b-000")
+			n = n.DeepCopy()
+			n.Labels = map[string]string{v1.LabelTopologyZone: "a"}
+			return time.Time{}, w.Update(n)
+		}), nil
+	})
+	require.NoError(t, err)
+	require.Zero(t, r.KubeletFailures)
+}

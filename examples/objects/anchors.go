@@ -11,6 +11,8 @@ import (
 // anchors are what the anchors of a document stand for, as JSON.
 type anchors map[string][]byte
 
+var errAnchored = errors.New("too much text has anchors")
+
 var (
 	unknownAnchor = regexp.MustCompile(`unknown anchor '.*' referenced`)
 	alias         = regexp.MustCompile(`\*([^\s,\[\]{}]+)`)
@@ -57,7 +59,7 @@ func (d *document) learn(more anchors) error {
 		d.anchors[name] = value
 	}
 	if d.anchored > MaxObject {
-		return errors.New("too much text has anchors")
+		return errAnchored
 	}
 	return nil
 }

@@ -340,3 +340,17 @@ metadata: *id001
 		"p2": {"of": "b: c # 1"}, "p2 annotations": {"pool": "z"}, "p2 selector": nil,
 	}, labels)
 }
+
+// TestAnchorsWithinAnchors: what they stand for is kept once for each, so that a text that nests them would take many times its
+// size.
+func TestAnchorsWithinAnchors(t *testing.T) {
+	const depth = 40
+	var text strings.Builder
+	text.WriteString("kind: Node\nmetadata: {name: n1}\nextra: ")
+	for i := range depth {
+		fmt.Fprintf(&text, "&a%d [", i)
+	}
+	text.WriteString(strings.Repeat("x", objects.MaxObject/depth+1) + strings.Repeat("]", depth) + "\n")
+	_, _, err := read(text.String())
+	require.ErrorContains(t, err, "too much text has anchors")
+}

@@ -91,10 +91,11 @@ func Mend(complaint string) string {
 }
 
 type converter struct {
-	start   int
-	dst     []byte
-	anchors anchors
-	within  []*yaml.Node // for which aliases stand that are being replaced
+	start    int
+	dst      []byte
+	anchors  anchors
+	anchored int          // bytes of what these stand for; each that is within another counts in both
+	within   []*yaml.Node // for which aliases stand that are being replaced
 }
 
 func (c *converter) fail(node *yaml.Node, format string, args ...any) error {
@@ -108,6 +109,9 @@ func (c *converter) append(node *yaml.Node) error {
 	from := len(c.dst)
 	if err := c.appendValue(node); err != nil || node.Anchor == "" {
 		return err
+	}
+	if c.anchored += len(c.dst) - from; c.anchored > MaxObject {
+		return errAnchored
 	}
 	if c.anchors == nil {
 		c.anchors = make(anchors)

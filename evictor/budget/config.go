@@ -13,7 +13,8 @@ import (
 )
 
 // Config says what to count and how much of it may be acted on. M is what the program knows about a member. Set calls
-// the functions, with no lock held; they must not change the member.
+// the functions with no lock of its own, but package guard calls Set with an evictor's lock held: they must not call the evictor,
+// wait for who does, or change the member.
 type Config[K comparable, M any] struct {
 	// Dimensions return the group that a member is in, or false if it is in none of that dimension. There may be at most
 	// 16, and none with an empty name.

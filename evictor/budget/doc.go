@@ -102,7 +102,7 @@
 // Set the members again.
 //
 // A Budget starts no goroutine and is safe for concurrent use. It calls Config's functions only within Set, with no
-// lock held.
+// lock of its own.
 //
 // Package guard, below this one, makes an evictor keep to a Budget.
 package budget

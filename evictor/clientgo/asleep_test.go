@@ -145,12 +145,12 @@ func TestWhoAsksAfterASuspensionWaitsUntilAllAreTold(t *testing.T) {
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
 		clients := g.cluster.Clients()
-		require.True(t, clients.Nodes.Synced())
+		require.Empty(t, clients.Source.Awaits())
 		p.sleeps(4 * time.Second)
-		require.True(t, clients.Nodes.Synced())
+		require.Empty(t, clients.Source.Awaits())
 		require.Empty(t, g.all(), "a short pause is none")
 		p.sleeps(6 * time.Second)
-		require.True(t, clients.Nodes.Synced())
+		require.Empty(t, clients.Source.Awaits())
 		require.Len(t, g.all(), 1)
 		require.Contains(t, g.all()[0], "suspended")
 		require.Error(t, clients.PodWriter.Evict(t.Context(), evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "cart"}}, taints.Deadline{}),
@@ -186,7 +186,7 @@ func TestNobodyIsAnsweredWhileOthersAreBeingTold(t *testing.T) {
 		<-slow.begun
 		var answered atomic.Bool
 		go func() {
-			g.cluster.Clients().Nodes.Synced()
+			g.cluster.Awaits()
 			answered.Store(true)
 		}()
 		for range 10000 {
@@ -242,12 +242,12 @@ func TestAPauseBelowASecondIsNone(t *testing.T) {
 		g := startGuardedWith(t, never, clientgo.Options{Clock: p, LeaseSilence: 2 * time.Second})
 		time.Sleep(time.Minute)
 		told := len(g.all())
-		require.True(t, g.cluster.Clients().Nodes.Synced())
+		require.Empty(t, g.cluster.Awaits())
 		p.sleeps(700 * time.Millisecond)
-		require.True(t, g.cluster.Clients().Nodes.Synced())
+		require.Empty(t, g.cluster.Awaits())
 		require.Len(t, g.all(), told)
 		p.sleeps(1100 * time.Millisecond)
-		require.False(t, g.cluster.Clients().Nodes.Synced() && len(g.all()) == told)
+		require.False(t, g.cluster.Awaits() == "" && len(g.all()) == told)
 	})
 }
 

@@ -58,7 +58,7 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	c.budgets.clock = c.opts.Clock
 	c.events = &events{opts: c.opts}
 	sources := c.informers()
-	c.nodes = newNodeStore(sources.nodes, c.complete)
+	c.nodes = newNodeStore(sources.nodes, c.Synced)
 	c.pods = &podStore{pods: sources.pods}
 	// Before any handler of Feed, so that the store knows of a change before the evictor is told.
 	if _, err := sources.nodes.handle(c.nodes.seen()); err != nil {

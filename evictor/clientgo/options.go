@@ -57,7 +57,8 @@ type Options struct {
 
 	// Clock is the real clock when nil.
 	Clock clock.WithTicker
-	// Logger gets warnings, the guard's findings, and lists and watches that fail; nil means no logging.
+	// Logger gets warnings, the guard's findings, and lists and watches that fail; nil means no logging. Its handler must not call
+	// the Cluster, which may hold a lock.
 	Logger *slog.Logger
 }
 

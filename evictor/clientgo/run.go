@@ -104,16 +104,15 @@ func (c *Cluster) Synced() bool {
 	return state == runs && len(lists) == 0
 }
 
-// complete is Synced for the evictor, which asks before it decides anything; it also notes that an evictor looks, and
-// whether this process was suspended.
-func (c *Cluster) complete() bool {
+// Awaits implements cluster.Source: it says what is missing before Synced, with the errors of lists and watches. Only evictors
+// ask: it notes that one looks, and finds out whether this process was suspended.
+func (c *Cluster) Awaits() string {
 	_ = c.guard.awake()
 	c.looked()
-	return c.Synced()
+	return c.missing()
 }
 
-// Awaits implements cluster.Source: it says what is missing before Synced, with the errors of lists and watches.
-func (c *Cluster) Awaits() string {
+func (c *Cluster) missing() string {
 	state, lists := c.awaits()
 	switch {
 	case state == notRun:

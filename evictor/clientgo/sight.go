@@ -28,7 +28,7 @@ type Part struct {
 // nodes in a dry run, eight times in each LeaseSilence. The part fails if all these tries fail, too.
 func (c *Cluster) Parts() []Part {
 	lists := error(nil)
-	if what := c.Awaits(); what != "" {
+	if what := c.missing(); what != "" {
 		lists = errors.New("no decisions yet, waiting for " + what)
 	}
 	return []Part{{"lists", lists}, {"watches", c.guard.health()}, {"passes", c.passes()}, {"writes", c.writes.ill()}}
@@ -72,7 +72,7 @@ func (l *seeingLock) Update(ctx context.Context, record resourcelock.LeaderElect
 	return l.Interface.Update(ctx, record)
 }
 
-// passes returns an error if no evictor has looked at the cluster for long. An evictor asks Synced whenever it looks; the
+// passes returns an error if no evictor has looked at the cluster for long. An evictor asks Awaits whenever it looks; the
 // guard gives it a reason to (prod) if it has had none.
 func (c *Cluster) passes() error {
 	silence := c.opts.LeaseSilence

@@ -36,7 +36,7 @@ func (r PodRef) Shows(pod *v1.Pod) bool {
 }
 
 // NodeStore reads the user's cache of nodes. It must not call the evictor, nor change a node that it has handed out. It may hold a
-// lock of its own during a visit: nothing that is done then reads a store, or waits for somebody who does.
+// lock of its own in each method: what is done during a visit asks only the clock, and waits for nobody who reads a store.
 type NodeStore interface {
 	// Synced reports whether the store is complete. Nothing is decided before it is.
 	Synced() bool
@@ -72,7 +72,8 @@ type Source interface {
 	Feed(to Target) error
 	// Run feeds the targets until the context ends.
 	Run(ctx context.Context) error
-	// Awaits says what is missing before the stores are complete; empty means nothing.
+	// Awaits says what is missing before the stores are complete; empty means nothing. It is asked whenever an evictor looks at the
+	// cluster, before Synced, with nothing locked, and may tell targets.
 	Awaits() string
 }
 

@@ -42,7 +42,7 @@ type Clients struct {
 }
 
 // Options are settings that the program chooses, not the operator. The zero Options are valid. Policy, Domain, Excluded,
-// Hold and Prefer are called with locks held: they must be fast, and must not call the controller.
+// Hold and Jitter are called with locks held: they must be fast, and must neither call the controller nor wait for who does.
 type Options struct {
 	Clock    clock.PassiveClock // the real one if nil; Run needs a clock.Clock
 	Observer func(Decision)     // receives every decision, in order and with nothing locked; it must not block

@@ -35,7 +35,8 @@ type Options struct {
 	Observer func(Decision) // receives every decision, in order and with nothing locked; it must not block
 	Gate     gate.Gate
 	// Domain returns a node's failure domain without Verdicts; zone.KeyOf of its labels if nil. Called with a lock held.
-	Domain  func(node *v1.Node) zone.Key
+	Domain func(node *v1.Node) zone.Key
+	// Jitter spreads the backoff of what failed and was refused. Called with a lock held.
 	Jitter  func(time.Duration) time.Duration
 	OnPanic func(key, value any, stack []byte)
 }

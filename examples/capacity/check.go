@@ -7,6 +7,7 @@ package capacity
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,8 +53,8 @@ func (c *Check) May(_ context.Context, act gate.Act) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.promised, pod.UID) // an earlier try came to nothing
-	for node := range c.nodes.Nodes {
+	delete(c.promised, pod.UID)                          // an earlier try came to nothing
+	for _, node := range slices.Collect(c.nodes.Nodes) { // a store may lock itself during a visit
 		if node.Name != pod.Spec.NodeName && usable(node) && c.fits(pod, node, now) {
 			c.promised[pod.UID] = promise{pod, node.Name, now.Add(time.Minute)}
 			return nil

@@ -14,8 +14,8 @@ type Backoff struct {
 	Initial time.Duration // at least 0
 	Factor  float64       // 0, or finite and at least 1
 	Max     time.Duration // at least 0; if it is less than Initial, it is every delay
-	// Jitter, if not nil, changes each delay, for example to a random part of it. A negative result counts as 0. It is
-	// called with no lock held. If it panics, the delay stays as it was.
+	// Jitter, if not nil, changes each delay, for example to a random part of it. A negative result counts as 0. Whoever backs
+	// off may hold a lock. If it panics, the delay stays as it was.
 	Jitter func(time.Duration) time.Duration
 }
 

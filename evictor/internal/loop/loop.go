@@ -117,20 +117,20 @@ func (l *Loop) putBack(nodes []string, pods []cluster.PodKey) {
 }
 
 func (l *Loop) missing() string {
-	if l.Nodes.Synced() {
-		if l.Source == nil && !l.Around.Inbox.Fed() {
-			for range l.Nodes.Nodes {
-				return "the program to call NodeChanged, PodChanged and LeaseObserved, or for a Source"
-			}
-		}
-		return ""
-	}
 	if l.Source != nil {
 		if what := l.Source.Awaits(); what != "" {
 			return what
 		}
 	}
-	return "the store to be synced"
+	if !l.Nodes.Synced() {
+		return "the store to be synced"
+	}
+	if l.Source == nil && !l.Around.Inbox.Fed() {
+		for range l.Nodes.Nodes {
+			return "the program to call NodeChanged, PodChanged and LeaseObserved, or for a Source"
+		}
+	}
+	return ""
 }
 
 // act makes the writes that are due; evictions not while there is something to read, such as our own taints.

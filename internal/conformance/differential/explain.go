@@ -19,7 +19,6 @@ type Played struct {
 	Against        Against
 	Ours, Upstream []timeline.Line
 	Nodes          []evictor.NodeDecision // of ours
-	Pods           []evictor.PodDecision  // and also those of nodes that are emptied without taints
 	Rewrites       []frontend.Rewrite     // of upstream
 	known          *incarnations
 	compat         compat
@@ -42,8 +41,7 @@ type explainer struct {
 	ours    index
 	theirs  index // upstream's
 	decided decided
-	ofPods  map[string][]*evictor.PodDecision // by the pods' names, in the order of time
-	left    []Left                            // in the order of time
+	left    []Left // in the order of time
 	rule    []Rule
 	fired   map[Rule]int
 	allDown []span
@@ -55,7 +53,6 @@ type explainer struct {
 	lags    map[string][]lagAt // of zones
 
 	byIdentity map[Left][]int
-	byPod      map[string][]int
 	quiet      map[zoneAt]time.Duration
 	spans      map[string][]span
 	pods       []tolerant
@@ -83,7 +80,7 @@ type window struct {
 func newExplainer(p *Played) *explainer {
 	t := truthOf(p.Case)
 	e := &explainer{Played: p, truth: t, fired: map[Rule]int{}, windows: map[string][]window{}, rates: map[string][]rateAt{}, opened: map[string]map[window]bool{}, quiet: map[zoneAt]time.Duration{},
-		ours: indexOf(p.Ours, t.zoneOf), theirs: indexOf(p.Upstream, t.zoneOf), decided: decidedIn(p.Nodes, t.zoneOf), ofPods: decidedOf(p.Pods)}
+		ours: indexOf(p.Ours, t.zoneOf), theirs: indexOf(p.Upstream, t.zoneOf), decided: decidedIn(p.Nodes, t.zoneOf)}
 	e.zones()
 	return e
 }
@@ -196,18 +193,9 @@ func (e *explainer) isAllDown(t time.Duration) bool {
 	return slices.ContainsFunc(e.allDown, func(s span) bool { return s.holds(t + slack) })
 }
 
-// nobody says whether the last node that counts was deleted by then.
+// nobody says whether no node counts any more.
 func (e *explainer) nobody(t time.Duration) bool {
-	excluded := func(n *v1.Node) bool { _, is := n.Labels["node.kubernetes.io/exclude-disruption"]; return is }
-	for node := range e.zoneOf {
-		if at, gone := e.removed[node]; gone && at <= t {
-			continue
-		}
-		if i := slices.IndexFunc(e.Case.Nodes, func(n *v1.Node) bool { return n.Name == node }); i < 0 || !excluded(e.Case.Nodes[i]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e.allZones(), func(zone string) bool { return e.counted(&timeline.Line{Zone: zone, T: t}) > 0 })
 }
 
 // allUp returns when "every zone is down" last ended before that instant, 0 if it never did.
@@ -296,16 +284,11 @@ func (e *explainer) singleEviction(i int, l Left) {
 		e.explain(i, Terminating)
 	case l.Kind == timeline.KindCancel && upstream && e.deleted[l.Pod] > 0 && e.deleted[l.Pod] <= l.T:
 		e.explain(i, Terminating)
-	case l.Kind == timeline.KindCancel && upstream && (e.armed(l.Pod, l.T) || e.theirs.wrote(same, l.T, l.T+slack, anyLine)):
+	case l.Kind == timeline.KindCancel && upstream && (e.armed(&l.Line) || e.theirs.wrote(same, l.T, l.T+slack, anyLine)):
 		e.explain(i, MovedNotCanceled)
 	case l.Kind == timeline.KindCancel && !upstream && e.theirs.wrote(same, l.T-slack, l.T+slack, anyLine) && e.onPass(l.T):
 		e.explain(i, PassFirst)
-		for _, k := range e.byPod[l.Pod] {
-			if o := e.left[k]; o.Side == UpstreamSide && o.Kind == timeline.KindEvict && o.Node == l.Node {
-				e.explain(k, PassFirst)
-			}
-		}
-	case l.Kind == timeline.KindEvict && upstream && e.onPass(l.T) && e.ours.wrote(about{kind: timeline.KindCancel, node: l.Node, pod: l.Pod}, l.T-slack, l.T+slack, anyLine):
+	case l.Kind == timeline.KindEvict && upstream && e.ours.wrote(about{kind: timeline.KindCancel, node: l.Node, pod: l.Pod}, l.T-slack, l.T+slack, anyLine):
 		e.explain(i, PassFirst) // which upstream then reports as cancelled, too
 	case l.Kind == timeline.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+e.unseen(e.zoneOf[l.Node], l.T)+tick, SamePass, func(o Left) bool { return !carries(e.theirs, o.Node, o.T) }):
 		// Upstream had another reason to evict it before it tainted the node.
@@ -332,26 +315,8 @@ func (e *explainer) singleEviction(i int, l Left) {
 	} else if l.Kind == timeline.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.theirs, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
 		e.explain(i, ReportedReady)
 	}
-	if e.rule[i] == (Rule{}) {
-		e.evictionAfterStart(i, l)
-	}
-}
-
-// evictionAfterStart explains an eviction, or the end of one, that a start moved.
-func (e *explainer) evictionAfterStart(i int, l Left) {
-	upstream, at := l.Side == UpstreamSide, e.started(l.T)
-	switch {
-	case e.compat.loseTaints && (l.Kind == timeline.KindCancel && l.T <= at+slack || l.Kind == timeline.KindEvict && !upstream && e.pair(i, l.T, l.T+time.Second, RestartLoses)):
+	if at := e.started(l.T); e.compat.loseTaints && (l.Kind == timeline.KindCancel && l.T <= at+slack || l.Kind == timeline.KindEvict && !upstream && e.rule[i] == (Rule{}) && e.pair(i, l.T, l.T+time.Second, RestartLoses)) {
 		e.explain(i, RestartLoses) // a pair counts from the whole second in which a foreign taint was set again
-	case upstream && l.Kind == timeline.KindEvict:
-		r := OwnGrace
-		if up := e.allUp(l.T); up > at {
-			at, r = up, AllDownGrace
-		}
-		until := at + e.settles()
-		if !e.pair(i, l.T, until, r) && l.T <= until && carries(e.theirs, l.Node, l.T+slack) {
-			e.explain(i, r) // it was not needed any more by then
-		}
 	}
 }
 
@@ -371,14 +336,12 @@ func (e *explainer) singleMark(i int, l Left) {
 		e.explain(i, MarkedByVerdict) // by the next process, which does not know the node's earlier state
 	case upstream && e.bound[l.Pod] > 0 && l.T-e.bound[l.Pod] <= slack && !e.failing(l.Node, l.T) && e.verdict(l.Node, e.bound[l.Pod]-slack) != v1.ConditionTrue:
 		e.explain(i, MarkedByVerdict) // the node has come back, and no pass has seen that yet
-	case upstream && e.markedBefore(l) != (Rule{}):
-		e.explain(i, e.markedBefore(l))
+	case upstream && e.ours.wrote(about{kind: l.Kind, node: l.Node, pod: l.Pod}, 0, l.T-slack, anyLine):
+		e.explain(i, MarkedByVerdict) // by ours, before
 	case !upstream && e.theirs.wrote(same, l.T-tick, l.T+tick, anyLine):
 		e.explain(i, Terminating) // it was evicted first
-	case !upstream && e.markedForALease(l):
-		e.explain(i, StaleLease)
-	case !upstream && e.stillMarked(l) != (Rule{}):
-		e.explain(i, e.stillMarked(l))
+	case !upstream && e.theirs.wrote(about{kind: l.Kind, node: l.Node, pod: l.Pod}, 0, l.T-slack, anyLine):
+		e.explain(i, MarkedByVerdict) // by upstream, before
 	case !upstream && e.startedLate(l.Pod, l.T) && e.verdict(l.Node, l.T) == v1.ConditionUnknown:
 		e.explain(i, MarkedByVerdict) // upstream marks a pod as it is bound, and this one was not Ready then
 	case !upstream && e.saidNotReady(l.Node, l.T):

@@ -8,7 +8,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
-	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // served says whether the line waits for the zone's rate.
@@ -43,22 +42,6 @@ func carries(lines index, node string, at time.Duration) bool {
 		}
 	}
 	return n > 0
-}
-
-// liftedAtOnce says whether upstream tainted the node within that span and lifted the taint before it had any effect.
-func (e *explainer) liftedAtOnce(node string, from, to time.Duration) bool {
-	added := -forever
-	for _, l := range e.theirs[about{kind: timeline.KindTaint, node: node}] {
-		if !ownNoExecute(*l) {
-			continue
-		}
-		if l.Op == timeline.OpAdd {
-			added = l.T
-		} else if added >= from && added <= to && l.T <= added+slack {
-			return true
-		}
-	}
-	return false
 }
 
 // outage says whether the API was down for the evictor at any time within that span.
@@ -109,68 +92,10 @@ func within(happened, after, soon time.Duration) bool {
 	return happened > after && happened <= after+soon
 }
 
-// stillMarked says whether upstream marked the pod while every zone was down, or when an outage of the API had just ended,
-// and the kubelet had no reason to make it Ready since: it has not come back, and the API was not down for it.
-func (e *explainer) stillMarked(l Left) (r Rule) {
-	since := forever
-	for _, o := range e.theirs[about{kind: timeline.KindPodNotReady, node: l.Node, pod: l.Pod}] {
-		if o.T < l.T-slack {
-			since = o.T
-		}
-	}
-	switch {
-	case since == forever:
-		return r
-	case e.isAllDown(since):
-		r = AllDownNotMarked
-	case e.outage(since-e.settings.NodeMonitorPeriod, since):
-		r = FailedWrites
-	case e.bound[l.Pod] > 0 && since-e.bound[l.Pod] <= slack && e.verdict(l.Node, since) != v1.ConditionTrue:
-		r = MarkedByVerdict // the node had come back, and no pass had seen that yet
-	}
-	if slices.ContainsFunc(e.unheardOf, func(s span) bool { return s.to > since && s.to <= l.T }) {
-		return Rule{}
-	}
-	silent := false
-	for _, m := range e.health[l.Node] {
-		if m.at > since && m.at <= l.T && silent && !m.silent && !m.renewed {
-			return Rule{}
-		}
-		silent = m.silent
-	}
-	return r
-}
-
 // startedLate says whether the pod was bound while its kubelet did not reach the API, which has just ended.
 func (e *explainer) startedLate(pod string, at time.Duration) bool {
 	return slices.ContainsFunc(e.unheardOf, func(s span) bool {
 		return s.holds(e.bound[pod]) && at >= s.to-slack && at <= s.to+e.settings.NodeMonitorPeriod
-	})
-}
-
-// markedBefore returns the rule by which ours marked the pod once more than upstream while its kubelet was back already: when
-// it had watched for a grace after a start, or when the API was back and showed a lease that nobody could have renewed.
-// Since then the pod is marked.
-func (e *explainer) markedBefore(l Left) (r Rule) {
-	e.ours.wrote(about{kind: timeline.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *timeline.Line) bool {
-		if slices.ContainsFunc(e.health[l.Node], func(m moment) bool { return m.at > o.T && m.at < l.T && !m.silent && !m.renewed }) {
-			return false
-		}
-		if at := e.started(o.T); at > 0 && o.T <= at+e.settles() {
-			r = StartGrace
-		} else if e.outage(o.T-2*e.settings.NodeMonitorPeriod, o.T) {
-			r = StaleLease
-		}
-		return r != (Rule{})
-	})
-	return r
-}
-
-// markedForALease says whether upstream marked the pod while the watch had lost the node's renewals. It stays marked, because
-// its kubelet was there all the time.
-func (e *explainer) markedForALease(l Left) bool {
-	return e.theirs.wrote(about{kind: timeline.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *timeline.Line) bool {
-		return e.lost(l.Node, o.T-e.settings.NodeMonitorPeriod, o.T)
 	})
 }
 
@@ -200,20 +125,14 @@ func (e *explainer) movedByTaint(l Left) bool {
 	return false
 }
 
-// armed says whether ours kept an eviction of the pod scheduled across that instant.
-func (e *explainer) armed(pod string, at time.Duration) bool {
-	armed := false
-	for _, d := range e.ofPods[pod] {
-		switch t := d.Time.Sub(epoch); {
-		case t > at+slack:
-			return armed
-		case d.Kind == tainteviction.EvictionArmed || d.Kind == tainteviction.EvictionMoved:
-			armed = true
-		case d.Kind == tainteviction.EvictionCancelled || d.Kind == tainteviction.PodEvicted:
-			armed = false
-		}
-	}
-	return armed
+// armed says whether a pod has a deadline right after that line.
+func (e *explainer) armed(l *timeline.Line) bool {
+	p, known := e.tolerantOf(l)
+	return known && slices.ContainsFunc(e.carriedBy(l.Node), func(h held) bool {
+		ours, _ := p.due(h.taints, true)
+		others, _ := p.due(h.taints, false)
+		return h.from <= l.T+slack && h.to > l.T+slack && min(ours, others) < forever
+	})
 }
 
 // cameBack says whether the node was given a taint that it had, while upstream was waiting to evict at that instant.

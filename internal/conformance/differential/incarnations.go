@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/zone"
@@ -94,11 +93,6 @@ func (in *incarnations) pod(name string, at time.Duration) string {
 func (in *incarnations) line(l timeline.Line) timeline.Line {
 	l.Node, l.Pod = in.node(l.Node, l.T), in.pod(l.Pod, l.T)
 	return l
-}
-
-func (in *incarnations) ref(pod evictor.PodRef, at time.Time) evictor.PodRef {
-	pod.Name, pod.Node = in.pod(pod.Name, at.Sub(epoch)), in.node(pod.Node, at.Sub(epoch))
-	return pod
 }
 
 // event is the event with these names.

@@ -8,7 +8,6 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
-	"github.com/evictkit/evictkit/evictor/tainteviction"
 )
 
 // about is what lines or decisions have in common. The zone is that of the line or of its node.
@@ -73,35 +72,12 @@ func decidedIn(decisions []evictor.NodeDecision, zoneOf map[string]string) decid
 	return x
 }
 
-// decidedOf finds our decisions about pods that are to leave.
-func decidedOf(decisions []evictor.PodDecision) map[string][]*evictor.PodDecision {
-	x := map[string][]*evictor.PodDecision{}
-	for i := range decisions {
-		d := &decisions[i]
-		switch d.Kind {
-		case tainteviction.EvictionArmed, tainteviction.EvictionMoved, tainteviction.EvictionCancelled, tainteviction.PodEvicted:
-			name := nameOf(d.Pod.PodKey)
-			x[name] = append(x[name], d)
-		}
-	}
-	return x
-}
-
-// nameOf returns the pod's name in timelines.
-func nameOf(pod evictor.PodKey) string {
-	if pod.Namespace == "default" {
-		return pod.Name
-	}
-	return pod.String()
-}
-
-// indexLeft notes the lines that match left over by what equal lines of a side have in common, and by their pods.
+// indexLeft notes the lines that match left over by what equal lines of a side have in common.
 func (e *explainer) indexLeft() {
-	e.byIdentity, e.byPod = map[Left][]int{}, map[string][]int{}
+	e.byIdentity = map[Left][]int{}
 	for i, l := range e.left {
 		same := Left{l.Side, identity(l.Line)}
 		e.byIdentity[same] = append(e.byIdentity[same], i)
-		e.byPod[l.Pod] = append(e.byPod[l.Pod], i)
 	}
 }
 

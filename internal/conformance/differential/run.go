@@ -14,10 +14,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
-	"github.com/evictkit/evictkit/evictor/tainteviction"
 	"github.com/evictkit/evictkit/examples/scenariofile"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -70,7 +68,7 @@ func (p *Played) ours(ctx context.Context, path string) error {
 		return err
 	}
 	order := orderOf(s, p.Upstream, p.Against.late(s.Config.NodeMonitorPeriod), p.known)
-	p.Ours, p.Nodes, p.Pods = nil, nil, nil
+	p.Ours, p.Nodes = nil, nil
 	played, _ := s.Simulation(ctx, nil)
 	played.ControllersOnly = true
 	played.Timeline = func(l timeline.Line) error {
@@ -82,7 +80,7 @@ func (p *Played) ours(ctx context.Context, path string) error {
 	restart := false
 	_, err = simulation.Play(ctx, played, func(w *simulation.World) (simulation.Controller, error) {
 		options := evictor.Options{
-			Observer: evictor.Observers{w, evictor.Observe(p.observeNode, p.observePod)},
+			Observer: evictor.Observers{w, evictor.Observe(p.observeNode, nil)},
 			Prefer:   func(key zone.Key, waiting []string) string { return order.next(w, key, waiting) },
 		}
 		if p.brake != nil {
@@ -98,16 +96,8 @@ func (p *Played) ours(ctx context.Context, path string) error {
 }
 
 func (p *Played) observeNode(d evictor.NodeDecision) {
-	d.Node, d.Pod = p.known.node(d.Node, d.Time.Sub(epoch)), p.known.ref(d.Pod, d.Time)
+	d.Node = p.known.node(d.Node, d.Time.Sub(epoch))
 	p.Nodes = append(p.Nodes, d)
-	if d.Kind == nodelifecycle.PodEvicted {
-		p.Pods = append(p.Pods, evictor.PodDecision{Time: d.Time, Kind: tainteviction.PodEvicted, Pod: d.Pod})
-	}
-}
-
-func (p *Played) observePod(d evictor.PodDecision) {
-	d.Pod = p.known.ref(d.Pod, d.Time)
-	p.Pods = append(p.Pods, d)
 }
 
 // compared reduces a line to what both sides report, without reasons and events.

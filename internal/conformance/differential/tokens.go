@@ -53,19 +53,6 @@ func (e *explainer) exactToken() {
 	if e.late > 0 {
 		late, rule = late+e.late, SamePass
 	}
-	for i, l := range e.left { // its taint came later, so its eviction would have too
-		if l.Side == OursSide && e.rule[i] == (Rule{}) && l.Kind == timeline.KindEvict {
-			for _, k := range e.byPod[l.Pod] {
-				if o := e.left[k]; o.Side == UpstreamSide && o.Kind == timeline.KindCancel && o.T >= l.T-slack && o.T <= l.T+late {
-					e.explain(i, rule)
-					e.explain(k, rule)
-				}
-			}
-			if e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late || e.liftedAtOnce(l.Node, l.T, l.T+late) {
-				e.explain(i, rule)
-			}
-		}
-	}
 	for _, d := range e.Nodes { // with nothing to delete there is no line
 		if at, zone := d.Time.Sub(epoch), e.zoneOf[d.Node]; d.Kind == nodelifecycle.NodeEmptied && e.rateChanges(zone, at-slack, at+late) {
 			e.open(zone, at, rule)
@@ -77,7 +64,7 @@ func (e *explainer) exactToken() {
 		}
 		zone := e.zoneOf[l.Node]
 		soon := e.lag(zone, l.T) + 2*tick
-		late := max(late, soon)
+		late := late + soon
 		if e.rateChanges(zone, l.T-slack, l.T+late) || e.outage(l.T, l.T+soon) || e.restarted(l.T) <= l.T+soon {
 			e.open(zone, l.T, rule)
 		}

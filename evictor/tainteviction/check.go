@@ -46,8 +46,7 @@ func (e *engine) check(p *pod) (due *v1.Pod, domain zone.Key, wait time.Duration
 		return object, own.Domain, 0
 	}
 	if because != "NotDue" && e.around.Permits.Closed(own.Domain) != nil {
-		e.isOverdue(p)
-		e.tellOverdue(n)
+		e.overdue(p)
 	}
 	if because == notSettled && p.delayed != because {
 		p.no = nil

@@ -55,8 +55,7 @@ func (e *eviction) Refused(no environment.Refusal) timedworker.Result {
 	p.refused++
 	if p.closed = no.Closed || no.Pace && ours; p.closed {
 		p.refused = 1
-		e.isOverdue(p)
-		e.tellOverdue(p.node)
+		e.overdue(p)
 	}
 	wait := no.Wait(p.refused, timedworker.Backoff{Initial: e.cfg.GateInterval, Max: e.cfg.RetryMax, Factor: 2, Jitter: e.opts.Jitter})
 	if p.again = e.mu.Now.Add(wait); no.Closed || p.closed && no.Again.IsZero() {

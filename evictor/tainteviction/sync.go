@@ -115,7 +115,7 @@ func (e *engine) round(n *node, own cluster.Own) {
 			}
 			return true
 		})
-		e.tellOverdue(n) // not during the visit: the store may have locked what whoever is told waits for
+		e.tellOverdue(n)
 	} else {
 		for _, p := range n.sorted() {
 			e.forget(p, p.reason(own))

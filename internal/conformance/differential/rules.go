@@ -24,7 +24,6 @@ var (
 	ReportedReady    = rule.New("ReportedReady", "our taints evict nothing from a node")
 	Renewing         = rule.New("Renewing", "an Unknown node that renews its lease")
 	PassFirst        = rule.New("PassFirst", "a pass comes before evictions due at the")
-	OwnGrace         = rule.New("OwnGrace", "after a start, evictions by our taints")
 	EmptyZone        = rule.New("EmptyZone", "a zone without counted nodes is Normal")
 	Swapped          = rule.New("Swapped", "after a swap, a pod leaves when its")
 	Blind            = rule.New("Blind", "an evictor that cannot see the cluster")
@@ -53,6 +52,6 @@ var (
 // Rules are all of them.
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
-	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, CameBack, TimeoutAtPass, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, OwnGrace, EmptyZone, Swapped, Blind, Afresh, SameName, FailedWrites,
+	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, CameBack, TimeoutAtPass, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, EmptyZone, Swapped, Blind, Afresh, SameName, FailedWrites,
 	StartGrace, AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero, StaleLease,
 }

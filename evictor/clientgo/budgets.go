@@ -76,10 +76,11 @@ func workloadOf(p *v1.Pod) workload {
 
 // ask calls evict, unless the budget of these pods refuses and its next time has not come, or one of them is asked about.
 func (b *budgets) ask(of workload, namespace string, evict func() error) error {
-	if no := b.begin(of); no != nil {
+	asked, no := b.begin(of)
+	if no != nil {
 		return no
 	}
-	defer b.end(of)
+	defer b.end(asked)
 	began := b.clock.Now()
 	err := evict()
 	switch {
@@ -91,7 +92,8 @@ func (b *budgets) ask(of workload, namespace string, evict func() error) error {
 	return err
 }
 
-func (b *budgets) begin(of workload) error {
+// begin returns what the workload's budget said last, nil if nothing, and a refusal if the pod is not to be asked about now.
+func (b *budgets) begin(of workload) (*refusing, error) {
 	now := b.clock.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,17 +101,17 @@ func (b *budgets) begin(of workload) error {
 	var until time.Time
 	switch {
 	case r == nil:
-		return nil
+		return nil, nil
 	case now.Before(r.until):
 		until = r.until
 	case r.asking:
 		until = now.Add(leastBudgetWait)
 	default:
 		r.asking = true
-		return nil
+		return r, nil
 	}
 	b.of[of].until = until
-	return refusedUntil(until, fmt.Errorf("its disruption budget has refused another pod: %w", r.err))
+	return nil, refusedUntil(until, fmt.Errorf("its disruption budget has refused another pod: %w", r.err))
 }
 
 // last is what the workload's budget said last, nil if it does not refuse or is not known. It is called with mu held.
@@ -120,11 +122,12 @@ func (b *budgets) last(of workload) *refusing {
 	return nil
 }
 
-func (b *budgets) end(of workload) {
+// end ends the question that began with that. The answer may have named another budget.
+func (b *budgets) end(asked *refusing) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if r := b.last(of); r != nil {
-		r.asking = false
+	if asked != nil {
+		asked.asking = false
 	}
 }
 

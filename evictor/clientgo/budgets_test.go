@@ -85,6 +85,20 @@ func TestOnePodOfABudgetIsAskedAbout(t *testing.T) {
 	}
 }
 
+// A budget of two workloads is split: the answer about one of them names its new budget, and the other is still asked about.
+func TestABudgetIsSplit(t *testing.T) {
+	a, web, api := newAsked(t), workload{"web", true}, workload{"api", true}
+	a.says = refuses(needs, 0)
+	_, _ = a.evict(web, "shop")
+	_, _ = a.evict(api, "shop")
+	a.pass(time.Minute)
+	a.says = refuses("The disruption budget web-2 needs 2 healthy pods and has 2 currently", 0)
+	_, _ = a.evict(web, "shop")
+	a.says = nil
+	asked, _ := a.evict(api, "shop")
+	require.True(t, asked)
+}
+
 // When the budget permits one, the others are asked about at once. When it says something else it has changed, and is asked
 // again soon.
 func TestABudgetThatPermitsOrChanges(t *testing.T) {

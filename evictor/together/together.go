@@ -215,7 +215,7 @@ func (w *Writer) mayStill(ctx context.Context, m member, condemned cluster.PodRe
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !w.remains(condemned) || !w.tainted(condemned.Node, why.Taint) {
+	if !w.remains(condemned) || !w.fails(condemned.Node, why.Taint) {
 		return &gate.Refused{Reason: "Together", Err: errors.New("what made its group leave is gone")}
 	}
 	for _, act := range []gate.Act{{Do: gate.Harm, Domain: m.domain}, {Do: gate.Write}} {
@@ -232,10 +232,18 @@ func (w *Writer) remains(ref cluster.PodRef) bool {
 	return ref.Shows(object) && stays(object) && !w.hasLeft(ref)
 }
 
-func (w *Writer) tainted(name string, taint *v1.Taint) bool {
+// fails says whether what condemned a pod is still there: the taint, and, unless it is somebody else's, that the node is not Ready.
+func (w *Writer) fails(name string, taint *v1.Taint) bool {
 	node, _ := w.Nodes.Node(name)
-	return node != nil && (taint == nil || slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(taint) }))
+	ours := taint == nil || taints.OwnNoExecute(taint) // nil: a failed node is emptied without taints
+	switch {
+	case node == nil, ours && slices.ContainsFunc(node.Status.Conditions, isReady):
+		return false
+	}
+	return taint == nil || slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(taint) })
 }
+
+func isReady(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue }
 
 // refused is a refusal on behalf of one of a group.
 func refused(pod cluster.PodRef, err error) error {

@@ -324,6 +324,25 @@ func TestTheRestStaysWithoutACause(t *testing.T) {
 	require.Equal(t, []string{"a-1-p0", "a-0-p0", "a-1-p0", "b-0-p0"}, l.of(), "the whole group, when it has to leave anew")
 }
 
+// When the node reports Ready while its group leaves, the rest stays at once, before our taint is lifted.
+func TestTheRestStaysWhenTheNodeIsBack(t *testing.T) {
+	for _, taints := range []bool{true, false} {
+		cfg := evictor.DefaultConfig()
+		cfg.Nodes.TaintBasedEviction = taints
+		l := newLife(t, cfg)
+		l.begin(t)
+		l.FailWrites(func(write, object string) error {
+			if write == "evict" && object == "default/a-1-p0" {
+				l.Recover("a-0")
+			}
+			return nil
+		})
+		l.Fail("a-0")
+		l.Advance(10 * time.Minute)
+		require.Equal(t, []string{"a-1-p0"}, l.of(), "taints: %v", taints)
+	}
+}
+
 // Those that replace members do not go along, nor do pods that have completed, that are about to go or that do not exist.
 func TestWhoIsNoMember(t *testing.T) {
 	l := newLife(t, evictor.DefaultConfig())

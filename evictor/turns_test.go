@@ -15,6 +15,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
@@ -43,6 +44,53 @@ func TestReportDuringATurnVoidsIt(t *testing.T) {
 	require.NotEmpty(t, says(c, `"condition"`))
 	require.Empty(t, says(c, "NoExecute"))
 	require.Empty(t, c.Taints("a-0"))
+}
+
+// lostAnswers writes nodes, and keeps the conditions of one back: its writes fail, and arrive later.
+type lostAnswers struct {
+	nodelifecycle.NodeWriter
+	node   string
+	arrive func() error
+}
+
+func (w *lostAnswers) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
+	if write := func() error { return w.NodeWriter.UpdateConditions(ctx, node, conditions) }; node.Name != w.node {
+		return write()
+	} else {
+		w.arrive = write
+	}
+	return errors.New("no answer")
+}
+
+// While the Gate answers about another node, the store begins to show the conditions of a node that waits for them. Its turn,
+// about which nobody was asked, is asked about before it is given.
+func TestNoTurnIsGivenUnasked(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4))
+	clients, open, asked := c.Clients(), false, map[string]bool{}
+	writer := &lostAnswers{NodeWriter: clients.NodeWriter, node: "b-0"}
+	clients.NodeWriter = writer
+	s := stepped(t, c, config(), clients, evictor.Options{Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+		switch {
+		case act.Do != gate.Turn:
+			return nil
+		case !open:
+			return errors.New("not yet")
+		case act.Node == "a-0":
+			require.NoError(t, writer.arrive())
+		}
+		asked[act.Node] = true
+		return nil
+	})})
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	s.run(10 * time.Second)
+	c.Condition("b-0", v1.NodeReady, v1.ConditionFalse)
+	s.run(20 * time.Second)
+	c.Fail("b-0")
+	s.run(3 * time.Minute)
+	open = true
+	s.run(time.Minute)
+	require.True(t, c.HasNoExecute("a-0") && c.HasNoExecute("b-0"))
+	require.True(t, asked["b-0"])
 }
 
 func TestPreferChoosesWhoIsTaintedNext(t *testing.T) {

@@ -114,6 +114,7 @@ func (c *Controller) granted(item turn, asked bool, no *gate.Refused) {
 		if n.refused, n.held = no, nil; was == nil || was.Reason != no.Reason {
 			c.decide(Decision{Kind: TurnRefused, Node: n.name, NodeUID: n.uid, Zone: n.domain, Reason: no.Reason, Err: no})
 		}
+	case !asked && !n.lost(): // it took no turn when it was to be asked about; the next one is
 	default:
 		n.turn, n.refused, n.held, n.begun = &item, nil, nil, false
 		c.turnsOut++
@@ -191,7 +192,6 @@ func (e *engine) askTurn(n *node, anew bool) {
 		return
 	}
 	if _, st, _ := e.turns.Get(key); (n.refused != nil || n.held != nil) && st.State == ratelimitqueue.Waiting {
-		e.turns.Remove(key)
 		e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: key, Due: st.Added})
 	}
 }

@@ -173,6 +173,21 @@ func TestFunctionsThatFail(t *testing.T) {
 	}
 }
 
+// A policy that has failed once is asked again, though no node changes: its zone goes on.
+func TestAPolicyThatHasFailedIsAskedAgain(t *testing.T) {
+	w, failed := newWorld(6), 0
+	w.evictor(t, evictor.Options{OnPanic: func(any, any, []byte) {}, Policy: zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
+		if s.Counts.Bad > 0 && failed == 0 {
+			failed++
+			panic("user")
+		}
+		return zone.Ruling{State: zone.Normal, Rate: 1}
+	})})
+	w.play(t, 100, "n0")
+	require.Equal(t, 1, failed)
+	require.Equal(t, []string{"n0"}, w.tainted())
+}
+
 // counting is a Gate that lets one node at a time be acted on, by the turns that it grants and the decisions that end them.
 type counting struct{ acting map[string]bool }
 

@@ -66,14 +66,14 @@ func Within(around *environment.Environment, cfg Config, clients Clients, opts O
 // build makes the pieces of which the controller is made.
 func (c *Controller) build() (err error) {
 	cfg, opts := c.cfg, c.opts
-	policy := opts.Policy
-	if policy == nil {
-		policy = zone.DisruptionPolicy{
-			EvictionRate: cfg.NodeEvictionRate, SecondaryEvictionRate: cfg.SecondaryNodeEvictionRate,
-			LargeZoneThreshold: cfg.LargeClusterSizeThreshold, UnhealthyThreshold: cfg.UnhealthyZoneThreshold,
-		}
+	var policy zone.Policy = zone.DisruptionPolicy{
+		EvictionRate: cfg.NodeEvictionRate, SecondaryEvictionRate: cfg.SecondaryNodeEvictionRate,
+		LargeZoneThreshold: cfg.LargeClusterSizeThreshold, UnhealthyThreshold: cfg.UnhealthyZoneThreshold,
 	}
-	if c.zones, err = zone.New[string](guarded{policy, c.around}); err != nil {
+	if opts.Policy != nil {
+		policy = guarded{opts.Policy, c.around, cfg.GateInterval}
+	}
+	if c.zones, err = zone.New[string](policy); err != nil {
 		return err
 	}
 	if c.monitor, err = health.NewMonitor(health.Config{
@@ -128,10 +128,11 @@ func (c *Controller) queues() ratelimitqueue.GroupConfig[zone.Key, turnKey] {
 	return config
 }
 
-// guarded is a policy that stops a zone while it panics.
+// guarded is a policy that stops a zone while it fails, and is asked again after a while.
 type guarded struct {
 	zone.Policy
 	around *environment.Environment
+	again  time.Duration
 }
 
 // Validate is that of the policy, if it has one.
@@ -144,10 +145,13 @@ func (g guarded) Validate() error {
 
 // Decide asks the policy.
 func (g guarded) Decide(s zone.Situation) (ruling zone.Ruling) {
-	if g.around.Ask("Policy", func() { ruling = g.Policy.Decide(s) }) && !(ruling.Rate >= 0) {
+	switch answered := g.around.Ask("Policy", func() { ruling = g.Policy.Decide(s) }); {
+	case answered && ruling.Rate >= 0:
+		return ruling
+	case answered:
 		g.around.Fails("Policy", fmt.Errorf("it rules a rate of %v", ruling.Rate))
 	}
-	return ruling
+	return zone.Ruling{AskAfter: g.again}
 }
 
 // Step does everything that is due now, in line and in order, and returns when to call it again.

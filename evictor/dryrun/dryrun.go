@@ -31,10 +31,11 @@ type Clients struct {
 	ready map[cluster.PodKey]cluster.PodRef // would have been marked not Ready
 }
 
-// shadow is a node as it would be, and which of its labels would have been written.
+// shadow is a node as it would be, and which of its labels and taints would have been written.
 type shadow struct {
 	*v1.Node
 	labels map[string]string
+	taints taints.Change
 }
 
 // Missing names a field that is nil and that New of an evictor or of a half needs.
@@ -62,7 +63,7 @@ func (c *Clients) Node(name string) (*v1.Node, bool) {
 		return node, ok
 	}
 	merged := node.DeepCopy() // the real node lives on under its shadow: only what we would have written is ours
-	merged.Spec.Taints = shadow.Spec.Taints
+	merged.Spec.Taints = applied(shadow.taints, merged.Spec.Taints)
 	if merged.Labels == nil {
 		merged.Labels = shadow.labels
 	} else {
@@ -76,13 +77,33 @@ func (c *Clients) Node(name string) (*v1.Node, bool) {
 			}
 		}
 	}
+	for _, ours := range shadow.Status.Conditions {
+		if !slices.ContainsFunc(merged.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == ours.Type }) {
+			merged.Status.Conditions = append(merged.Status.Conditions, ours)
+		}
+	}
 	return merged, true
+}
+
+// applied returns what the change makes of these taints.
+func applied(change taints.Change, have []v1.Taint) []v1.Taint {
+	return append(without(without(have, change.Remove), change.Add), change.Add...)
+}
+
+func without(have, those []v1.Taint) []v1.Taint {
+	return slices.DeleteFunc(slices.Clone(have), func(t v1.Taint) bool {
+		return slices.ContainsFunc(those, func(r v1.Taint) bool { return r.MatchTaint(&t) })
+	})
 }
 
 // Pod returns the pod, terminating if it would have been deleted.
 func (c *Clients) Pod(key cluster.PodKey) (*v1.Pod, bool) {
 	pod, ok := c.Pods.Pod(key)
 	if !ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.gone, key)
+		delete(c.ready, key)
 		return nil, false
 	}
 	return c.shadow(pod), true
@@ -110,18 +131,15 @@ func (c *Clients) shadow(pod *v1.Pod) *v1.Pod {
 
 // UpdateTaints writes nothing.
 func (c *Clients) UpdateTaints(_ context.Context, node *v1.Node, change taints.Change) error {
-	return c.write(node, func(after shadow) {
-		after.Spec.Taints = slices.DeleteFunc(after.Spec.Taints, func(t v1.Taint) bool {
-			return slices.ContainsFunc(change.Remove, func(r v1.Taint) bool { return r.MatchTaint(&t) })
-		})
-		after.Spec.Taints = append(after.Spec.Taints, change.Add...)
+	return c.write(node, func(after *shadow) {
+		after.taints = taints.Change{Add: applied(change, after.taints.Add), Remove: append(without(after.taints.Remove, change.Add), change.Remove...)}
 	})
 }
 
 // errNobodyToTell is what each write fails with without To.
 var errNobodyToTell = errors.New("dryrun: Clients.To is nil: set it to the evictor that these clients are given to")
 
-func (c *Clients) write(node *v1.Node, change func(after shadow)) error {
+func (c *Clients) write(node *v1.Node, change func(after *shadow)) error {
 	if absent.Value(c.To) {
 		return errNobodyToTell
 	}
@@ -129,11 +147,11 @@ func (c *Clients) write(node *v1.Node, change func(after shadow)) error {
 	if c.nodes == nil {
 		c.nodes = make(map[string]shadow)
 	}
-	after := shadow{node.DeepCopy(), make(map[string]string)}
+	after := shadow{Node: node.DeepCopy(), labels: make(map[string]string)}
 	if was := c.nodes[node.Name]; was.Node != nil && was.UID == node.UID {
-		after.labels = maps.Clone(was.labels)
+		after.labels, after.taints = maps.Clone(was.labels), was.taints
 	}
-	change(after)
+	change(&after)
 	c.nodes[node.Name] = after
 	c.mu.Unlock()
 	c.To.NodeChanged(node.Name)
@@ -142,21 +160,22 @@ func (c *Clients) write(node *v1.Node, change func(after shadow)) error {
 
 // UpdateConditions writes nothing. What it would have written shows until the kubelet reports anew: a heartbeat stays one.
 func (c *Clients) UpdateConditions(_ context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
-	return c.write(node, func(after shadow) {
-		for i := range after.Status.Conditions {
-			for _, ours := range conditions {
-				if have := &after.Status.Conditions[i]; have.Type == ours.Type {
-					ours.LastHeartbeatTime = have.LastHeartbeatTime
-					*have = ours
-				}
+	return c.write(node, func(after *shadow) {
+		for _, ours := range conditions {
+			have := slices.IndexFunc(after.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == ours.Type })
+			if have < 0 {
+				after.Status.Conditions = append(after.Status.Conditions, ours)
+				continue
 			}
+			ours.LastHeartbeatTime = after.Status.Conditions[have].LastHeartbeatTime
+			after.Status.Conditions[have] = ours
 		}
 	})
 }
 
 // UpdateLabels writes nothing.
 func (c *Clients) UpdateLabels(_ context.Context, node *v1.Node, labels map[string]string) error {
-	return c.write(node, func(after shadow) { maps.Copy(after.labels, labels) })
+	return c.write(node, func(after *shadow) { maps.Copy(after.labels, labels) })
 }
 
 // Evict writes nothing.

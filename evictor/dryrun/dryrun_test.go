@@ -51,6 +51,32 @@ func TestLabelsAreToldOnce(t *testing.T) {
 	require.Equal(t, 1, told["a-1"])
 }
 
+// Taints of others come and go as they are; only ours are as they would be. A condition that a node lacks shows once it would
+// have been written.
+func TestOthersChangeANodeThatWouldHaveBeenWritten(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	clients := c.Clients()
+	startup := v1.Taint{Key: "network", Effect: v1.TaintEffectNoExecute}
+	c.Taint("a-0", startup)
+	dry := &dryrun.Clients{NodeStore: clients.Nodes, Pods: clients.Pods, To: c.Start(evictor.DefaultConfig())}
+	node, _ := dry.Node("a-0")
+	unreachable := v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoSchedule}
+	require.NoError(t, dry.UpdateTaints(context.Background(), node, taints.Change{Add: []v1.Taint{unreachable}}))
+	require.NoError(t, dry.UpdateConditions(context.Background(), node, []v1.NodeCondition{{Type: "Fan", Status: v1.ConditionUnknown}}))
+	shown := func() []v1.Taint {
+		node, _ = dry.Node("a-0")
+		return node.Spec.Taints
+	}
+	require.Len(t, shown(), 2)
+	require.Equal(t, v1.NodeConditionType("Fan"), node.Status.Conditions[len(node.Status.Conditions)-1].Type)
+	c.Untaint("a-0", startup.Key, startup.Effect)
+	require.Equal(t, []v1.Taint{unreachable}, shown())
+	c.Taint("a-0", startup)
+	require.NoError(t, dry.UpdateTaints(context.Background(), node, taints.Change{Remove: []v1.Taint{unreachable}}))
+	require.Len(t, shown(), 1)
+	require.Equal(t, startup.Key, shown()[0].Key)
+}
+
 // What is missing is an error of New, or of the first write.
 func TestMisuse(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3))

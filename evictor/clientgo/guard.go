@@ -220,14 +220,14 @@ func (g *guard) run(ctx context.Context) {
 }
 
 // look says why the cluster cannot be seen well enough. It returns nil if all is well, or if the leases, read live, are
-// as old as the informer says.
+// as old as the informer says. Once targets are told that it cannot be seen, it can only when nothing is broken.
 func (g *guard) look(ctx context.Context) error {
 	silence, now := g.watch.Silence, g.c.opts.Clock.Now()
 	g.mu.Lock()
 	quiet, was, slept := now.Sub(g.advanced), g.err, !g.woke.IsZero()
 	g.mu.Unlock()
 	for _, l := range g.c.allLinks() {
-		if since, err := l.broken(now); err != nil && since >= silence {
+		if since, err := l.broken(now); err != nil && (since >= silence || was != nil) {
 			return fmt.Errorf("the watch of %s has been broken for %s: %w", l.what, since.Round(time.Second), err)
 		}
 	}

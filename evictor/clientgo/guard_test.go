@@ -508,6 +508,57 @@ func TestAWatchThatCannotBeHad(t *testing.T) {
 	})
 }
 
+// TestAWatchThatIsTooOld begins well after an outage, and says at once that the API server has forgotten where it was. The
+// cluster can be seen once it was listed again.
+func TestAWatchThatIsTooOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		client := fake.NewClientset()
+		var mu sync.Mutex
+		var down, forgotten bool
+		var last *watch.RaceFreeFakeWatcher
+		client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return forgotten, nil, apierrors.NewServiceUnavailable("not yet")
+		})
+		client.PrependWatchReactor("pods", func(clienttesting.Action) (bool, watch.Interface, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if down {
+				return true, nil, errors.New("connection refused")
+			}
+			if last = watch.NewRaceFreeFake(); forgotten {
+				last.Error(&apierrors.NewResourceExpired("too old resource version").ErrStatus)
+			}
+			return true, last, nil
+		})
+		cluster, err := clientgo.New(client, clientgo.Options{})
+		require.NoError(t, err)
+		go func() { require.NoError(t, cluster.Run(ctx)) }()
+		time.Sleep(time.Minute)
+		mu.Lock()
+		down = true
+		last.Stop()
+		mu.Unlock()
+		time.Sleep(time.Minute)
+		require.Error(t, cluster.Health())
+		mu.Lock()
+		down, forgotten = false, true
+		mu.Unlock()
+		for range 60 {
+			time.Sleep(time.Second)
+			require.Error(t, cluster.Health())
+		}
+		mu.Lock()
+		forgotten = false
+		mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		require.NoError(t, cluster.Health())
+	})
+}
+
 // TestAWatchThatIsRefusedWhileListsAreNot: a list now and then is no watch, and does not make it well again.
 func TestAWatchThatIsRefusedWhileListsAreNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -91,10 +91,19 @@ func (l *listerWatcher) WatchWithContext(ctx context.Context, o metav1.ListOptio
 		l.takeTurn(ctx)
 	}
 	w, err := reconnect(ctx, l.link, func() (watch.Interface, error) { return l.watched(ctx, o) })
-	if err == nil {
-		l.lists.note(nil) // with a watch-list there is no list that would clear the error
+	if err != nil {
+		return nil, err
 	}
-	return w, err
+	l.lists.note(nil) // with a watch-list there is no list that would clear the error
+	return watch.Filter(w, l.heard), nil
+}
+
+// heard notes an error within a watch: one that goes on from what the API server has forgotten begins well, and is none.
+func (l *listerWatcher) heard(e watch.Event) (watch.Event, bool) {
+	if e.Type == watch.Error {
+		l.link.note(apierrors.FromObject(e.Object))
+	}
+	return e, true
 }
 
 // link holds the error of an informer's last list or watch, and since when there has been one.

@@ -119,6 +119,26 @@ func TestBlindDuringTheLastQuestion(t *testing.T) {
 	require.Zero(t, evicted, "while the observer cannot see, nothing is harmed; a last look follows the Gate's answer")
 }
 
+// What the program says of its watches and what a reader says of leases are two things: who sees again by one of them does not by
+// the other.
+func TestWatchesAndLeasesBlindEachAlone(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	e := start(c, config())
+	e.SetObserverHealth(errors.New("the watch of pods is broken"))
+	e.SetLeaseHealth(errors.New("down"))
+	c.Taint("a-0", v1.Taint{Key: "example.com/x", Effect: v1.TaintEffectNoExecute})
+	e.SetLeaseHealth(nil)
+	c.Advance(time.Minute)
+	require.Empty(t, c.Evicted())
+	e.SetLeaseHealth(errors.New("down"))
+	e.SetObserverHealth(nil)
+	c.Advance(time.Minute)
+	require.Empty(t, c.Evicted())
+	e.SetLeaseHealth(nil)
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+}
+
 // another pod takes the name while the pod is being marked; the writer's precondition answers Conflict. The mark is
 // sent again for as long as the node is silent, though the store does not show the pod.
 func TestMarkOfAPodThatIsGone(t *testing.T) {

@@ -196,6 +196,12 @@ func (e *Evictor) SetObserverHealth(err error) {
 	e.pods.SetObserverHealth(err)
 }
 
+// SetLeaseHealth says whether leases can be read; err says why not. Until both are well, nothing is judged or harmed.
+func (e *Evictor) SetLeaseHealth(err error) {
+	e.nodes.SetLeaseHealth(err)
+	e.pods.SetLeaseHealth(err)
+}
+
 // Kick makes the evictor ask anew whatever was refused, and try again what has failed; call it when the answer of a Gate
 // changes.
 func (e *Evictor) Kick() {

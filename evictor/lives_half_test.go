@@ -37,7 +37,7 @@ func (l livesPods) pods() *tainteviction.Controller   { return l.Controller }
 // livesReads answers about leases, and leaves it to the world whether a process sees.
 type livesReads struct{ leases.Judge }
 
-func (livesReads) SetObserverHealth(error) {}
+func (livesReads) SetLeaseHealth(error) {}
 
 // newLivesEvictor makes what the plan says.
 func newLivesEvictor(p *livesProcess) (e livesEvictor, err error) {

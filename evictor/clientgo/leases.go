@@ -30,8 +30,8 @@ func (j judge) LeaseRead(node string, renewTime time.Time, resourceVersion strin
 	j.Judge.LeaseRead(node, renewTime, resourceVersion, err)
 }
 
-// SetObserverHealth implements leases.Judge. The guard passes it on, because it may have found something else.
-func (j judge) SetObserverHealth(err error) { j.guard.unreadable(err) }
+// SetLeaseHealth implements leases.Judge. The guard passes it on, because it logs and Health says what it is.
+func (j judge) SetLeaseHealth(err error) { j.guard.unreadable(err) }
 
 // reader reads the leases that a target asks for.
 func (c *Cluster) reader(of leases.Judge) *leases.Reader {

@@ -53,13 +53,13 @@ func TestWhatTheGuardFindsIsNotOverruled(t *testing.T) {
 	g.tell(e)
 	reads := judge{guard: g}
 	blind, unread := errors.New("blind"), errors.New("no lease can be read")
-	reads.SetObserverHealth(unread)
+	reads.SetLeaseHealth(unread)
 	g.found(blind, time.Time{})
-	reads.SetObserverHealth(nil)
+	reads.SetLeaseHealth(nil)
 	require.Equal(t, []error{unread}, e.told)
-	reads.SetObserverHealth(unread)
+	reads.SetLeaseHealth(unread)
 	g.found(nil, time.Time{})
 	require.Equal(t, []error{unread}, e.told)
-	reads.SetObserverHealth(nil)
+	reads.SetLeaseHealth(nil)
 	require.Equal(t, []error{unread, nil}, e.told)
 }

@@ -66,4 +66,4 @@ type rounds func() (nodes []string, next time.Time)
 
 func (r rounds) Silent() ([]string, time.Time)            { return r() }
 func (rounds) LeaseRead(string, time.Time, string, error) {}
-func (rounds) SetObserverHealth(error)                    {}
+func (rounds) SetLeaseHealth(error)                       {}

@@ -1,6 +1,7 @@
 package nodelifecycle
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -177,11 +178,17 @@ func (c *Controller) LeaseObserved(node string, renewTime time.Time, resourceVer
 
 // SetObserverHealth says whether the evictor itself can see the cluster; err says why not. While it cannot, verdicts stay
 // as they are, and nothing is written. When it can again, what has failed is tried again at once.
-func (c *Controller) SetObserverHealth(err error) {
-	if err != nil {
+func (c *Controller) SetObserverHealth(err error) { c.sight(&c.unseen, err) }
+
+// SetLeaseHealth is SetObserverHealth for who reads leases, such as a leases.Reader. The controller sees when both are well.
+func (c *Controller) SetLeaseHealth(err error) { c.sight(&c.noLease, err) }
+
+func (c *Controller) sight(of *error, err error) {
+	c.mu.Lock()
+	*of = err
+	if err = cmp.Or(c.unseen, c.noLease); err != nil {
 		err = fmt.Errorf("observer is not healthy: %w", err)
 	}
-	c.mu.Lock()
 	c.around.Permits.Blind(err)
 	sees := c.blind && err == nil
 	if err != nil && !c.blind {

@@ -32,6 +32,8 @@ type engine struct {
 	started bool
 	begun   time.Time // when all heartbeat clocks last started
 	blind   bool      // the evictor cannot see the cluster: verdicts are frozen
+	unseen  error     // why, as the program says
+	noLease error     // why, as a reader of leases says
 
 	monitor *health.Monitor
 	zones   *zone.Tracker[string]

@@ -1,6 +1,7 @@
 package tainteviction
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -81,9 +82,16 @@ func (c *Controller) LeaseObserved(string, time.Time, string) {}
 
 // SetObserverHealth says whether the evictor itself can see the cluster; while it cannot, it evicts nothing. When it can
 // again, what has failed is tried again at once.
-func (c *Controller) SetObserverHealth(err error) {
-	c.around.Permits.Blind(err)
+func (c *Controller) SetObserverHealth(err error) { c.sight(&c.unseen, err) }
+
+// SetLeaseHealth is SetObserverHealth for who reads leases. The controller sees when both are well.
+func (c *Controller) SetLeaseHealth(err error) { c.sight(&c.noLease, err) }
+
+func (c *Controller) sight(of *error, err error) {
 	c.mu.Lock()
+	*of = err
+	err = cmp.Or(c.unseen, c.noLease)
+	c.around.Permits.Blind(err)
 	sees := c.blind && err == nil
 	c.blind = err != nil
 	c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 // Part is one thing that a replica must be able to do to be fit to lead.
 type Part struct {
 	// Name is "lists" (the first lists are complete), "watches" (they deliver changes), "passes" (an evictor looks at the
-	// cluster) or "writes" (a write of some node arrives, if the evictor's own do not).
+	// cluster) or "writes" (some write arrives, if the evictor's own do not).
 	Name string
 	// Err is why it fails; nil means that it works.
 	Err error
@@ -25,7 +25,7 @@ type Part struct {
 //
 // Writes of the evictor that fail are no fault yet. What the API server or an admission answers about a pod says
 // nothing of other objects. If the evictor's writes have all failed for half of LeaseSilence, the Cluster writes three
-// nodes in a dry run, eight times in each LeaseSilence. The part fails if all these tries fail, too.
+// nodes, or three pods if it serves the half TaintEviction, in a dry run, eight times in each LeaseSilence. The part fails if all these tries fail, too.
 func (c *Cluster) Parts() []Part {
 	lists := error(nil)
 	if what := c.missing(); what != "" {

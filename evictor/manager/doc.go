@@ -19,7 +19,7 @@
 //     Cache.ByObject restricts them to kube-node-lease; with a ByObject, New fails while no API server answers.
 //   - leader election: a replica that cannot see the cluster, or whose writes all fail, neither takes nor keeps the
 //     lease. A manager that loses its lease ends, and the program with it.
-//   - probes: /readyz names what fails.
+//   - probes: /readyz fails while this replica is not fit to lead, and /readyz/evictor says why.
 //   - start: if the API server is too old, or denies what the evictor needs, the manager ends with the error of
 //     clientgo.Cluster.Check. An API server that does not report a version is only a warning.
 //   - metrics, under upstream's names.

@@ -28,7 +28,7 @@ type NodeWriter interface {
 type PodWriter interface {
 	// MarkNotReady sets the pod's Ready condition to False.
 	MarkNotReady(ctx context.Context, pod cluster.PodRef) error
-	// Evicter is not called with TaintBasedEviction.
+	// With TaintBasedEviction a node lifecycle Controller does not call Evict. The other half of an evictor.Evictor does.
 	cluster.Evicter
 }
 

@@ -25,7 +25,7 @@ type Budget struct {
 	Bounds   []Bound  `yaml:"bounds"`
 }
 
-// Bound is one bound. Its fields are those of budget.Bound.
+// Bound is one bound: a budget.Bound that counts states and moves of nodes. A trial cannot be written.
 type Bound struct {
 	Name   string        `yaml:"name"`
 	Per    string        `yaml:"per"` // a label of nodes

@@ -1,10 +1,10 @@
 // Command evictord replaces the node-lifecycle and taint-eviction controllers of kube-controller-manager: it marks
 // silent nodes Unknown, taints them, and evicts pods as their tolerations end.
 //
-//	go run -C examples ./evictord --kubeconfig FILE
+//	go run -C examples ./evictord --kubeconfig FILE # an absolute path
 //
-// Turn the two off in kube-controller-manager: --controllers=*,-node-lifecycle-controller,-taint-eviction-controller
-// Managed control planes, such as GKE, EKS and AKS, do not let you. There, use it with --dry-run only.
+// Turn the two off in kube-controller-manager: append -node-lifecycle-controller,-taint-eviction-controller to what its
+// flag --controllers has; kubeadm's has more than *, and README.md has the steps. Managed control planes, such as GKE, EKS and AKS, do not let you. There, use it with --dry-run only.
 //
 // With --half=lifecycle or --half=taint-eviction it replaces only one of the two.
 //

@@ -8,6 +8,9 @@
 //   - parts runs random operation sequences on our machines and on their originals.
 //   - pressure plays random series of a node's usage on the kubelet's eviction manager and on ours.
 //   - placement compares where pods may come back according to kube-scheduler's filters and to the simulator.
+//   - twins plays Kubernetes' other controllers (controllermanager) in place of the simulated cluster's parts.
+//   - why says which rows of DIFFERENCES explain what differs in a scenario of a user's.
+//   - names checks the list of upstream's names in MIGRATING.
 //   - plugin runs examples/schedulerplugin in kube-scheduler itself.
 //   - sidebyside measures both on the same work.
 //   - ports has upstream's controllers with our packages in them, tested by their own suites.

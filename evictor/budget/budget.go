@@ -190,7 +190,16 @@ func (b *Budget[K, M]) forget(g *group[K], now int64) bool {
 	return true
 }
 
-// begin makes breakers look from now on.
+// Begin makes breakers look from now on, if no Reserve or Exceeded has done so before. Call it when all members are Set, so that a
+// breaker sees what happens before the first question.
+func (b *Budget[K, M]) Begin() {
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.begin(b.time.Read(now))
+}
+
+// begin is Begin with the lock held.
 func (b *Budget[K, M]) begin(now int64) {
 	if b.asked {
 		return

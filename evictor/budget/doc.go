@@ -50,7 +50,7 @@
 //
 // With Quiet, a bound on Bad, Unavailable or Healthy is a breaker. Once it is exceeded, it refuses every action until
 // the group has stayed within the limit for that long without interruption. Committed actions can trip it, reservations
-// cannot. Breakers start with the first Reserve or Exceeded, so Set all members before that.
+// cannot. Breakers start with Begin, or the first Reserve or Exceeded, so Set all members before that.
 //
 // A bound whose dimension puts no member into any group limits nothing. Unmatched names such bounds.
 //

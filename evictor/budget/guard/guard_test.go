@@ -104,6 +104,33 @@ func used(t *testing.T, b *nodeBudget, bound, group string) int64 {
 	return st.Used
 }
 
+// A breaker sees what happens before anybody asks: a process that does not lead yet, and a zone that has stopped, ask nothing.
+func TestABreakerLooksBeforeTheFirstTurn(t *testing.T) {
+	for _, leads := range []bool{true, false} {
+		c := evictortest.New(t, evictortest.Zone("a", 10), evictortest.Zone("b", 10))
+		b := newBudget(t, c, budget.Bound{Name: "quiet", Per: "zone", Of: budget.Bad, Max: budget.Percent(20), Quiet: 10 * time.Minute})
+		cfg := fast()
+		cfg.Nodes.SecondaryNodeEvictionRate = 0 // once most of a zone has failed
+		start(t, c, cfg, b, evictor.Options{Gate: gate.Leader(func() error {
+			if !leads {
+				return errors.New("another one leads")
+			}
+			return nil
+		})})
+		fail := []string{"a-0", "a-1", "a-2", "a-3", "a-4", "a-5"}
+		c.Fail(fail...)
+		c.Advance(2 * time.Minute)
+		c.Recover(fail[1:]...)
+		c.Advance(time.Minute)
+		leads = true
+		c.Evictor().Kick()
+		c.Advance(5 * time.Minute)
+		require.Empty(t, tainted(c, "a", 10))
+		c.Advance(10 * time.Minute)
+		require.Equal(t, []string{"a-0"}, tainted(c, "a", 10))
+	}
+}
+
 // Two nodes of a zone may be acted on at a time, and the next one once one of them has recovered. A refusal is told once.
 func TestABudgetIsAskedBeforeEachTurn(t *testing.T) {
 	for _, cfg := range onBothGrids(fast()) {

@@ -79,6 +79,7 @@ func (g *Guard) passed(d nodelifecycle.Decision) {
 				g.budget.Remove(name)
 			}
 		}
+		g.budget.Begin()
 	}
 	for _, n := range fresh {
 		if n.judged = true; g.nodes[n.name] == n {

@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/internal/absent"
@@ -31,11 +32,18 @@ type Clients struct {
 	ready map[cluster.PodKey]cluster.PodRef // would have been marked not Ready
 }
 
-// shadow is a node as it would be, and which of its labels and taints would have been written.
+// shadow is what would have been written to a node.
 type shadow struct {
-	*v1.Node
-	labels map[string]string
-	taints taints.Change
+	uid        types.UID
+	labels     map[string]string
+	taints     taints.Change
+	conditions []condition
+}
+
+// condition is one that would have been written, with the heartbeat of the one that it replaces, if there was one.
+type condition struct {
+	v1.NodeCondition
+	replaces bool
 }
 
 // Missing names a field that is nil and that New of an evictor or of a half needs.
@@ -58,31 +66,30 @@ func (c *Clients) Node(name string) (*v1.Node, bool) {
 	switch {
 	case !changed:
 		return node, ok
-	case !ok || node.UID != shadow.UID:
+	case !ok || node.UID != shadow.uid:
 		delete(c.nodes, name)
 		return node, ok
 	}
 	merged := node.DeepCopy() // the real node lives on under its shadow: only what we would have written is ours
 	merged.Spec.Taints = applied(shadow.taints, merged.Spec.Taints)
 	if merged.Labels == nil {
-		merged.Labels = shadow.labels
+		merged.Labels = maps.Clone(shadow.labels)
 	} else {
 		maps.Copy(merged.Labels, shadow.labels)
 	}
-	for i := range merged.Status.Conditions { // until the kubelet says something again
-		real := &merged.Status.Conditions[i]
-		for _, ours := range shadow.Status.Conditions {
-			if ours.Type == real.Type && ours.LastHeartbeatTime.Equal(&real.LastHeartbeatTime) {
-				*real = ours
-			}
-		}
-	}
-	for _, ours := range shadow.Status.Conditions {
-		if !slices.ContainsFunc(merged.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == ours.Type }) {
-			merged.Status.Conditions = append(merged.Status.Conditions, ours)
+	for _, ours := range shadow.conditions {
+		switch at := find(merged, ours.Type); {
+		case at < 0 && !ours.replaces:
+			merged.Status.Conditions = append(merged.Status.Conditions, ours.NodeCondition)
+		case at >= 0 && ours.LastHeartbeatTime.Equal(&merged.Status.Conditions[at].LastHeartbeatTime): // until the kubelet says something again
+			merged.Status.Conditions[at] = ours.NodeCondition
 		}
 	}
 	return merged, true
+}
+
+func find(node *v1.Node, kind v1.NodeConditionType) int {
+	return slices.IndexFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == kind })
 }
 
 // applied returns what the change makes of these taints.
@@ -147,9 +154,9 @@ func (c *Clients) write(node *v1.Node, change func(after *shadow)) error {
 	if c.nodes == nil {
 		c.nodes = make(map[string]shadow)
 	}
-	after := shadow{Node: node.DeepCopy(), labels: make(map[string]string)}
-	if was := c.nodes[node.Name]; was.Node != nil && was.UID == node.UID {
-		after.labels, after.taints = maps.Clone(was.labels), was.taints
+	after := c.nodes[node.Name]
+	if after.uid != node.UID {
+		after = shadow{uid: node.UID}
 	}
 	change(&after)
 	c.nodes[node.Name] = after
@@ -162,20 +169,26 @@ func (c *Clients) write(node *v1.Node, change func(after *shadow)) error {
 func (c *Clients) UpdateConditions(_ context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
 	return c.write(node, func(after *shadow) {
 		for _, ours := range conditions {
-			have := slices.IndexFunc(after.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == ours.Type })
-			if have < 0 {
-				after.Status.Conditions = append(after.Status.Conditions, ours)
-				continue
+			is := condition{NodeCondition: ours}
+			if at := find(node, ours.Type); at >= 0 {
+				is.LastHeartbeatTime, is.replaces = node.Status.Conditions[at].LastHeartbeatTime, true
 			}
-			ours.LastHeartbeatTime = after.Status.Conditions[have].LastHeartbeatTime
-			after.Status.Conditions[have] = ours
+			for _, was := range after.conditions {
+				is.replaces = is.replaces && (was.Type != ours.Type || was.replaces) // else it is ours that the node shows
+			}
+			after.conditions = append(slices.DeleteFunc(slices.Clone(after.conditions), func(c condition) bool { return c.Type == ours.Type }), is)
 		}
 	})
 }
 
 // UpdateLabels writes nothing.
 func (c *Clients) UpdateLabels(_ context.Context, node *v1.Node, labels map[string]string) error {
-	return c.write(node, func(after *shadow) { maps.Copy(after.labels, labels) })
+	return c.write(node, func(after *shadow) {
+		if after.labels = maps.Clone(after.labels); after.labels == nil {
+			after.labels = make(map[string]string)
+		}
+		maps.Copy(after.labels, labels)
+	})
 }
 
 // Evict writes nothing.

@@ -75,6 +75,17 @@ func TestOthersChangeANodeThatWouldHaveBeenWritten(t *testing.T) {
 	require.NoError(t, dry.UpdateTaints(context.Background(), node, taints.Change{Remove: []v1.Taint{unreachable}}))
 	require.Len(t, shown(), 1)
 	require.Equal(t, startup.Key, shown()[0].Key)
+
+	c.Condition("a-0", "Disk", v1.ConditionTrue)
+	node, _ = dry.Node("a-0")
+	require.NoError(t, dry.UpdateConditions(context.Background(), node, []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}))
+	c.Condition("a-0", "Disk", v1.ConditionFalse)
+	node, _ = dry.Node("a-0")
+	for _, is := range node.Status.Conditions {
+		if is.Type == "Disk" {
+			require.Equal(t, v1.ConditionFalse, is.Status)
+		}
+	}
 }
 
 // What is missing is an error of New, or of the first write.

@@ -160,7 +160,7 @@ func (c *Cluster) TaintEviction() tainteviction.Clients {
 // Health returns what the guard has found: nil, or why it cannot see the cluster well enough to act. If it can, but the
 // watch lost some renewals or some leases cannot be read, Health returns a *PartialError.
 func (c *Cluster) Health() error {
-	if err := c.guard.health(); err != nil {
+	if err := c.guard.blindness(); err != nil {
 		return err
 	}
 	return c.guard.partial()

@@ -75,6 +75,13 @@ func (g *guard) health() error {
 	return g.err
 }
 
+// blindness is seen for who does not hold mu.
+func (g *guard) blindness() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.seen()
+}
+
 // seen is what targets are told: nil, or why the cluster cannot be seen. mu is held.
 func (g *guard) seen() error {
 	if g.err != nil {

@@ -217,6 +217,8 @@ func TestLeasesThatCannotBeRead(t *testing.T) {
 				l.pass(5 * time.Minute)
 				require.Equal(t, v1.ConditionTrue, l.verdict("a-0"))
 				require.ErrorIs(t, l.cluster.Health(), fails)
+				var partial *clientgo.PartialError
+				require.False(t, errors.As(l.cluster.Health(), &partial), "while no lease can be read, nothing is done at all")
 				require.Less(t, len(l.reads), 60, "not even one in each 5 s")
 				l.set(func() { l.fails = nil })
 				l.pass(time.Minute)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,7 +59,7 @@ func (l *listerWatcher) ListWithContext(ctx context.Context, o metav1.ListOption
 	all := &metainternalversion.List{}
 	for {
 		var about *metav1.ListMeta
-		items, err := reconnect(ctx, l.lists, func() (page []runtime.Object, err error) {
+		items, err := reconnect(ctx, l.lists.note, func() (page []runtime.Object, err error) {
 			about, page, err = l.listed(ctx, o)
 			return page, err
 		})
@@ -87,23 +88,57 @@ func (l *listerWatcher) takeTurn(ctx context.Context) {
 // WatchWithContext begins a watch. A watch-list costs the API server as much as a list, so it is put off in the same way;
 // a watch that resumes is not.
 func (l *listerWatcher) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	note := l.link.note
 	if o.SendInitialEvents != nil && *o.SendInitialEvents {
 		l.takeTurn(ctx)
+		note = l.link.fails
 	}
-	w, err := reconnect(ctx, l.link, func() (watch.Interface, error) { return l.watched(ctx, o) })
+	w, err := reconnect(ctx, note, func() (watch.Interface, error) { return l.watched(ctx, o) })
 	if err != nil {
 		return nil, err
 	}
-	l.lists.note(nil) // with a watch-list there is no list that would clear the error
-	return watch.Filter(w, l.heard), nil
+	return l.heard(w), nil
 }
 
-// heard notes an error within a watch: one that goes on from what the API server has forgotten begins well, and is none.
-func (l *listerWatcher) heard(e watch.Event) (watch.Event, bool) {
-	if e.Type == watch.Error {
-		l.link.note(apierrors.FromObject(e.Object))
-	}
-	return e, true
+// heard passes on what a watch says, and notes it: one that goes on from what the API server has forgotten begins well, and says
+// so in an error; a watch-list is well once it has brought what there is.
+func (l *listerWatcher) heard(w watch.Interface) watch.Interface {
+	events := make(chan watch.Event)
+	proxy := watch.NewProxyWatcher(events)
+	go func() {
+		defer close(events)
+		defer w.Stop()
+		for {
+			var e watch.Event
+			var more bool
+			select {
+			case e, more = <-w.ResultChan():
+			case <-proxy.StopChan():
+			}
+			if !more {
+				return
+			}
+			if e.Type == watch.Error {
+				l.link.note(apierrors.FromObject(e.Object))
+			}
+			select {
+			case events <- e:
+			case <-proxy.StopChan():
+				return
+			}
+			if e.Type == watch.Bookmark && endsList(e.Object) {
+				l.link.note(nil)
+				l.lists.note(nil)
+			}
+		}
+	}()
+	return proxy
+}
+
+// endsList says whether a bookmark comes after all that a watch-list has brought.
+func endsList(bookmark runtime.Object) bool {
+	about, err := meta.Accessor(bookmark)
+	return err == nil && about.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 }
 
 // link holds the error of an informer's last list or watch, and since when there has been one.
@@ -129,6 +164,13 @@ func (l *link) note(err error) {
 		l.logger.Info("reading works again", "what", l.what, "after", now.Sub(l.since).Round(time.Second))
 	}
 	l.err = err
+}
+
+// fails is note for who does not know yet whether all is well.
+func (l *link) fails(err error) {
+	if err != nil {
+		l.note(err)
+	}
 }
 
 // broken returns the error, and for how long there has been one.

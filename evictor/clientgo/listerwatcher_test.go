@@ -183,7 +183,8 @@ func TestReplicasDoNotRelistTogether(t *testing.T) {
 	}
 	stream := func(initial bool) func(context.Context, *listerWatcher) error {
 		return func(ctx context.Context, l *listerWatcher) error {
-			_, err := l.WatchWithContext(ctx, metav1.ListOptions{SendInitialEvents: &initial})
+			w, err := l.WatchWithContext(ctx, metav1.ListOptions{SendInitialEvents: &initial})
+			w.Stop()
 			return err
 		}
 	}
@@ -226,6 +227,35 @@ func TestReplicasDoNotRelistTogether(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAWatchListIsWellOnceItHasCome: what was broken stays so while it brings what there is. Nothing is left of one that nobody
+// reads any more.
+func TestAWatchListIsWellOnceItHasCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, lists := &book{nodes: 3}, true
+		l := b.reader(0)
+		l.link.note(errors.New("forgotten"))
+		l.lists.note(errors.New("down"))
+		w, err := l.WatchWithContext(t.Context(), metav1.ListOptions{SendInitialEvents: &lists})
+		require.NoError(t, err)
+		broken := func() int {
+			synctest.Wait()
+			_, watch := l.link.broken(time.Now())
+			_, list := l.lists.broken(time.Now())
+			return len(slices.DeleteFunc([]error{watch, list}, func(err error) bool { return err == nil }))
+		}
+		for range 3 {
+			<-w.ResultChan()
+			require.Equal(t, 2, broken())
+		}
+		<-w.ResultChan()
+		require.Zero(t, broken())
+		b.full[0].Modify(&v1.Node{})
+		b.full[0].Modify(&v1.Node{})
+		synctest.Wait()
+		w.Stop()
+	})
 }
 
 // pagesOnly is of an API server without watch-lists.

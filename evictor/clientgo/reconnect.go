@@ -18,7 +18,7 @@ const (
 // reconnect retries every second while the API server gives no answer at all. The informer would retry too, but with a
 // growing backoff: after an outage of a minute it may take another minute to notice that the API server is back, and
 // until then no verdict is reached and no pod is evicted. Any answer, a refusal included, is left to the informer.
-func reconnect[T any](ctx context.Context, l *link, try func() (T, error)) (T, error) {
+func reconnect[T any](ctx context.Context, note func(error), try func() (T, error)) (T, error) {
 	var cancel context.CancelFunc = func() {}
 	if ctx.Done() == nil {
 		ctx, cancel = context.WithTimeout(ctx, reconnectFor)
@@ -26,7 +26,7 @@ func reconnect[T any](ctx context.Context, l *link, try func() (T, error)) (T, e
 	defer cancel()
 	for {
 		result, err := try()
-		l.note(err)
+		note(err)
 		if err == nil || answered(err) {
 			return result, err
 		}

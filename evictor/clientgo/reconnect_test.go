@@ -42,7 +42,7 @@ func TestReconnect(t *testing.T) {
 					defer cancel()
 				}
 				began := time.Now()
-				_, err := reconnect(ctx, l, func() (int, error) {
+				_, err := reconnect(ctx, l.note, func() (int, error) {
 					if time.Since(began) < row.outage {
 						return 0, refused
 					}
@@ -63,7 +63,7 @@ func TestReconnectEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 		defer cancel()
 		began := time.Now()
-		_, err := reconnect(ctx, l, func() (int, error) { return 0, errors.New("connection refused") })
+		_, err := reconnect(ctx, l.note, func() (int, error) { return 0, errors.New("connection refused") })
 		require.ErrorContains(t, err, "refused")
 		require.Equal(t, 90*time.Second, time.Since(began))
 	})

@@ -125,6 +125,16 @@ func (c *Controller) Overdue(name string) {
 // its NoSchedule taints go on, because kube-scheduler looks at these taints alone.
 func (c *Controller) Hold(node, reason string) { c.hold(node, cmp.Or(reason, "Held")) }
 
+// Held returns why a node is held: by Hold or by Options.Hold; empty if it is not.
+func (c *Controller) Held(node string) (reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.nodes[node]; n != nil {
+		return c.heldFor(n)
+	}
+	return c.holds[node]
+}
+
 // Release ends Hold. A node that Options.Hold holds stays held.
 func (c *Controller) Release(node string) { c.hold(node, "") }
 

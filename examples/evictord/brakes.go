@@ -255,8 +255,8 @@ func (b *brakes) spared() (all []sparedNode) {
 	})
 	slices.Sort(names)
 	for _, name := range names {
-		if status, _ := b.e.nodes.Node(name); status.Held != "" {
-			all = append(all, sparedNode{name, status.Held})
+		if why := b.e.nodes.Held(name); why != "" {
+			all = append(all, sparedNode{name, why})
 		}
 	}
 	return all

@@ -13,6 +13,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/nodelifecycle"
 	"github.com/evictkit/evictkit/taints"
 )
@@ -65,10 +66,12 @@ func (w *podWriter) MarkNotReady(ctx context.Context, pod evictor.PodRef) error 
 	return w.m.count("mark", w.PodWriter.MarkNotReady(ctx, pod))
 }
 
-// count counts an error and returns it. An error without a status did not come from the API server.
+// count counts an error and returns it. An error without a status did not come from the API server. A refusal without one is
+// no failure: nothing was sent.
 func (m *Metrics) count(operation string, err error) error {
-	if err == nil {
-		return nil
+	var answer apierrors.APIStatus
+	if no := (*gate.Refused)(nil); err == nil || errors.As(err, &no) && !errors.As(err, &answer) {
+		return err
 	}
 	m.apiErrors.WithLabelValues(operation, reasonOf(err)).Inc()
 	return err

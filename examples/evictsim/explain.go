@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -365,20 +364,11 @@ func untold(e *explain.Entry) bool {
 	return e.Kind == "Passed" || e.Kind == "TurnEnded" && strings.HasSuffix(e.Text, "Served")
 }
 
-var dueAt = regexp.MustCompile(`, due (\d\d:\d\d:\d\d)$`)
-
 // wording returns the text of a decision, with times from the start.
 func wording(e *explain.Entry) string {
-	const clock = "15:04:05"
-	text := e.String()[len(clock)+1:]
-	if due := dueAt.FindStringSubmatch(text); due != nil {
-		at, _ := time.Parse(clock, due[1])
-		day := e.Time.UTC().Truncate(24 * time.Hour)
-		at = day.Add(at.Sub(at.Truncate(24 * time.Hour)))
-		for at.Before(e.Time.Truncate(time.Second)) {
-			at = at.Add(24 * time.Hour)
-		}
-		text = strings.Replace(text, due[1], at.Sub(simulation.Epoch).String(), 1)
+	text := e.String()[len(time.TimeOnly)+1:]
+	if before, _, armed := strings.Cut(text, ", due "); armed && !e.Due.IsZero() {
+		text = before + ", due " + e.Due.Truncate(time.Second).Sub(simulation.Epoch).String()
 	}
 	return text
 }

@@ -54,6 +54,17 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestExplainWhatIsDueInDays: a pod that tolerates the taint for longer than a day is due then, and not on the first one.
+func TestExplainWhatIsDueInDays(t *testing.T) {
+	file := scenarioFile(t, `cluster: {zones: [{name: a, nodes: 4, podsPerNode: 1, pod: {tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 90000}]}}]}
+events: [{at: 1m, fail: {node: a-000}}]
+until: 30h
+`)
+	story, _, err := simulate(t, "explain", "--pod", "a-000-p0", "--scenario", file)
+	require.NoError(t, err)
+	require.Regexp(t, `due 25h1m\d+s`, story)
+}
+
 // TestExplainAGroup: a pod that leaves with another one says so.
 func TestExplainAGroup(t *testing.T) {
 	file := scenarioFile(t, `cluster: {zones: [{name: a, nodes: 4, podsPerNode: 1, pod: {labels: {set: train}}}, {name: b, nodes: 4, podsPerNode: 1}]}

@@ -51,7 +51,7 @@ func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster,
 	pods := make(map[string]int)
 	for _, pod := range objects.Pods {
 		kind, _ := simulation.ControllerOf(&pod.ObjectMeta)
-		if pod.Spec.NodeName == "" || kind == "DaemonSet" || kind == "Node" || finished(pod) {
+		if pod.Spec.NodeName == "" || kind == "DaemonSet" || kind == "Node" || finished(pod) || pod.DeletionTimestamp != nil {
 			continue
 		}
 		pods[pod.Spec.NodeName]++

@@ -171,12 +171,13 @@ func (s *Search) play(ctx context.Context, all []Settings) error {
 // score plays the losses with the settings of a score.
 func (s *Search) score(ctx context.Context, score *Score) error {
 	for _, loss := range s.played() {
+		lost := loss.lost()
 		evicted := make(map[evictor.PodKey]time.Duration) // when, since the loss began
 		observed := func(w *simulation.World) (simulation.Controller, error) {
 			return w.NewEvictor(evictor.Options{Observer: evictor.Observe(nil, func(d evictor.PodDecision) {
 				at := d.Time.Sub(simulation.Epoch) - Begins
 				switch _, again := evicted[d.Pod.PodKey]; {
-				case d.Kind != tainteviction.PodEvicted:
+				case d.Kind != tainteviction.PodEvicted, at < 0, !lost[d.Pod.Node]: // of nodes that had failed before
 				case loss.FalseAlarm:
 					score.EvictedWhileRunning += stillSilent(at)
 				case !again:
@@ -199,6 +200,15 @@ func (s *Search) score(ctx context.Context, score *Score) error {
 	return nil
 }
 
+// lost has the names of the nodes.
+func (l *Loss) lost() map[string]bool {
+	names := make(map[string]bool, len(l.Nodes))
+	for _, name := range l.Nodes {
+		names[name] = true
+	}
+	return names
+}
+
 // beforeEviction sums up how long the pods on the lost nodes were there until they were evicted, their Job failed, or the nodes were
 // back.
 func (c *Cluster) beforeEviction(loss *Loss, evicted map[evictor.PodKey]time.Duration, r *simulation.Report) (sum time.Duration) {
@@ -206,10 +216,7 @@ func (c *Cluster) beforeEviction(loss *Loss, evicted map[evictor.PodKey]time.Dur
 	for i := range r.FailedJobs {
 		failed[nameOfJob(&r.FailedJobs[i])] = r.FailedJobs[i].At - Begins
 	}
-	lost := make(map[string]bool, len(loss.Nodes))
-	for _, name := range loss.Nodes {
-		lost[name] = true
-	}
+	lost := loss.lost()
 	for key, pod := range c.pods {
 		if !lost[pod.node] {
 			continue

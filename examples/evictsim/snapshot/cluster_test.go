@@ -143,6 +143,8 @@ func peculiar(p *v1.Pod, i int) {
 	matching := []v1.PodAffinityTerm{{TopologyKey: v1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a0"}}}}
 	s := &p.Spec
 	switch i {
+	case 9: // kubectl drain refuses its node
+		s.Volumes = append(s.Volumes, v1.Volume{Name: "e", VolumeSource: v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: secret}}})
 	case 1, 2:
 		s.NodeSelector = map[string]string{"pool": "0"}
 	case 3, 4:

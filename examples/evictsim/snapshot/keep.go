@@ -51,6 +51,9 @@ func budget(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
 func volume(v *v1.PersistentVolume) *v1.PersistentVolume {
 	kept := &v1.PersistentVolume{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}, ObjectMeta: meta(&v.ObjectMeta)}
 	kept.Spec.AccessModes, kept.Spec.NodeAffinity = v.Spec.AccessModes, v.Spec.NodeAffinity
+	if of := v.Spec.ClaimRef; of != nil {
+		kept.Spec.ClaimRef = &v1.ObjectReference{Namespace: of.Namespace, Name: of.Name}
+	}
 	switch {
 	case v.Spec.NFS != nil:
 		kept.Spec.NFS = &v1.NFSVolumeSource{}
@@ -106,7 +109,7 @@ func pod(p *v1.Pod) *v1.Pod {
 	kept.Spec = v1.PodSpec{
 		NodeName: p.Spec.NodeName, NodeSelector: p.Spec.NodeSelector, Affinity: p.Spec.Affinity, Tolerations: p.Spec.Tolerations,
 		TopologySpreadConstraints: p.Spec.TopologySpreadConstraints, SchedulingGates: p.Spec.SchedulingGates, SchedulerName: p.Spec.SchedulerName,
-		Priority: p.Spec.Priority, PriorityClassName: p.Spec.PriorityClassName, Overhead: p.Spec.Overhead, Resources: p.Spec.Resources,
+		Priority: p.Spec.Priority, PreemptionPolicy: p.Spec.PreemptionPolicy, RestartPolicy: p.Spec.RestartPolicy, PriorityClassName: p.Spec.PriorityClassName, Overhead: p.Spec.Overhead, Resources: p.Spec.Resources,
 		HostNetwork: p.Spec.HostNetwork, TerminationGracePeriodSeconds: p.Spec.TerminationGracePeriodSeconds,
 		Containers: containers(p.Spec.Containers), InitContainers: containers(p.Spec.InitContainers), Volumes: volumes(p.Spec.Volumes),
 	}
@@ -137,7 +140,7 @@ func containers(all []v1.Container) (kept []v1.Container) {
 	return kept
 }
 
-// volumes keeps the volumes that bind a pod to the place of its data.
+// volumes keeps the volumes that bind a pod to the place of its data, or are lost when it leaves.
 func volumes(all []v1.Volume) (kept []v1.Volume) {
 	for i := range all {
 		v := v1.Volume{Name: all[i].Name}
@@ -146,6 +149,8 @@ func volumes(all []v1.Volume) (kept []v1.Volume) {
 			v.PersistentVolumeClaim = all[i].PersistentVolumeClaim
 		case all[i].Ephemeral != nil:
 			v.Ephemeral = &v1.EphemeralVolumeSource{}
+		case all[i].EmptyDir != nil: // a drain deletes its data
+			v.EmptyDir = &v1.EmptyDirVolumeSource{}
 		default:
 			continue
 		}

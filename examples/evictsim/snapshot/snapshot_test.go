@@ -76,6 +76,7 @@ events:
 - {at: 2m, fail: {zone: "r:z0", count: 3}}
 - {at: 3m, taint: {node: n4, key: maintenance, value: now, effect: NoExecute}}
 - {at: 20m, recover: {zone: "r:z0"}}
+- {at: 25m, drain: {node: n1, bare: evict}}
 reschedule: {after: 5s}
 until: 40m
 `))

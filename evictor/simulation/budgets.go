@@ -199,7 +199,7 @@ type budget struct {
 // under adds a budget to a group if the budget selects it.
 func (c *cluster) under(g, b int32) bool {
 	group, budget := &c.levels.members[g], &c.levels.budgets[b]
-	if group.namespace != budget.namespace || group.labels == nil && !budget.selector.Empty() || !budget.selector.Matches(group.labels.Set()) {
+	if group.namespace != budget.namespace || !budget.selector.Matches(group.labels.Set()) {
 		return false
 	}
 	group.budgets = append(group.budgets, b)

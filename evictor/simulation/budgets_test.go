@@ -121,6 +121,19 @@ func underOne(t *testing.T, least, most string, owners ...string) *cluster {
 	return c
 }
 
+// A selector may match pods without labels.
+func TestABudgetOfPodsWithoutLabels(t *testing.T) {
+	for operator, want := range map[metav1.LabelSelectorOperator]bool{metav1.LabelSelectorOpDoesNotExist: false, metav1.LabelSelectorOpExists: true} {
+		c, all := newCluster(clockOf(nil)), intstr.Parse("100%")
+		require.NoError(t, c.AddBudget("default", "b", budgetSpec{
+			MinAvailable: &all, Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "batch", Operator: operator}}},
+		}))
+		require.NoError(t, c.AddNode("n", zone.Key{}))
+		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "n", podSpec{OwnerKind: "ReplicaSet", OwnerName: "r"}))
+		require.Equal(t, []bool{want}, mayGo(c), operator)
+	}
+}
+
 // mayGo says for each pod, in turn, whether the eviction API lets it go; one that may go is gone then.
 func mayGo(c *cluster) (answers []bool) {
 	for i := range c.pods {

@@ -92,6 +92,7 @@ func TestADrainWaitsForASilentNode(t *testing.T) {
 		forced int
 	}{
 		"for ever":     {Drain{}, nil, []string{waits}, 0},
+		"finished":     {Drain{}, nil, nil, 0}, // the API server waits for no kubelet
 		"told to":      {Drain{Wait: &wait}, nil, []string{waits}, 0},
 		"told not to":  {Drain{Wait: &hurry}, nil, nil, 0},
 		"it is back":   {Drain{}, []Event{{At: 5 * time.Minute, Recover: named("a1")}}, nil, 0},
@@ -113,6 +114,9 @@ func TestADrainWaitsForASilentNode(t *testing.T) {
 			}
 			web := owned("ReplicaSet", "web", "web", "a1")
 			web.Spec.Tolerations = everything
+			if name == "finished" {
+				web.Status.Phase = v1.PodSucceeded
+			}
 			_, _, r := told(t, filed(t, v1.ReadWriteOnce, web, owned("ReplicaSet", "web", "web2", "b1")), s)
 			var texts []string
 			for i := range r.StuckDrains {

@@ -51,6 +51,7 @@ type naive struct {
 	desired map[string]int // pods by zone, which is their ReplicaSet
 	level   map[string]*Level
 	lacking map[string]time.Duration // of levels
+	most    map[string][2]int        // the most that were lacking, of how many
 	halved  map[string]time.Duration // for how long without a break
 	lost    time.Duration            // without a live node, over all pods
 	sets    map[string]string        // by the original names of pods
@@ -59,7 +60,7 @@ type naive struct {
 
 func newNaive(s Scenario) *naive {
 	m := &naive{s: s, nodes: map[string]*plainNode{}, pods: map[string]*plainPod{}, waiting: map[string]bool{}, seen: map[string]bool{},
-		emptied: map[string][]time.Duration{}, zones: map[string]*ZoneReport{}, desired: map[string]int{}, level: map[string]*Level{}, lacking: map[string]time.Duration{}, halved: map[string]time.Duration{}, sets: map[string]string{},
+		emptied: map[string][]time.Duration{}, zones: map[string]*ZoneReport{}, desired: map[string]int{}, level: map[string]*Level{}, lacking: map[string]time.Duration{}, most: map[string][2]int{}, halved: map[string]time.Duration{}, sets: map[string]string{},
 		marks: naiveMarks{since: map[string]time.Duration{}, left: map[string]bool{}, set: map[string]string{}, ofSet: map[string]*WorkloadReport{}}}
 	for i := range s.Zones {
 		z := &s.Zones[i]
@@ -137,6 +138,9 @@ func (m *naive) pass(kind string, to time.Duration, count func(zone string) (des
 		if have < desired {
 			l.Below += took
 			m.lacking[kind+zone] += took * time.Duration(desired-have)
+			if desired-have > m.most[kind+zone][0] {
+				m.most[kind+zone] = [2]int{desired - have, desired}
+			}
 		}
 		if 2*have < desired {
 			l.BelowHalf += took
@@ -427,6 +431,7 @@ func (m *naive) levels(t *testing.T, want, got *Report) {
 	for _, name := range slices.Sorted(maps.Keys(m.zones)) {
 		z := *m.zones[name]
 		nodes := m.level["node "+name]
+		z.MostLost, z.Of = m.most["node "+name][0], m.most["node "+name][1]
 		z.Nodes, z.LowestNodes, z.LowestAt, z.Below, z.BelowHalf = nodes.Desired, nodes.LowestReady, nodes.LowestAt, nodes.Below, nodes.BelowHalf
 		if i := slices.IndexFunc(got.Zones, func(g ZoneReport) bool { return g.Name == z.Name }); i >= 0 {
 			z.Limits, z.NodesWaited = got.Zones[i].Limits, got.Zones[i].NodesWaited

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,9 +18,10 @@ type level struct {
 	lowest          int
 	lowestAt, since int64
 	below           int64 // time with fewer live members than desired
+	most, of        int   // the most that were lacking, and how many were desired then
 	belowHalf       stretch
-	lacking         int64 // the time below, summed over the missing members
-	counted         bool  // some time has passed
+	lacking         float64 // in nanoseconds, the time below, summed over the missing members
+	counted         bool    // some time has passed
 
 	need      func(desired int) int // of a budget; nil if none
 	belowNeed stretch
@@ -50,7 +52,10 @@ func (l *level) pass(now int64) {
 	}
 	if l.have < l.desired {
 		l.below += took
-		l.lacking += took * int64(l.desired-l.have)
+		if lacking := l.desired - l.have; lacking > l.most {
+			l.most, l.of = lacking, l.desired
+		}
+		l.lacking += float64(took) * float64(l.desired-l.have)
 	}
 	l.belowHalf.pass(took, l.halved())
 	lacks := l.lacks()
@@ -88,6 +93,12 @@ type Level struct {
 	ReadyAtEnd       int           `figure:""`
 }
 
+// inHours is Duration.Hours of what may be too long for a Duration.
+func inHours(nanoseconds float64) float64 {
+	whole := math.Floor(nanoseconds / float64(time.Hour))
+	return whole + (nanoseconds-whole*float64(time.Hour))/float64(time.Hour)
+}
+
 func (l *level) report(now int64) Level {
 	l.pass(now)
 	lowest, share := l.lowest, 1.0
@@ -100,7 +111,7 @@ func (l *level) report(now int64) Level {
 	return Level{
 		Desired: l.desired, LowestReady: lowest, LowestAt: time.Duration(l.lowestAt), LowestReadyShare: share, ReadyAtEnd: l.have,
 		Below: time.Duration(l.below), BelowHalf: time.Duration(l.belowHalf.sum), LongestBelowHalf: time.Duration(l.belowHalf.longest),
-		PodHoursMissing: time.Duration(l.lacking).Hours(),
+		PodHoursMissing: inHours(l.lacking),
 	}
 }
 

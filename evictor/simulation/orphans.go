@@ -23,10 +23,10 @@ func (c *cluster) orphan(n *node) {
 		return
 	}
 	c.orphans[n.Name] = c.nodeByID[n.Name]
-	if n.failed {
-		return
+	if !n.failed {
+		n.failedAt = c.now()
 	}
-	n.failed, n.failedAt = true, c.now()
+	n.failed, n.parted, n.reach = true, false, 0 // the machine is gone
 }
 
 // adopt makes a new node run the pods that are bound to its name since another one had it: a kubelet runs what the API

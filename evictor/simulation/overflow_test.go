@@ -30,6 +30,16 @@ func TestVeryLongPeriods(t *testing.T) {
 	}
 }
 
+// More pod-hours than a Duration holds are counted.
+func TestVeryManyPodHours(t *testing.T) {
+	_, r := play(t, Scenario{
+		Zones: []Zone{{Name: "a", Nodes: 100, PodsPerNode: 10}}, LeaseInterval: 1000 * time.Hour, StatusInterval: 1000 * time.Hour,
+		Events: []Event{{At: 0, Fail: &Nodes{Zone: "a"}}}, Until: 9000 * time.Hour, ReplaceAfter: -1,
+	})
+	require.InEpsilon(t, 9e6, r.PodHoursMissing, 1e-3)
+	require.InEpsilon(t, 9e6, r.PodHoursLost, 1e-3)
+}
+
 func TestComebackAfterAVeryLongTime(t *testing.T) {
 	_, r := play(t, Scenario{
 		Zones:        []Zone{{Name: "a", Nodes: 4, PodsPerNode: 2}},

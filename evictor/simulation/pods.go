@@ -173,13 +173,14 @@ func (c *cluster) takeAway(i int32) {
 	c.removePod(i)
 }
 
-// deletePod deletes a pod. On a live node it is gone at once, or after its grace period; on a failed one it stays terminating.
+// deletePod deletes a pod. One that has finished is gone at once, wherever it is. On a live node another one is, or after its grace
+// period; on a failed one it stays terminating.
 func (c *cluster) deletePod(i int32) {
 	p := &c.pods[i]
 	c.leavesNow(i)
 	c.deletionBegins(i)
 	lives := !c.nodes[p.node].failed && !c.kubelets.down
-	if lives && p.spec.Grace == 0 {
+	if p.phase.finished() || lives && p.spec.Grace == 0 {
 		c.removePod(i)
 		return
 	}

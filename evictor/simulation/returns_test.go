@@ -109,6 +109,13 @@ func TestAPodRunsOnceItsKubeletLearnsOfIt(t *testing.T) {
 	_, r := schedules(t, fleet(t, "ReplicaSet"), Event{At: time.Minute, Cordon: named("a", "c")}, Event{At: time.Minute, DeletePod: &Pod{Name: "ReplicaSet"}},
 		Event{At: cutOff, Partition: &Partition{Nodes: *named("b")}}, Event{At: 10 * time.Minute, DeleteNode: named("b")})
 	require.Equal(t, []int{1, 0, 0}, []int{r.Evicted, r.EvictedWhileRunning, r.RemovedWhileRunning}, "it never ran")
+
+	_, r = play(t, Scenario{
+		Zones:  []Zone{{Name: "a", Nodes: 3, PodsPerNode: 2}},
+		Events: []Event{{At: time.Minute, Partition: &Partition{Nodes: *named("a-000")}}, {At: 90 * time.Second, DeleteNode: named("a-000")}}, Until: 10 * time.Minute,
+	})
+	require.Zero(t, r.RemovedWhileRunning, "the machine is gone")
+	require.Positive(t, r.PodHoursLost)
 }
 
 func TestAPodWithoutRoomIsPendingUntilThereIsSome(t *testing.T) {

@@ -149,17 +149,21 @@ func (s *sampler) sample(p *player) {
 	if points%WorkloadEvery != 0 {
 		return
 	}
+	s.knowWorkloads(c, points/WorkloadEvery)
 	for i := range c.levels.workloads {
 		w := &c.levels.workloads[i]
-		if i == len(s.levels) {
-			s.levels = append(s.levels, make([]byte, points/WorkloadEvery)) // none before it existed
-			s.below = append(s.below, make([]byte, points/WorkloadEvery))
-		}
 		share := byte(100)
 		if w.desired > 0 {
 			share = byte(100 * max(w.have, 0) / max(w.desired, w.have, 1))
 		}
 		s.levels[i], s.below[i] = append(s.levels[i], share), append(s.below[i], byte(min(w.broken, 1)))
+	}
+}
+
+// knowWorkloads begins the series of those that are new: so many samples before they existed.
+func (s *sampler) knowWorkloads(c *cluster, before int) {
+	for len(s.levels) < len(c.levels.workloads) {
+		s.levels, s.below = append(s.levels, make([]byte, before)), append(s.below, make([]byte, before))
 	}
 }
 
@@ -214,6 +218,7 @@ func (n *node) state() int {
 // end returns the series of the report's workloads, and the sorted delays.
 func (s *sampler) end(p *player) *Series {
 	c := p.cluster
+	s.knowWorkloads(c, (len(s.series.Without)+WorkloadEvery-1)/WorkloadEvery)
 	for i := range p.report.Workloads {
 		w := &p.report.Workloads[i]
 		number := c.levels.byKey[workloadKey{w.Namespace, w.Kind, w.Name}]

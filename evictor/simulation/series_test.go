@@ -38,6 +38,16 @@ func TestSeries(t *testing.T) {
 	require.Equal(t, 345*time.Second, series.Delays[100])
 }
 
+// A workload that appears after the last sample of workloads has a series, too.
+func TestSeriesOfAWorkloadOfTheLastSeconds(t *testing.T) {
+	r, err := Play(context.Background(), Scenario{
+		Zones:  []Zone{{Name: "a", Nodes: 2, PodsPerNode: 1}},
+		Events: []Event{{At: 329 * time.Second, AddPod: &AddPod{Name: "x", Node: "a-000", PodFields: PodFields{Owner: "Job/late"}}}}, Until: 330 * time.Second, Points: 480,
+	})
+	require.NoError(t, err)
+	require.Len(t, r.Series.Workloads, 2)
+}
+
 // What is most, and where events happen, is told exactly, not as of the next step.
 func TestSeriesKnowsWhenAPeakBegan(t *testing.T) {
 	r, err := Play(context.Background(), Scenario{

@@ -18,6 +18,7 @@ type ZoneReport struct {
 	Pods            int           `figure:""` // at the start, without those of DaemonSets and completed ones
 	LowestNodes     int           `figure:""`
 	LowestAt        time.Duration // when that began
+	MostLost, Of    int           // the most nodes that were not live at one time, and how many there were then
 	Below           time.Duration `figure:""` // how long fewer nodes were live than there are, in all
 	BelowHalf       time.Duration `figure:""` // how long fewer than half of them were, in all
 	KubeletFailures int           `figure:""`
@@ -64,6 +65,7 @@ func (c *cluster) reportZones() (zones []ZoneReport) {
 		z.end(c.now())
 		nodes := z.nodes.report(c.now())
 		z.told.Nodes, z.told.LowestNodes, z.told.NodesWaited = nodes.Desired, nodes.LowestReady, 0
+		z.told.MostLost, z.told.Of = z.nodes.most, z.nodes.of
 		z.told.LowestAt, z.told.Below, z.told.BelowHalf = nodes.LowestAt, nodes.Below, nodes.BelowHalf
 		z.told.Limits = z.all
 		for i := range z.all {

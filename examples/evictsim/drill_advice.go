@@ -79,7 +79,7 @@ func (a *assessment) command() string {
 // advise puts what a search found into a sentence.
 func advise(a *drill.Advice) string {
 	if a.Best.Settings == a.Today.Settings {
-		return fmt.Sprintf("Keep today's settings: of the %s played, none lowers the pod-hours before eviction or the pods evicted while running by 1 %% without raising the other.",
+		return fmt.Sprintf("Keep today's settings: of the %s played, none lowers the pod-hours before eviction or the pods evicted while running by 1 %% without raising the other, or the pod-hours lost by 1 %%.",
 			some(a.Played, "setting"))
 	}
 	var changes []string
@@ -135,7 +135,13 @@ func evictions(n float64) string {
 	return count(int(math.Round(n)))
 }
 
-func precise(h float64) string { return hours(time.Duration(h * float64(time.Hour))) }
+// precise formats hours, of which there may be too many for a Duration.
+func precise(h float64) string {
+	if h >= 100 {
+		return count(int(math.Round(h)))
+	}
+	return hours(time.Duration(h * float64(time.Hour)))
+}
 
 // drillReport writes a page about a drill, with charts of the worst loss with today's settings and with the best.
 func drillReport(ctx context.Context, w io.Writer, cluster *drill.Cluster, a *assessment) error {

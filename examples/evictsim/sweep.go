@@ -284,7 +284,7 @@ func (of comparedFigure) text(o *outcome.Outcome) string {
 	case strings.HasSuffix(of.figure, "Seconds"):
 		return short(time.Duration(value * float64(time.Second)))
 	case strings.HasPrefix(of.figure, "podHours"):
-		return hours(time.Duration(value * float64(time.Hour)))
+		return precise(value)
 	default:
 		return count(int(value))
 	}

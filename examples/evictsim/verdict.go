@@ -106,7 +106,7 @@ func losses(r *simulation.Report) string {
 // lostBriefly says which zones lost nodes, with at most one figure.
 func lostBriefly(r *simulation.Report, figure bool) string {
 	zones := slices.DeleteFunc(slices.Clone(r.Zones), func(z simulation.ZoneReport) bool { return z.Below == 0 })
-	all := !slices.ContainsFunc(zones, func(z simulation.ZoneReport) bool { return z.LowestNodes > 0 })
+	all := !slices.ContainsFunc(zones, func(z simulation.ZoneReport) bool { return z.MostLost < z.Of })
 	whose := "all of their nodes"
 	if !all {
 		whose = "nodes"
@@ -123,9 +123,9 @@ func lostBriefly(r *simulation.Report, figure bool) string {
 	case !figure && all:
 		return "Zone " + zoneName(zones[0].Name) + " lost all of its nodes"
 	case all:
-		return fmt.Sprintf("Zone %s lost all of its %s", zoneName(zones[0].Name), some(zones[0].Nodes, "node"))
+		return fmt.Sprintf("Zone %s lost all of its %s", zoneName(zones[0].Name), some(zones[0].Of, "node"))
 	case figure:
-		return fmt.Sprintf("Zone %s lost %s", zoneName(zones[0].Name), some(zones[0].Nodes-zones[0].LowestNodes, "node"))
+		return fmt.Sprintf("Zone %s lost %s", zoneName(zones[0].Name), some(zones[0].MostLost, "node"))
 	}
 	return "Zone " + zoneName(zones[0].Name) + " lost nodes"
 }
@@ -152,11 +152,11 @@ func lostNodes(r *simulation.Report) string {
 	}
 	for i := range zones[:min(len(zones), verdictZones)] {
 		z := &zones[i]
-		if z.LowestNodes <= 0 {
+		if z.MostLost == z.Of {
 			whole, durations = append(whole, zoneName(z.Name)), append(durations, short(z.BelowHalf))
-			all = fmt.Sprintf("zone %s lost all of its %s%s", whole[0], some(z.Nodes, "node"), half(z))
+			all = fmt.Sprintf("zone %s lost all of its %s%s", whole[0], some(z.Of, "node"), half(z))
 		} else {
-			parts = append(parts, fmt.Sprintf("zone %s lost %s of %s%s", zoneName(z.Name), count(z.Nodes-z.LowestNodes), some(z.Nodes, "node"), half(z)))
+			parts = append(parts, fmt.Sprintf("zone %s lost %s of %s%s", zoneName(z.Name), count(z.MostLost), some(z.Of, "node"), half(z)))
 		}
 	}
 	if len(whole) > 1 {
@@ -234,12 +234,12 @@ func bestOf(outcomes []*outcome.Outcome, names []string) string {
 		stay = ", with " + some(int(left), "pod") + " still on dead nodes"
 	}
 	losing, lost := best("podHoursLost")
-	clauses := []string{fmt.Sprintf("each evicted %s", some(int(evicted), "pod")), fmt.Sprintf("each lost %s pod-hours", hours(time.Duration(lost*float64(time.Hour))))}
+	clauses := []string{fmt.Sprintf("each evicted %s", some(int(evicted), "pod")), fmt.Sprintf("each lost %s pod-hours", precise(lost))}
 	if evicting != "" {
 		clauses[0] = fmt.Sprintf("%s evicted the fewest pods (%s%s)", evicting, count(int(evicted)), stay)
 	}
 	if losing != "" {
-		clauses[1] = fmt.Sprintf("%s lost the fewest pod-hours (%s)", losing, hours(time.Duration(lost*float64(time.Hour))))
+		clauses[1] = fmt.Sprintf("%s lost the fewest pod-hours (%s)", losing, precise(lost))
 	}
 	text := fmt.Sprintf("Of %s, %s, and %s.", some(len(outcomes), "run"), clauses[0], clauses[1])
 	unexpected := 0

@@ -15,8 +15,10 @@ import (
 
 func TestVerdict(t *testing.T) {
 	zoneOf := func(name string, desired, lowest int, below, half time.Duration) simulation.ZoneReport {
-		return simulation.ZoneReport{Name: name, Nodes: desired, LowestNodes: lowest, Below: below, BelowHalf: half}
+		return simulation.ZoneReport{Name: name, Nodes: desired, LowestNodes: lowest, MostLost: desired - lowest, Of: desired, Below: below, BelowHalf: half}
 	}
+	deleted := zoneOf("a", 10, 5, 29*time.Minute, 0)
+	deleted.Nodes = 5 // the cloud has removed the dead machines
 	load := simulation.WorkloadReport{Level: simulation.Level{Desired: 10, BelowHalf: 12 * time.Minute, LongestBelowHalf: 12 * time.Minute}}
 	for name, c := range map[string]struct {
 		headline string
@@ -37,6 +39,11 @@ func TestVerdict(t *testing.T) {
 			},
 			"Zone r:a lost all of its 1,667 nodes (below half for 40m): 12,300 of 50,000 pods were evicted, the slowest 23m after its node fell silent, " +
 				"310 of them needlessly, because their nodes were silent for no longer than 10m. 3 workloads had fewer than half of their pods live for up to 12m.",
+		},
+		"nodes that were deleted then": {
+			"Zone a lost 5 nodes: 50 pods were evicted.",
+			simulation.Report{Zones: []simulation.ZoneReport{deleted}, Pods: 100, Evicted: 50},
+			"Zone a lost 5 of 10 nodes: 50 of 100 pods were evicted.",
 		},
 		"many zones": {
 			"4 zones lost nodes: 1 pod was evicted.",

@@ -99,7 +99,7 @@ func TestHandOver(t *testing.T) {
 					}
 					t.Run(fmt.Sprintf("%s/%s/%s", program.name, ways[w].name, moments[m].name), func(t *testing.T) {
 						t.Parallel()
-						result := c.handOver(t, p, w, m)
+						result := c.undisturbed(t, p, w, m)
 						mu.Lock()
 						defer mu.Unlock()
 						seen = append(seen, result)
@@ -141,9 +141,30 @@ type replica struct {
 	proxy *Proxy
 }
 
-func (c *cluster) handOver(t *testing.T, p, w, m int) handedOver {
+// tries is how often a cell is played while a busy machine takes a lease from its holder.
+const tries = 3
+
+// undisturbed plays a cell in which nothing but the machine's own work makes a replica lose its lease.
+func (c *cluster) undisturbed(t *testing.T, p, w, m int) (result handedOver) {
+	for try := range tries {
+		busy := ""
+		t.Run(fmt.Sprint("try ", try), func(t *testing.T) {
+			if result, busy = c.handOver(t, p, w, m, try); busy != "" && try+1 < tries {
+				t.Skip(busy)
+			}
+		})
+		if busy == "" {
+			return result
+		}
+	}
+	require.Fail(t, "this machine is too busy")
+	return result
+}
+
+// handOver plays a cell, and says if and how a busy machine has disturbed it.
+func (c *cluster) handOver(t *testing.T, p, w, m, try int) (result handedOver, busy string) {
 	config := handOverConfig
-	config.Name = fmt.Sprintf("cell-%d%d%d", p, w, m)
+	config.Name = fmt.Sprintf("cell-%d%d%d%d", p, w, m, try)
 	h := c.newHandOver(t, config)
 	lease := "evictkit-" + config.Name
 	first := h.startBoth(t, p, lease)
@@ -151,7 +172,9 @@ func (c *cluster) handOver(t *testing.T, p, w, m int) handedOver {
 	stopped := time.Now()
 	moments[m].reach(t, h)
 	end := stopped
-	require.Equal(t, first, *c.lease(t, lease).HolderIdentity, "this machine is too busy: the leader could not renew its lease")
+	if first != *c.lease(t, lease).HolderIdentity {
+		return result, "the leader could not renew its lease"
+	}
 	if moments[m].outage {
 		h.setDown(true)
 		c.hold(t, 2*time.Second, h.calm)
@@ -168,15 +191,15 @@ func (c *cluster) handOver(t *testing.T, p, w, m int) handedOver {
 	require.NoError(t, ways[w].back(h.replicas[0]))
 	pods := h.pods(h.failing)
 	missing := c.view.Wait(c.ctx, grace+failing*time.Second+config.Toleration+2*soon, func(now *Now) string { return remain(now, pods) })
-	if missing != nil {
-		require.Empty(t, h.calm(nil), "this machine is too busy: %v", missing)
+	if busy = h.calm(nil); missing != nil && busy != "" {
+		return result, busy
 	}
 	c.hold(t, 5*time.Second, func(*Now) string { return "" }) // whatever else happens
-	result := h.judge(t, lost, led)
+	result = h.judge(t, lost, led)
 	result.program, result.way, result.moment = p, w, m
 	result.gap = led.Sub(lost)
 	result.missing = missing
-	return result
+	return result, ""
 }
 
 func (c *cluster) lease(t *testing.T, name string) coordinationv1.LeaseSpec {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -172,10 +173,13 @@ func (c *cluster) program(t *testing.T, name string, groups []string, program st
 func (c *cluster) active(t *testing.T) {
 	t.Helper()
 	node := c.Nodes()[0]
-	_, err := c.client.CoreV1().Nodes().Patch(c.ctx, node, types.StrategicMergePatchType,
+	patched, err := c.client.CoreV1().Nodes().Patch(c.ctx, node, types.StrategicMergePatchType,
 		[]byte(`{"spec":{"taints":[{"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"}]}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	c.wait(t, soon, func(now *Now) string {
+		if version(t, now.Node(node)) < version(t, patched) {
+			return "the watch does not show the taint yet"
+		}
 		for _, node := range c.Nodes() {
 			if taints := now.Node(node).Spec.Taints; len(taints) > 0 {
 				return fmt.Sprintf("node %s has the taint %s", node, taints[0].ToString())
@@ -183,6 +187,13 @@ func (c *cluster) active(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+func version(t *testing.T, node *v1.Node) uint64 {
+	t.Helper()
+	n, err := strconv.ParseUint(node.ResourceVersion, 10, 64)
+	require.NoError(t, err)
+	return n
 }
 
 // heal makes everything healthy again. A controller must be running.

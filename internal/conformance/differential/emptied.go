@@ -35,20 +35,17 @@ func (e *explainer) stays(p tolerant, t time.Duration) bool {
 	return p.from < t && t < p.to && !e.ours.wrote(about{kind: timeline.KindEvict, node: p.node, pod: p.name}, 0, t, anyLine)
 }
 
-// unserved says whether, without taints, tokens may have been spent by then on nodes that had no pods. When not every zone is
-// down any more, those that were emptied before have another turn, too.
-func (e *explainer) unserved(zone string, t time.Duration) bool {
-	up := e.allUp(t)
+// unseenTurns is how long, without taints, a node may wait longer than it seems: each node of its zone that has failed and has no
+// pods has a turn of which there is no line.
+func (e *explainer) unseenTurns(zone string, since time.Duration, rate float64) time.Duration {
+	n := 0
 	for node, of := range e.zoneOf {
-		spent := func(m moment) bool {
-			again := m.at < up && e.state(node, up) == m && !e.servable(node, up)
-			return m.failing && m.at <= t && (again || !e.servable(node, m.at+e.settings.PodEvictionTimeout))
-		}
-		if of == zone && (e.state(node, 0).failing && !e.servable(node, time.Second) || slices.ContainsFunc(e.health[node], spent)) {
-			return true
+		failed := e.state(node, 0).failing || slices.ContainsFunc(e.health[node], func(m moment) bool { return m.failing && m.at <= since })
+		if of == zone && failed && !e.servable(node, since) {
+			n++
 		}
 	}
-	return len(e.restarts) > 0 && e.started(t) > 0
+	return time.Duration(float64(n) * float64(time.Second) / rate)
 }
 
 // stayed: without taints, all pods leave a node when it has its turn, but for those of DaemonSets.

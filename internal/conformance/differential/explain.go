@@ -104,7 +104,7 @@ func Compare(p *Played) Result {
 	if empty > 0 {
 		e.fired[EmptyZone] = empty
 	}
-	e.late = p.Against.late(e.settings.NodeMonitorPeriod)
+	e.late = p.Against.late(&p.Case.Scenario.Config)
 	var later int
 	if e.left, later, e.lags = match(ours, upstream, t.zoneOf, t.bound, e.late, !e.settings.TaintBasedEviction); later > 0 {
 		e.fired[SamePass] = later
@@ -310,7 +310,7 @@ func (e *explainer) singleEviction(i int, l Left) {
 	case l.Kind == timeline.KindCancel && !upstream && e.late > 0 && e.theirs.tainted(l.Node, l.T-slack, l.T+tick):
 		e.explain(i, SamePass) // upstream has just begun to taint it
 	}
-	if l.Kind == timeline.KindEvict && upstream && e.renews(l.Node, l.T) {
+	if l.Kind == timeline.KindEvict && upstream && (e.renews(l.Node, l.T) || e.renews(l.Node, l.T-2*slack)) { // or until this very instant
 		e.explain(i, Renewing)
 	} else if l.Kind == timeline.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.theirs, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
 		e.explain(i, ReportedReady)

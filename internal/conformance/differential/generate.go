@@ -25,12 +25,14 @@ const (
 	V118Direct   Against = "v1.18 without taints"
 )
 
-// late is how much later than the verdict upstream taints a node: v1.18 does it one pass later.
-func (a Against) late(period time.Duration) time.Duration {
-	if a == V137 || a == V137Together {
+// late is how much later than the verdict upstream taints a node: v1.18 does it one pass later. Without taints that shows only
+// where the timeout is over before the verdict.
+func (a Against) late(c *scenariofile.Config) time.Duration {
+	found := max(c.NodeMonitorGracePeriod, c.NodeStartupGracePeriod) + c.NodeMonitorPeriod
+	if a == V137 || a == V137Together || a == V118Direct && c.PodEvictionTimeout > found {
 		return 0
 	}
-	return period
+	return c.NodeMonitorPeriod
 }
 
 // Budget is the limit of nodes times passes in a scenario.

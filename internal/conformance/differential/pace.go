@@ -74,7 +74,7 @@ func (e *explainer) unpaced(zone string) (lines []timeline.Line) {
 			since = forever
 		case since == forever:
 			since = t
-		case b.rate > 0 && b.held >= 1 && t >= max(b.whole, since)+2*slack && !e.unsure(zone, t, b.rate):
+		case b.rate > 0 && b.held >= 1 && t >= max(b.whole, since)+2*slack+e.unseenTurns(zone, since, b.rate) && !e.unsure(zone, t, b.rate):
 			wrong(t)
 			since = forever
 		}
@@ -111,7 +111,7 @@ func (e *explainer) unsure(zone string, t time.Duration, r float64) bool {
 			return true
 		}
 	}
-	if !e.settings.TaintBasedEviction && (e.unserved(zone, t) || e.written(t-token) > t-token+slack) {
+	if !e.settings.TaintBasedEviction && e.written(t-token) > t-token+slack {
 		return true
 	}
 	start := e.started(t)
@@ -161,6 +161,9 @@ func (e *explainer) awaitsTurn(node string, t time.Duration) bool {
 	watched := e.watched(node, t)
 	if !m.silent { // who says so settles at its first sign of life after the verdict
 		watched = t >= e.says(node, m, max(e.allUp(t), e.started(t)))
+	}
+	if !e.settings.TaintBasedEviction && m.silent && e.lost(node, m.at, m.at) { // its last renewals may be shown late
+		return false
 	}
 	if m.renewed { // it is Unknown until it reports
 		watched = watched && t >= m.at+e.settings.StatusInterval+period+slack

@@ -67,7 +67,7 @@ func (p *Played) ours(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	order := orderOf(s, p.Upstream, p.Against.late(s.Config.NodeMonitorPeriod), p.known)
+	order := orderOf(s, p.Upstream, p.Against.late(&s.Config), p.known)
 	p.Ours, p.Nodes = nil, nil
 	played, _ := s.Simulation(ctx, nil)
 	played.ControllersOnly = true

@@ -145,13 +145,24 @@ func (e *explainer) silentAt(node string, at time.Duration) (earliest, latest ti
 
 // liftedLate: our taints leave a node in the pass after it is back.
 func (e *explainer) liftedLate(node string) (lines []timeline.Line) {
-	for _, s := range e.worn(node) {
-		for i, m := range e.health[node] {
-			by := e.written(m.at + e.settings.NodeMonitorPeriod)
-			next := i+1 < len(e.health[node]) && e.health[node][i+1].at <= by
-			if !m.failing && !m.renewed && m.at > s.from && s.to > by && by < e.settings.Until && !next && !e.isGone(node, by) && e.calm(node, m.at, by) {
-				lines = append(lines, timeline.Line{T: by, Kind: timeline.KindTaint, Node: node, Op: timeline.OpRemove})
+	for i, m := range e.health[node] {
+		by := e.written(m.at + e.settings.NodeMonitorPeriod)
+		next := i+1 < len(e.health[node]) && e.health[node][i+1].at <= by
+		if m.at == 0 || m.failing || m.renewed || next || by >= e.settings.Until || e.isGone(node, by) || !e.calm(node, m.at, by) {
+			continue
+		}
+		type taint struct{ key, effect string }
+		stays := map[taint]bool{}
+		for _, l := range e.ours[about{kind: timeline.KindTaint, node: node}] {
+			switch own := other[l.Key] != ""; {
+			case own && l.Op == timeline.OpRemove && l.T <= by:
+				delete(stays, taint{l.Key, l.Effect})
+			case own && l.Op == timeline.OpAdd && l.T < m.at:
+				stays[taint{l.Key, l.Effect}] = true
 			}
+		}
+		if len(stays) > 0 {
+			lines = append(lines, timeline.Line{T: by, Kind: timeline.KindTaint, Node: node, Op: timeline.OpRemove})
 		}
 	}
 	return lines

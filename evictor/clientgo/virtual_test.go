@@ -91,12 +91,14 @@ func podsOf(t *testing.T, client kubernetes.Interface) (names []string) {
 	return names
 }
 
-// bubble is the test that an example has not: once, and without a word of its own.
+// bubble is the test that an example has not: once, without a word of its own, and whatever tests are to be skipped.
 func bubble(body func(t *testing.T)) {
-	verbose := flag.Lookup("test.v").Value
-	was := verbose.String()
-	_ = verbose.Set("false")
-	defer func() { _ = verbose.Set(was) }()
+	for name, is := range map[string]string{"test.v": "false", "test.skip": ""} {
+		of := flag.Lookup(name).Value
+		was := of.String()
+		_ = of.Set(is)
+		defer func() { _ = of.Set(was) }()
+	}
 	var once sync.Once
 	all := func(string, string) (bool, error) { return true, nil }
 	testing.RunTests(all, []testing.InternalTest{{Name: "Example", F: func(t *testing.T) { once.Do(func() { synctest.Test(t, body) }) }}})

@@ -207,13 +207,7 @@ func (f *Filters) tally(p Pod, by int) {
 		if !ok {
 			continue
 		}
-		counts := false
-		if t.byHolder {
-			counts = p.Needs != nil && slices.Contains(p.Needs.apart, t.held)
-		} else {
-			counts = t.matches(p.Labels, p.Namespace)
-		}
-		if counts {
+		if t.byHolder && slices.Contains(p.needs().apart, t.held) || !t.byHolder && t.matches(p.Labels, p.Namespace) {
 			t.counts[value] += by
 			t.count += by
 		}
@@ -228,10 +222,7 @@ func (f *Filters) among(n *NodeInfo, s *Spec, namespace string) bool {
 			return false
 		}
 	}
-	if s.Needs == nil {
-		return true
-	}
-	for _, t := range s.Needs.apart {
+	for _, t := range s.needs().apart {
 		if value, ok := n.Labels[t.topology]; ok && t.counts[value] > 0 {
 			return false
 		}
@@ -242,7 +233,7 @@ func (f *Filters) among(n *NodeInfo, s *Spec, namespace string) bool {
 // near lets the first pod of a group that must be together be anywhere.
 func (f *Filters) near(n *NodeInfo, s *Spec, namespace string) bool {
 	found, total := true, 0
-	for _, t := range s.Needs.near {
+	for _, t := range s.needs().near {
 		value, ok := n.Labels[t.topology]
 		if !ok {
 			return false
@@ -255,8 +246,6 @@ func (f *Filters) near(n *NodeInfo, s *Spec, namespace string) bool {
 
 // minds says whether other pods affect where this one may go.
 func (f *Filters) minds(s *Spec, namespace string) bool {
-	if s.Needs != nil && len(s.Needs.near)+len(s.Needs.apart) > 0 {
-		return true
-	}
-	return slices.ContainsFunc(f.tallies, func(t *tally) bool { return t.byHolder && t.matches(s.Labels, namespace) })
+	return len(s.needs().near)+len(s.needs().apart) > 0 ||
+		slices.ContainsFunc(f.tallies, func(t *tally) bool { return t.byHolder && t.matches(s.Labels, namespace) })
 }

@@ -23,13 +23,10 @@ func (a *Alike) Depends() bool { return a.needs != nil && len(a.needs.spread)+le
 
 // StateOf changes with all that decides where a pod's topology spread lets it go, and whether it may use its claims.
 func (f *Filters) StateOf(s *Spec) (state int) {
-	if s.Needs == nil {
-		return 0
+	for _, c := range s.needs().spread {
+		state += c.version + c.extent.version
 	}
-	for i := range s.Needs.spread {
-		state += s.Needs.spread[i].version + s.Needs.spread[i].extent.version
-	}
-	if len(s.Needs.alone) > 0 {
+	if len(s.needs().alone) > 0 {
 		state += f.usedVersion
 	}
 	return state
@@ -37,11 +34,9 @@ func (f *Filters) StateOf(s *Spec) (state int) {
 
 // ownDomains has a bit for each constraint that counts the pod itself.
 func (s *Spec) ownDomains() (bits uint64) {
-	if s.Needs != nil {
-		for i := range s.Needs.spread {
-			if s.Needs.spread[i].selector.Matches(s.Labels.Set()) {
-				bits |= 1 << (i % 64)
-			}
+	for i, c := range s.needs().spread {
+		if c.selector.Matches(s.Labels.Set()) {
+			bits |= 1 << (i % 64)
 		}
 	}
 	return bits

@@ -38,14 +38,14 @@ func (f *Filters) Occupy(p Pod, by int) {
 		f.tally(p, by)
 	}
 	if n.Room != nil {
-		n.Room.take(p.Needs, int64(by))
+		n.Room.take(p.needs(), int64(by))
 	}
 	n.takePorts(p.Spec, by)
 	if f.index == nil {
 		return
 	}
 	f.index.version++
-	if by < 0 && (n.Room != nil || p.takesPorts()) {
+	if by < 0 && (n.Room != nil || len(p.needs().ports) > 0) {
 		f.index.better(p.Node)
 	}
 }

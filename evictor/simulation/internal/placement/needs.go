@@ -67,8 +67,8 @@ func asksNothing(s *v1.PodSpec) bool {
 
 // NeedsOf returns the shared form of what a pod requires of its node.
 func (f *Filters) NeedsOf(object *v1.Pod) *Needs {
-	const nothing = "" // its key
-	if shared, ok := f.needs[nothing]; ok && asksNothing(&object.Spec) {
+	const none = "" // its key
+	if shared, ok := f.needs[none]; ok && asksNothing(&object.Spec) {
 		return shared // most pods of tests are such pods
 	}
 	rule := struct {
@@ -124,7 +124,7 @@ func (f *Filters) NeedsOf(object *v1.Pod) *Needs {
 	n.spread = f.constraints(object, asked.Spread, n.nodes, asked.Rule)
 	f.needs[key] = n
 	if asksNothing(&object.Spec) {
-		f.needs[nothing] = n
+		f.needs[none] = n
 	}
 	return n
 }

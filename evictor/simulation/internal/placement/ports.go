@@ -42,19 +42,13 @@ func (p hostPort) conflicts(q hostPort) bool {
 	return p.Port == q.Port && p.Protocol == q.Protocol && (p.IP == q.IP || p.IP == anyIP || q.IP == anyIP)
 }
 
-// takesPorts says whether a pod takes ports of its node.
-func (s *Spec) takesPorts() bool { return s.Needs != nil && len(s.Needs.ports) > 0 }
-
 // takePorts counts a pod that was added (+1) or removed (-1).
 func (n *NodeInfo) takePorts(s *Spec, by int) {
-	if !s.takesPorts() {
-		return
-	}
 	if by > 0 {
-		n.ports = append(n.ports, s.Needs.ports...)
+		n.ports = append(n.ports, s.needs().ports...)
 		return
 	}
-	for _, port := range s.Needs.ports {
+	for _, port := range s.needs().ports {
 		if at := slices.Index(n.ports, port); at >= 0 {
 			n.ports = slices.Delete(n.ports, at, at+1)
 		}
@@ -63,8 +57,5 @@ func (n *NodeInfo) takePorts(s *Spec, by int) {
 
 // portsFree says whether no pod on a node takes a port that this one needs.
 func (n *NodeInfo) portsFree(s *Spec) bool {
-	if !s.takesPorts() {
-		return true
-	}
-	return !slices.ContainsFunc(s.Needs.ports, func(wanted hostPort) bool { return slices.ContainsFunc(n.ports, wanted.conflicts) })
+	return !slices.ContainsFunc(s.needs().ports, func(wanted hostPort) bool { return slices.ContainsFunc(n.ports, wanted.conflicts) })
 }

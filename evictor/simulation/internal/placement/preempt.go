@@ -3,7 +3,6 @@ package placement
 import (
 	"iter"
 	"math"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -21,13 +20,6 @@ func priorityOf(spec *v1.PodSpec) (priority, preempts int32) {
 	return priority, priority
 }
 
-func (s *Spec) priority() int32 {
-	if s.Needs == nil {
-		return 0
-	}
-	return s.Needs.priority
-}
-
 // CouldPreempt returns how many pods at most of those that find no node, of each spec so many, would find one if pods of lower priority
 // left it: one that has too little room for them now. Pods that ask for the same share a node's room, others do not. Topology spread,
 // pod affinity and host ports are taken to be as needed.
@@ -35,12 +27,12 @@ func (f *Filters) CouldPreempt(unschedulable iter.Seq2[*Spec, int]) (pods int) {
 	lowest := int32(math.MaxInt32)
 	f.of.EachPod(func(p Pod) {
 		if p.Takes {
-			lowest = min(lowest, p.priority())
+			lowest = min(lowest, p.needs().priority)
 		}
 	})
 	kept := make(map[int32][]stays)
 	for s, count := range unschedulable {
-		if s.Needs == nil || s.Needs.preempts <= lowest {
+		if s.needs().preempts <= lowest {
 			continue
 		}
 		stay, known := kept[s.Needs.preempts]
@@ -67,21 +59,11 @@ func (f *Filters) staying(priority int32) []stays {
 			return
 		}
 		at := &all[p.Node]
-		if p.priority() < priority {
+		if p.needs().priority < priority {
 			at.leaves = true
 			return
 		}
-		requests := onePod
-		if p.Needs != nil {
-			requests = p.Needs.requests
-		}
-		at.used = slices.Grow(at.used, len(requests))
-		for len(at.used) < len(requests) {
-			at.used = append(at.used, 0)
-		}
-		for resource, amount := range requests {
-			at.used[resource] += amount
-		}
+		at.used = plus(at.used, p.needs().requests)
 	})
 	return all
 }
@@ -109,7 +91,7 @@ func (l *index) places(f *Filters, s *Spec, stay []stays, most int) (places int)
 func (r *Room) times(n *Needs, used []int64, most int) int {
 	times := int64(most)
 	for resource, amount := range n.requests {
-		if r == nil || amount == 0 {
+		if amount == 0 {
 			continue
 		}
 		allocatable, _ := r.has(resource)

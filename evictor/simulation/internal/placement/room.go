@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -121,14 +122,15 @@ func (r *Room) has(resource int) (allocatable, used int64) {
 	return allocatable, used
 }
 
-var onePod = []int64{podCount: 1}
+// nothing is what pods without Needs require. They preempt nobody.
+var nothing = &Needs{requests: []int64{podCount: 1}, preempts: math.MinInt32}
+
+// needs returns what the pod requires.
+func (s *Spec) needs() *Needs { return cmp.Or(s.Needs, nothing) }
 
 // take counts a pod that was added (+1) or removed (-1).
 func (r *Room) take(n *Needs, by int64) {
-	requests := onePod
-	if n != nil {
-		requests = n.requests
-	}
+	requests := n.requests
 	for len(r.used) < len(requests) {
 		r.used = append(r.used, 0)
 	}
@@ -150,10 +152,7 @@ func (r *Room) fits(n *Needs) bool { return r.short(n, 0) < 0 }
 
 // short returns the first resource, from that number on, of which the node has too little for a pod; -1 if it has enough.
 func (r *Room) short(n *Needs, from int) int {
-	requests := onePod
-	if n != nil {
-		requests = n.requests
-	}
+	requests := n.requests
 	for i := from; i < len(requests); i++ {
 		if allocatable, used := r.has(i); requests[i] > 0 && requests[i] > allocatable-used {
 			return i
@@ -179,10 +178,7 @@ func (r *Room) load() float64 {
 
 // keyOf returns a text that is equal for equal values.
 func keyOf(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err.Error() // impossible for these types
-	}
+	text, _ := json.Marshal(value) // it cannot fail for these types
 	return string(text)
 }
 

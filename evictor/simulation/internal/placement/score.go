@@ -193,12 +193,8 @@ func (l *index) number(f *Filters, key string, r placement) int {
 
 // spreads returns the numbers of the rules that sort nodes by the domains over which the pod is spread.
 func (l *index) spreads(f *Filters, s *Spec) (rules []int) {
-	if s.Needs == nil {
-		return nil
-	}
-	for i := range s.Needs.spread {
-		topology := s.Needs.spread[i].topology
-		rules = append(rules, l.number(f, "\x01"+topology, placement{domains: &domains{topology: topology, number: make(map[string]byte)}}))
+	for _, c := range s.needs().spread {
+		rules = append(rules, l.number(f, "\x01"+c.topology, placement{domains: &domains{topology: c.topology, number: make(map[string]byte)}}))
 	}
 	return rules
 }
@@ -357,7 +353,7 @@ func (f *Filters) Version() int { return f.index.version }
 // filter says whether a node that matches the pod's rules has room for it beside its other pods.
 func (f *Filters) filter(i int32, s *Spec, namespace string) bool {
 	n := f.nodes[i]
-	return (n.Room == nil || n.Room.fits(s.Needs)) && n.portsFree(s) && f.mayUse(s) && f.reaches(n, s) &&
+	return (n.Room == nil || n.Room.fits(s.needs())) && n.portsFree(s) && f.mayUse(s) && f.reaches(n, s) &&
 		spreadsTo(n, s) && f.among(n, s, namespace)
 }
 

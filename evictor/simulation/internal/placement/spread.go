@@ -343,12 +343,8 @@ func (s *constraint) admits(domain string, l *Labels) bool {
 
 // spreadsTo says whether a pod may be on a node according to its topology spread.
 func spreadsTo(n *NodeInfo, s *Spec) bool {
-	if s.Needs == nil {
-		return true
-	}
-	for i := range s.Needs.spread {
-		domain, ok := n.Labels[s.Needs.spread[i].topology]
-		if !ok || !s.Needs.spread[i].admits(domain, s.Labels) {
+	for _, c := range s.needs().spread {
+		if domain, ok := n.Labels[c.topology]; !ok || !c.admits(domain, s.Labels) {
 			return false
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // claimID names a PersistentVolumeClaim.
-type claimID struct{ namespace, name string }
+type claimID struct{ Namespace, Name string }
 
 // claim is a PersistentVolumeClaim.
 type claim struct {
@@ -110,7 +110,7 @@ func (f *Filters) WithVolumes(n *Needs, namespace string, claims []string) (with
 		return n, all
 	}
 	rule := f.volumeRule(keyOf(key), rules, zones)
-	shared := volumeNeeds{n, rule, keyOf([]any{namespace, alone == nil, names(alone)}), attached}
+	shared := volumeNeeds{n, rule, keyOf([]any{namespace, alone}), attached}
 	with = f.withVolume[shared]
 	if with == nil {
 		amended := *n
@@ -127,13 +127,6 @@ type volumeNeeds struct {
 	rule     *volumeRule
 	alone    string
 	attached bool
-}
-
-func names(of []claimID) (all []string) {
-	for _, id := range of {
-		all = append(all, id.name)
-	}
-	return all
 }
 
 // volumeRule returns the shared form of a rule; nil if any node will do.
@@ -206,10 +199,7 @@ func (z *zoneRule) has(n *NodeInfo) bool {
 
 // uses counts the claims that only one pod may use, of a pod that is added (+1) or removed (-1).
 func (f *Filters) uses(s *Spec, by int) {
-	if s.Needs == nil {
-		return
-	}
-	for _, id := range s.Needs.alone {
+	for _, id := range s.needs().alone {
 		f.used[id] += by
 		f.usedVersion++
 	}
@@ -217,13 +207,13 @@ func (f *Filters) uses(s *Spec, by int) {
 
 // mayUse says whether no other pod uses a claim of this one that only one pod may use.
 func (f *Filters) mayUse(s *Spec) bool {
-	return s.Needs == nil || !slices.ContainsFunc(s.Needs.alone, func(id claimID) bool { return f.used[id] > 0 })
+	return !slices.ContainsFunc(s.needs().alone, func(id claimID) bool { return f.used[id] > 0 })
 }
 
 // reaches says whether the volumes of a pod let it be on a node. The index knows most of that.
 func (f *Filters) reaches(n *NodeInfo, s *Spec) bool {
-	return s.Needs == nil || s.Needs.volumes == nil || s.Needs.volumes.indexed || s.Needs.volumes.reach(n)
+	return s.needs().volumes == nil || s.Needs.volumes.indexed || s.Needs.volumes.reach(n)
 }
 
 // Attached says whether the pod has a volume that cannot be attached to two nodes.
-func (s *Spec) Attached() bool { return s.Needs != nil && s.Needs.attached }
+func (s *Spec) Attached() bool { return s.needs().attached }

@@ -77,7 +77,7 @@ func (f *Filters) short(n *NodeInfo, s *Spec) (short []string) {
 	if n.Room == nil {
 		return nil
 	}
-	for i := n.Room.short(s.Needs, 0); i >= 0; i = n.Room.short(s.Needs, i+1) {
+	for i := n.Room.short(s.needs(), 0); i >= 0; i = n.Room.short(s.needs(), i+1) {
 		short = append(short, f.resourceName(i))
 	}
 	return short
@@ -109,13 +109,13 @@ func (f *Filters) checks(n *NodeInfo, s *Spec) (refusing [][]string) {
 			refuses(not, becauseOf(present[i].Key))
 		}
 	}
-	refuses(s.Needs != nil && !s.Needs.nodes.selects(n), Selectors)
+	refuses(!s.needs().nodes.selects(n), Selectors)
 	refuses(!n.portsFree(s), PortTaken)
 	if short := f.short(n, s); len(short) > 0 {
 		refusing = append(refusing, short)
 	}
 	refuses(!f.mayUse(s), VolumeTaken)
-	refuses(s.Needs != nil && !s.Needs.volumes.reach(n), VolumeAway)
+	refuses(!s.needs().volumes.reach(n), VolumeAway)
 	refuses(!spreadsTo(n, s), SpreadApart)
 	return refusing
 }

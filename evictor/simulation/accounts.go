@@ -1,7 +1,5 @@
 package simulation
 
-import "github.com/evictkit/evictkit/evictor"
-
 // Pods of DaemonSets belong to their nodes, and count in no figure but Report.DaemonSetPods.
 
 func (s *podSpec) ofDaemonSet() bool { return s.OwnerKind == "DaemonSet" }
@@ -17,14 +15,14 @@ func (c *cluster) endsForGood(p *pod) {
 	if p.terminating || p.phase.finished() || p.spec.recreated() {
 		return
 	}
-	if c.stats.lostForGood++; len(c.stats.lostPods) < MostLostForGood {
-		c.stats.lostPods = append(c.stats.lostPods, evictor.PodKey{Namespace: c.spaces[p.id.space], Name: p.id.name})
+	if c.stats.LostForGood++; len(c.stats.LostPods) < MostLostForGood {
+		c.stats.LostPods = append(c.stats.LostPods, c.keyOf(p))
 	}
 }
 
 // diesWithNode records a pod that goes because its node was deleted: one that nobody has moved before.
 func (c *cluster) diesWithNode(p *pod) {
 	if !p.terminating && !p.phase.finished() && !p.spec.ofDaemonSet() && !p.spec.Mirror {
-		c.stats.died++
+		c.stats.DiedWithNodes++
 	}
 }

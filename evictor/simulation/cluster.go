@@ -213,6 +213,7 @@ func newCluster(clock worldClock) *cluster {
 		hindrances:   make(map[int32]hindrance),
 		emptied:      make(map[int32][]int64),
 		outOfService: make(map[int32]bool),
+		stats:        stats{Report: new(Report)},
 		orphans:      make(map[string]int32),
 		lost:         make(map[uint64]bool),
 		outside:      newLent(),
@@ -239,7 +240,7 @@ func (c *cluster) tellAdded(node string, pod evictor.PodKey) {
 // tellGone tells that the object of a deleted pod is gone.
 func (c *cluster) tellGone(p *pod) {
 	if c.happened != nil {
-		key := evictor.PodKey{Namespace: c.spaces[p.id.space], Name: p.id.name}
+		key := c.keyOf(p)
 		c.happened(Happening{At: c.Clock.Elapsed(), Node: c.nodes[p.node].Name, Gone: key, Text: fmt.Sprintf("pod %s: its object is gone", key)})
 	}
 }

@@ -214,7 +214,7 @@ func recount(t *testing.T, c *cluster) {
 	held := c.jobController.Waiting()
 	lacking += whole * (c.waiting.len() + held)
 	require.Equal(t, lacking, c.stats.count, "pods without a live node")
-	require.Equal(t, terminating, c.stats.terminating)
+	require.Equal(t, terminating, c.stats.TerminatingAtEnd)
 	for i := range c.levels.budgets {
 		require.Equal(t, serving[i], c.levels.budgets[i].have)
 	}

@@ -132,7 +132,7 @@ func (c *cluster) silence(n *node, parted bool, reach int) bool {
 	}
 	if !n.failed {
 		n.failedAt, n.wasTainted = c.now(), tainted(n)
-		c.stats.failures++
+		c.stats.KubeletFailures++
 		c.zoneOf(n).told.KubeletFailures++
 	}
 	n.failed, n.parted, n.reach = true, parted, uint16(reach)

@@ -15,24 +15,35 @@ const LostAfter = time.Minute
 
 // leaves records an eviction.
 func (c *cluster) leaves(i int32) {
-	at := c.pods[i].node
+	at, s, now := c.pods[i].node, &c.stats, c.Clock.Elapsed()
 	n := &c.nodes[at]
-	c.stats.evicted(c.now(), n, c.runsOn(&c.pods[i]))
-	c.zoneOf(n).evicted(c.now())
+	z := &c.zoneOf(n).told
+	if s.Evicted++; s.Evicted == 1 {
+		s.FirstEviction = now
+	}
+	if z.Evicted++; z.Evicted == 1 {
+		z.FirstEviction = now
+	}
+	s.LastEviction, z.LastEviction = now, now
+	if c.runsOn(&c.pods[i]) {
+		s.EvictedWhileRunning++
+	}
 	if !n.failed {
+		s.EvictedFromLiveNodes++
 		return
 	}
-	c.emptied[at] = append(c.emptied[at], c.now())
+	s.delays = append(s.delays, now-time.Duration(n.failedAt))
+	c.emptied[at] = append(c.emptied[at], int64(now))
 }
 
 // isBack checks the evictions from a node that is back.
 func (c *cluster) isBack(i int32) {
 	if c.now()-c.nodes[i].failedAt <= int64(NeedlessWithin) {
-		c.stats.needless += len(c.emptied[i])
+		c.stats.NeedlessEvictions += len(c.emptied[i])
 	}
 	for _, at := range c.emptied[i] {
 		if c.now()-at <= int64(NeedlessWithin) {
-			c.stats.beforeReturn++
+			c.stats.EvictedBeforeReturn++
 		}
 	}
 	delete(c.emptied, i)
@@ -52,10 +63,9 @@ func (c *cluster) overdue(n *node) {
 			continue
 		}
 		deadline := taints.DeadlineOf(begun, Epoch.Add(time.Duration(p.bound)), p.spec.Tolerations, nil, false)
-		if deadline.Forever || !deadline.At.Before(limit) {
-			continue
+		if !deadline.Forever && deadline.At.Before(limit) {
+			c.lost[p.serial] = true
 		}
-		c.lost[p.serial] = true
 	}
 }
 

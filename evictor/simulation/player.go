@@ -34,7 +34,7 @@ type player struct {
 	cluster   *cluster
 	writer    *writer
 	world     *World
-	report    Report
+	report    *Report
 	seen      map[string]struct{}
 	pending   []timeline.Line // the lines of one millisecond, to be sorted
 	lineErr   error
@@ -104,7 +104,7 @@ func New(s Scenario) (*World, error) {
 // player adds the scenario's objects and zones to the cluster, and checks it.
 func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	s = s.WithDefaults()
-	p := &player{scenario: &s, starts: starts, cluster: c, seen: make(map[string]struct{}), leader: newLeader()}
+	p := &player{scenario: &s, starts: starts, cluster: c, report: c.stats.Report, seen: make(map[string]struct{}), leader: newLeader()}
 	p.cluster.readyAfter = int64(s.ReadyAfter)
 	if err := s.fill(p.cluster); err != nil {
 		return nil, fmt.Errorf("simulation: %w", &InvalidError{[]*Fault{{err: err}}})
@@ -127,7 +127,6 @@ func (p *player) begin() error {
 	c.bindClaims()
 	c.noteJobs()
 	p.report.NotSimulated, p.report.Until, p.report.Cancelled = c.notSimulated, s.Until, make(map[string]int)
-	p.report.FirstEviction = never
 	if s.Happened != nil {
 		c.happened = func(h Happening) {
 			h.Silent = c.Failed(h.Node)
@@ -177,38 +176,26 @@ func (p *player) finish() (*Report, error) {
 	p.endOutside()
 	p.endDrains()
 	p.flush()
-	c, r := p.cluster, &p.report
+	c, r := p.cluster, p.report
 	if p.sampler != nil {
 		p.sampler.holds(p, p.scenario.Until+1)
 	}
 	c.stats.lacks(int64(p.scenario.Until), 0)
-	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
+	r.TaintedNodes = len(p.seen)
 	r.Left, r.NotEvicted = p.left()
-	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
-	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()+c.setController.Waiting()+c.jobController.Waiting()+len(c.outside.pods)+len(c.outside.early)
+	r.Delays = delaysOf(c.stats.delays)
+	r.Waiting = c.waiting.len() + c.setController.Waiting() + c.jobController.Waiting() + len(c.outside.pods) + len(c.outside.early)
 	r.HeldByOrder, r.MostHeld = c.setController.Waiting(), c.setController.Most()
-	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
-	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
 	r.WritesWouldWait = p.writer.sender.Longest()
-	r.DiedWithNodes, r.LostForGood, r.LostPods = c.stats.died, c.stats.lostForGood, c.stats.lostPods
-	r.NeedlessEvictions, r.EvictedBeforeReturn, r.LostEvictions = c.stats.needless, c.stats.beforeReturn, c.overdueAtEnd()
-	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
+	r.LostEvictions = c.overdueAtEnd()
+	r.PendingAtEnd, r.Unplaced = c.waiting.count, c.reportUnplaced()
 	r.FailedJobs, r.PendingThatCouldPreempt = c.reportJobs(), c.couldPreempt()
-	r.TerminatingAtEnd, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating
 	r.MostEndpointsGone, r.Endpoints = c.endpoints.most, c.reportEndpoints()
 	r.EvictionsRefused, r.RefusedAtEnd, r.LongestRefused = c.reportRefusals()
 	r.HeldBack = p.heldBack.report(c.Clock.Elapsed(), c.stillThere)
 	r.NotSimulated = c.notSimulated
 	r.Understated = understated(c.notSimulated, p.scenario.ReplaceAfter >= 0)
 	r.Zones = c.reportZones()
-	for i := range r.Zones {
-		if z := &r.Zones[i]; z.Evicted > 0 {
-			r.FirstEviction, r.LastEviction = min(r.FirstEviction, z.FirstEviction), max(r.LastEviction, z.LastEviction)
-		}
-	}
-	if r.Evicted == 0 {
-		r.FirstEviction = 0
-	}
 	r.Workloads, r.Budgets = c.levels.report(c.now())
 	r.AnyBelowHalf = c.levels.anyBelowHalf(c.now())
 	r.sumUp()

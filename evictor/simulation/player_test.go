@@ -70,7 +70,7 @@ func TestLinesThatPrintTheSameTimeAreSorted(t *testing.T) {
 	c := newCluster(clockOf(nil))
 	var got []timeline.Line
 	s := &Scenario{Timeline: func(l timeline.Line) error { got = append(got, l); return nil }}
-	p := &player{scenario: s, cluster: c, seen: map[string]struct{}{}}
+	p := &player{scenario: s, cluster: c, report: c.stats.Report, seen: map[string]struct{}{}}
 	p.line(timeline.Line{T: 1000100 * time.Microsecond, Kind: timeline.KindZone})
 	p.line(timeline.Line{T: 1000500 * time.Microsecond, Kind: timeline.KindCondition})
 	p.flush()

@@ -166,7 +166,7 @@ func (c *cluster) removePod(i int32) {
 // takeAway removes the object of a pod at once, whatever its kubelet knows.
 func (c *cluster) takeAway(i int32) {
 	if p := &c.pods[i]; c.runsOn(p) && !p.phase.finished() && !p.spec.ofDaemonSet() {
-		c.stats.forgotten++
+		c.stats.RemovedWhileRunning++
 	}
 	c.leavesNow(i)
 	c.deletionBegins(i)

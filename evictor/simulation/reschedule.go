@@ -106,7 +106,7 @@ func (p *player) comeBack(at time.Duration) {
 	if retry {
 		w.version = version
 	}
-	c.stats.mostPending = max(c.stats.mostPending, w.count)
+	c.stats.MostPending = max(c.stats.MostPending, w.count)
 }
 
 // tellPending tells that a pod found no node, and why. Finding the reason takes a look at every node, so it is reused for
@@ -180,7 +180,7 @@ func (p *player) place(b comeback, target int32) {
 		p.line(l)
 		return
 	}
-	c.stats.returned++
+	c.stats.ReturnedPods++
 	if c.happened != nil {
 		c.happened(Happening{At: c.Clock.Elapsed(), Node: n.Name, Pod: key, Was: b.key, Text: fmt.Sprintf("pod %s replaces %s, which was deleted at %s", key, b.key, time.Duration(b.at))})
 	}

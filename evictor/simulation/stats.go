@@ -6,38 +6,25 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/taints"
 )
 
 // stats are counted while the simulation runs.
 type stats struct {
-	failures    int
+	*Report                     // what is counted for it at once
 	delays      []time.Duration // from a node's silence to the eviction
-	fromLive    int             // evicted from nodes whose kubelet was alive
-	returned    int             // rescheduled
-	beforeTurn  int             // pods on nodes that came back before they were tainted
-	beforeNodes int
-	count       int   // pods without a live node now, in thousandths, because a share of the clients may reach some
-	since       int64 // when that last changed
+	count       int             // pods without a live node now, in thousandths, because a share of the clients may reach some
+	since       int64           // when that last changed
 	integral    float64
-
-	running, forgotten           int // evicted, and objects removed, while the pods ran on cut off from the API
-	needless, beforeReturn       int
-	mostPending                  int
-	died                         int // with nodes that were deleted
-	lostForGood                  int
-	lostPods                     []evictor.PodKey // the first of them
-	terminating, mostTerminating int              // deleted pods that still exist
-	fullest                      int              // the most pods on a node that takes any number, and its name
-	fullestNode                  string
+	fullest     int // the most pods on a node that takes any number, and its name
+	fullestNode string
 }
 
 // terminates counts a deleted pod that still exists.
 func (c *cluster) terminates(_ int32, by int) {
-	s := &c.stats
-	s.terminating += by
-	s.mostTerminating = max(s.mostTerminating, s.terminating)
+	r := c.stats.Report
+	r.TerminatingAtEnd += by
+	r.MostTerminating = max(r.MostTerminating, r.TerminatingAtEnd)
 }
 
 // whole is one pod, or all clients, in thousandths.
@@ -49,22 +36,11 @@ func (s *stats) lacks(now int64, by int) {
 	s.count, s.since = s.count+by, now
 }
 
-func (s *stats) evicted(now int64, n *node, runsOn bool) {
-	if runsOn {
-		s.running++
-	}
-	if n.failed {
-		s.delays = append(s.delays, time.Duration(now-n.failedAt))
-	} else {
-		s.fromLive++
-	}
-}
-
 // recovered counts the pods of a node that came back before anything was done to it.
 func (s *stats) recovered(n *node) {
 	if pods := int(n.Pods - n.finished); !n.wasTainted && pods > 0 {
-		s.beforeTurn += pods
-		s.beforeNodes++
+		s.CameBackPods += pods
+		s.CameBackNodes++
 	}
 }
 

@@ -236,7 +236,6 @@ func (w *writer) evict(ref evictor.PodRef, why string) {
 	}
 	w.tell(timeline.Line{Kind: timeline.KindEvict, Node: c.nodes[c.pods[i].node].Name, Pod: joinPodName(ref.Namespace, ref.Name), More: why})
 	if !c.pods[i].spec.ofDaemonSet() {
-		w.report.Evicted++
 		c.leaves(i)
 	}
 	c.deletePod(i)

@@ -51,14 +51,6 @@ func (c *cluster) zoneNamed(name string) *zoneRecord {
 	return z
 }
 
-func (z *zoneRecord) evicted(now int64) {
-	if z.told.Evicted == 0 {
-		z.told.FirstEviction = time.Duration(now)
-	}
-	z.told.LastEviction = time.Duration(now)
-	z.told.Evicted++
-}
-
 // reportZones finishes the records.
 func (c *cluster) reportZones() (zones []ZoneReport) {
 	for _, z := range c.zones {

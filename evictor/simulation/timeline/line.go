@@ -66,55 +66,23 @@ type Line struct {
 	More string
 }
 
-// fields returns the fields of the kind after t and kind, in the order in which they are printed.
-func (k Kind) fields() []string {
-	switch k {
-	case KindCondition:
-		return []string{"node", "type", "status"}
-	case KindTaint:
-		return []string{"node", "key", "effect", "op"}
-	case KindPending, KindHeld:
-		return []string{"pod"}
-	case KindPodNotReady, KindEvict, KindCancel, KindSchedule, KindDrain, KindRemove:
-		return []string{"node", "pod"}
-	case KindDrainEnd, KindRollEnd:
-		return []string{"node"}
-	case KindZone:
-		return []string{"zone", "state", "rate", "ready", "notReady"}
-	case KindCluster:
-		return []string{"state"}
-	}
-	return nil
+// fieldsOf has the fields of each kind after t and kind, in the order in which they are printed.
+var fieldsOf = map[Kind][]string{
+	KindCondition: {"node", "type", "status"}, KindTaint: {"node", "key", "effect", "op"},
+	KindPending: {"pod"}, KindHeld: {"pod"}, KindDrainEnd: {"node"}, KindRollEnd: {"node"},
+	KindPodNotReady: {"node", "pod"}, KindEvict: {"node", "pod"}, KindCancel: {"node", "pod"},
+	KindSchedule: {"node", "pod"}, KindDrain: {"node", "pod"}, KindRemove: {"node", "pod"},
+	KindZone: {"zone", "state", "rate", "ready", "notReady"}, KindCluster: {"state"},
 }
 
-// field returns a pointer to a field of the line: a *string, *float64 or *int.
-func (l *Line) field(name string) any {
-	switch name {
-	case "node":
-		return &l.Node
-	case "pod":
-		return &l.Pod
-	case "type":
-		return &l.Type
-	case "status":
-		return &l.Status
-	case "key":
-		return &l.Key
-	case "effect":
-		return &l.Effect
-	case "op":
-		return &l.Op
-	case "zone":
-		return &l.Zone
-	case "state":
-		return &l.State
-	case "rate":
-		return &l.Rate
-	case "ready":
-		return &l.Ready
-	default: // notReady
-		return &l.NotReady
-	}
+// fieldOf returns a pointer to a field of a line by its name: a *string, *float64 or *int.
+var fieldOf = map[string]func(l *Line) any{
+	"node": func(l *Line) any { return &l.Node }, "pod": func(l *Line) any { return &l.Pod },
+	"type": func(l *Line) any { return &l.Type }, "status": func(l *Line) any { return &l.Status },
+	"key": func(l *Line) any { return &l.Key }, "effect": func(l *Line) any { return &l.Effect },
+	"op": func(l *Line) any { return &l.Op }, "zone": func(l *Line) any { return &l.Zone },
+	"state": func(l *Line) any { return &l.State }, "rate": func(l *Line) any { return &l.Rate },
+	"ready": func(l *Line) any { return &l.Ready }, "notReady": func(l *Line) any { return &l.NotReady },
 }
 
 // AppendJSON appends the line as a JSON object without a newline: t and kind, then the kind's fields in the order of
@@ -124,11 +92,11 @@ func (l *Line) AppendJSON(dst []byte) []byte {
 	dst = appendDecimal(dst, l.T.Seconds())
 	dst = append(dst, `,"kind":`...)
 	dst = appendString(dst, string(l.Kind))
-	for _, name := range l.Kind.fields() {
+	for _, name := range fieldsOf[l.Kind] {
 		dst = append(dst, ',', '"')
 		dst = append(dst, name...)
 		dst = append(dst, '"', ':')
-		switch value := l.field(name).(type) {
+		switch value := fieldOf[name](l).(type) {
 		case *string:
 			dst = appendString(dst, *value)
 		case *float64:

@@ -31,8 +31,8 @@ func Parse(text []byte) (Line, error) {
 	if err := take(raw, "kind", (*string)(&l.Kind)); err != nil {
 		return Line{}, err
 	}
-	for _, name := range l.Kind.fields() {
-		if err := take(raw, name, l.field(name)); err != nil {
+	for _, name := range fieldsOf[l.Kind] {
+		if err := take(raw, name, fieldOf[name](&l)); err != nil {
 			return Line{}, err
 		}
 	}

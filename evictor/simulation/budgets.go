@@ -208,7 +208,7 @@ func (c *cluster) under(g, b int32) bool {
 		workload := &c.levels.workloads[w]
 		workload.budgets = append(workload.budgets, b)
 		if budget.lacks() > 0 {
-			workload.broke(c.now(), 1)
+			workload.broken.pass(c.now(), 1)
 		}
 		if budget.byScale && hasScale(workload.kind) {
 			c.levels.changeBudget(c.now(), b, workload.desired, 0)
@@ -217,26 +217,14 @@ func (c *cluster) under(g, b int32) bool {
 	return true
 }
 
-// broke counts a budget of the workload that is no longer kept (+1), or is kept again (-1).
-func (w *workload) broke(now int64, by int) {
-	if w.broken > 0 {
-		w.belowBudget += now - w.brokenSince
-	}
-	w.broken, w.brokenSince = w.broken+by, now
-}
-
 // changeBudget changes the desired and live numbers of a budget.
 func (l *levels) changeBudget(now int64, number int32, desired, have int) {
 	b := &l.budgets[number]
 	was := b.lacks() > 0
 	b.change(now, desired, have)
 	if is := b.lacks() > 0; is != was {
-		by := -1
-		if is {
-			by = 1
-		}
 		for _, w := range b.workloads {
-			l.workloads[w].broke(now, by)
+			l.workloads[w].broken.pass(now, sign[is])
 		}
 	}
 }

@@ -333,11 +333,5 @@ func (c *cluster) findPod(key evictor.PodKey) (int32, bool) {
 }
 
 func without(taints []v1.Taint, key string, effect v1.TaintEffect) []v1.Taint {
-	var kept []v1.Taint
-	for _, t := range taints {
-		if t.Key != key || t.Effect != effect {
-			kept = append(kept, t)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(taints), func(t v1.Taint) bool { return t.Key == key && t.Effect == effect })
 }

@@ -105,7 +105,7 @@ func (p *player) addTemplated(name string, t *template) error {
 			spec = t.daemons
 		}
 		key := evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: t.podName(name, i)}
-		if c.isOn(key, name) {
+		if at, ok := c.findPod(key); ok && c.pods[at].node == c.nodeByID[name] {
 			continue
 		}
 		if err := p.addFresh(key.Name, name, spec); err != nil {
@@ -121,15 +121,6 @@ func (t *template) podName(node string, i int) string {
 		return podNameOf(node, i)
 	}
 	return daemonSetPodName(node, i-t.pod)
-}
-
-// untaken returns an error if there is such a pod in namespace default.
-func (c *cluster) untaken(pod string) error {
-	key := evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: pod}
-	if _, taken := c.findPod(key); taken {
-		return fmt.Errorf("pod %s already exists", key)
-	}
-	return nil
 }
 
 func newTaint(key, value string, effect v1.TaintEffect, at metav1.Time) v1.Taint {
@@ -223,13 +214,11 @@ func (p *player) addNode(a *AddNode) error {
 	}
 	t := p.template(zone.Key{Region: a.Region, Zone: a.Zone}, &a.NodeFields, &a.Pod, a.TolerationSeconds)
 	t.pod, t.daemon, t.registers = a.PodsPerNode, a.DaemonSetPodsPerNode, true
+	orphan, gone := c.orphans[a.Name] // whose pods the new node will run
 	for i := range t.pod + t.daemon {
 		key := evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: t.podName(a.Name, i)}
-		if c.awaitsNode(key, a.Name) {
-			continue
-		}
-		if err := c.untaken(key.Name); err != nil {
-			return err
+		if at, taken := c.findPod(key); taken && !(gone && c.pods[at].node == orphan) {
+			return fmt.Errorf("pod %s already exists", key)
 		}
 	}
 	if err := p.addTemplated(a.Name, &t); err != nil {
@@ -250,9 +239,6 @@ func (p *player) addPod(a *AddPod) error {
 	c := p.cluster
 	if _, exists := c.nodeByID[a.Node]; !exists {
 		return fmt.Errorf("node %s does not exist", a.Node)
-	}
-	if err := c.untaken(a.Name); err != nil {
-		return err
 	}
 	if err := p.addFresh(a.Name, a.Node, c.podSpec(&a.PodFields, NoOwner, cmp.Or(a.TolerationSeconds, p.scenario.DefaultTolerationSeconds))); err != nil {
 		return err

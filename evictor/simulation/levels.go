@@ -148,11 +148,9 @@ type BudgetReport struct {
 type workload struct {
 	workloadKey
 	level
-	pods        int     // that exist, bound to a node
-	budgets     []int32 // that select pods of it
-	broken      int     // of these, how many are not kept now
-	brokenSince int64
-	belowBudget int64 // how long broken was positive before brokenSince
+	pods    int     // that exist, bound to a node
+	budgets []int32 // that select pods of it
+	broken  while   // of these, those that are not kept
 
 	marked, mostMarked, everMarked int // pods that are not Ready because the controller said so
 	longestMarked                  int64
@@ -180,33 +178,24 @@ type levels struct {
 	memberOf  map[memberKey]int32
 	budgets   []budget
 
-	halved      int   // number of workloads with fewer than half of their pods live
-	halvedSince int64 // when halved last became positive
-	anyHalved   int64 // how long halved was positive before halvedSince
+	halved while // workloads with fewer than half of their pods live
 }
 
-// half records that a workload fell below half, or rose to half again.
-func (l *levels) half(now int64, was, is bool) {
-	switch {
-	case is && !was:
-		if l.halved++; l.halved == 1 {
-			l.halvedSince = now
-		}
-	case was && !is:
-		if l.halved--; l.halved == 0 {
-			l.anyHalved += now - l.halvedSince
-		}
-	}
+// while is how long at least one of some things held, and how many hold now.
+type while struct {
+	count       int
+	since, took int64
 }
 
-// anyBelowHalf returns how long some workload had fewer than half of its pods live.
-func (l *levels) anyBelowHalf(now int64) time.Duration {
-	took := l.anyHalved
-	if l.halved > 0 {
-		took += now - l.halvedSince
+// pass counts more of them, or fewer, from now on.
+func (w *while) pass(now int64, by int) {
+	if w.count > 0 {
+		w.took += now - w.since
 	}
-	return time.Duration(took)
+	w.count, w.since = w.count+by, now
 }
+
+var sign = map[bool]int{true: 1, false: -1}
 
 // member returns the number of a pod's membership, from 1. Mirror pods and those without a controller belong to no
 // workload.
@@ -267,7 +256,9 @@ func (c *cluster) leveled(number int32, desired, have int) {
 		w := &c.levels.workloads[g.workload]
 		was := w.halved()
 		w.change(now, desired, have)
-		c.levels.half(now, was, w.halved())
+		if is := w.halved(); is != was {
+			c.levels.halved.pass(now, sign[is])
+		}
 		for i := 0; desired != 0 && i < len(w.budgets) && hasScale(w.kind); i++ {
 			if b := w.budgets[i]; c.levels.budgets[b].byScale {
 				c.levels.changeBudget(now, b, desired, 0)
@@ -289,9 +280,9 @@ func (c *cluster) lives(i int32, by int) { c.leveled(c.pods[i].member, 0, by) }
 func (l *levels) report(now int64) (workloads []WorkloadReport, budgets []BudgetReport) {
 	for i := range l.workloads {
 		if w := &l.workloads[i]; w.desired > 0 {
-			w.broke(now, 0)
+			w.broken.pass(now, 0)
 			workloads = append(workloads, WorkloadReport{
-				w.namespace, w.kind, w.name, w.level.report(now), len(w.budgets), time.Duration(w.belowBudget),
+				w.namespace, w.kind, w.name, w.level.report(now), len(w.budgets), time.Duration(w.broken.took),
 				w.everMarked, w.mostMarked, time.Duration(w.longestMarked),
 			})
 		}

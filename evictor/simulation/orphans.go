@@ -2,13 +2,13 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -50,19 +50,6 @@ func (c *cluster) adopt(to int32) {
 	if !n.failed && !c.kubelets.down {
 		c.tellPods(n, true)
 	}
-}
-
-// awaitsNode says whether a pod is bound to the name of a deleted node.
-func (c *cluster) awaitsNode(key evictor.PodKey, name string) bool {
-	i, ok := c.findPod(key)
-	at, gone := c.orphans[name]
-	return ok && gone && c.pods[i].node == at
-}
-
-// isOn says whether a pod is bound to a node that exists.
-func (c *cluster) isOn(key evictor.PodKey, name string) bool {
-	i, ok := c.findPod(key)
-	return ok && c.pods[i].node == c.nodeByID[name]
 }
 
 func (c *cluster) addNode(n node) error {
@@ -115,13 +102,8 @@ func (c *cluster) AddNodeObject(object *v1.Node) error {
 }
 
 // lasting returns the taints that a replaced node has again: not those that controllers and people add.
-func lasting(taints []v1.Taint) (kept []v1.Taint) {
-	for _, t := range taints {
-		if !strings.HasPrefix(t.Key, "node.kubernetes.io/") {
-			kept = append(kept, t)
-		}
-	}
-	return kept
+func lasting(taints []v1.Taint) []v1.Taint {
+	return slices.DeleteFunc(slices.Clone(taints), func(t v1.Taint) bool { return strings.HasPrefix(t.Key, "node.kubernetes.io/") })
 }
 
 // DeleteNode removes a node, and its machine with it. Its pods are gone at once only if nobody collects garbage.

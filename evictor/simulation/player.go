@@ -197,7 +197,8 @@ func (p *player) finish() (*Report, error) {
 	r.Understated = understated(c.notSimulated, p.scenario.ReplaceAfter >= 0)
 	r.Zones = c.reportZones()
 	r.Workloads, r.Budgets = c.levels.report(c.now())
-	r.AnyBelowHalf = c.levels.anyBelowHalf(c.now())
+	c.levels.halved.pass(c.now(), 0)
+	r.AnyBelowHalf = time.Duration(c.levels.halved.took)
 	r.sumUp()
 	if p.sampler != nil {
 		r.Series = p.sampler.end(p)

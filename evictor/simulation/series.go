@@ -156,7 +156,7 @@ func (s *sampler) sample(p *player) {
 		if w.desired > 0 {
 			share = byte(100 * max(w.have, 0) / max(w.desired, w.have, 1))
 		}
-		s.levels[i], s.below[i] = append(s.levels[i], share), append(s.below[i], byte(min(w.broken, 1)))
+		s.levels[i], s.below[i] = append(s.levels[i], share), append(s.below[i], byte(min(w.broken.count, 1)))
 	}
 }
 

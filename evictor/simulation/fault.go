@@ -146,18 +146,10 @@ func checkObjectName(f faults, name string) {
 	}
 }
 
-func validStatus(status v1.ConditionStatus) bool {
-	switch status {
-	case v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown:
-		return true
-	}
-	return false
+func validStatus(s v1.ConditionStatus) bool {
+	return s == v1.ConditionTrue || s == v1.ConditionFalse || s == v1.ConditionUnknown
 }
 
-func validEffect(effect v1.TaintEffect) bool {
-	switch effect {
-	case v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule, v1.TaintEffectNoExecute:
-		return true
-	}
-	return false
+func validEffect(e v1.TaintEffect) bool {
+	return e == v1.TaintEffectNoSchedule || e == v1.TaintEffectPreferNoSchedule || e == v1.TaintEffectNoExecute
 }

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,30 +42,11 @@ type filler struct {
 func (s *Scenario) fill(c *cluster) error {
 	f := filler{cluster: c, unbound: s.ReplaceAfter >= 0, seconds: s.DefaultTolerationSeconds, owned: make(map[workloadKey]int)}
 	c.Reserve(len(s.Nodes), len(s.Pods))
-	for i, node := range s.Nodes {
-		if err := f.add(node); err != nil {
-			return fmt.Errorf("nodes[%d]: %w", i, err)
-		}
-	}
-	for i, object := range s.Objects {
-		if _, ok := object.(*v1.Pod); ok {
-			continue
-		}
-		if err := f.add(object); err != nil {
-			return fmt.Errorf("objects[%d]: %w", i, err)
-		}
-	}
-	for i, pod := range s.Pods {
-		if err := f.add(pod); err != nil {
-			return fmt.Errorf("pods[%d]: %w", i, err)
-		}
-	}
-	for i, object := range s.Objects {
-		if pod, ok := object.(*v1.Pod); ok {
-			if err := f.add(pod); err != nil {
-				return fmt.Errorf("objects[%d]: %w", i, err)
-			}
-		}
+	if err := cmp.Or(
+		addAll(&f, "nodes", s.Nodes, false), addAll(&f, "objects", s.Objects, false),
+		addAll(&f, "pods", s.Pods, true), addAll(&f, "objects", s.Objects, true),
+	); err != nil {
+		return err
 	}
 	if s.Read != nil {
 		if err := s.Read(f.add); err != nil {
@@ -72,6 +54,19 @@ func (s *Scenario) fill(c *cluster) error {
 		}
 	}
 	return f.finish()
+}
+
+// addAll adds the pods of a list, or all else.
+func addAll[T runtime.Object](f *filler, list string, all []T, pods bool) error {
+	for i, object := range all {
+		if _, is := any(object).(*v1.Pod); is != pods {
+			continue
+		}
+		if err := f.add(object); err != nil {
+			return fmt.Errorf("%s[%d]: %w", list, i, err)
+		}
+	}
+	return nil
 }
 
 // add puts an object into the cluster.
@@ -192,10 +187,7 @@ func (f *filler) finish() error {
 
 // complete makes the pods that a workload lacks.
 func (f *filler) complete(w *workloadObject) error {
-	wanted, err := w.wanted()
-	if err != nil {
-		return err // impossible: add has asked
-	}
+	wanted, _ := w.wanted() // it cannot fail: add has asked
 	if w.set != nil {
 		return f.completeSet(w, wanted)
 	}

@@ -156,17 +156,9 @@ const (
 
 // WithDefaults returns the scenario with the defaults of fields that are zero.
 func (s Scenario) WithDefaults() Scenario {
-	if s.Config == (evictor.Config{}) {
-		s.Config = evictor.DefaultConfig()
-	}
-	for _, of := range []struct {
-		value     *time.Duration
-		otherwise time.Duration
-	}{{&s.LeaseInterval, leaseInterval}, {&s.StatusInterval, statusInterval}, {&s.ReplaceAfter, replaceAfter}} {
-		if *of.value == 0 {
-			*of.value = of.otherwise
-		}
-	}
+	s.Config = cmp.Or(s.Config, evictor.DefaultConfig())
+	s.LeaseInterval, s.StatusInterval = cmp.Or(s.LeaseInterval, leaseInterval), cmp.Or(s.StatusInterval, statusInterval)
+	s.ReplaceAfter = cmp.Or(s.ReplaceAfter, replaceAfter)
 	return s
 }
 

@@ -4,8 +4,8 @@ package simulation
 
 func (s *podSpec) ofDaemonSet() bool { return s.OwnerKind == "DaemonSet" }
 
-// MostLostForGood is the largest number of names in Report.LostPods.
-const MostLostForGood = 20
+// mostLostForGood is the largest number of names in Report.LostPods.
+const mostLostForGood = 20
 
 // recreated says whether something would make the pod anew if it were deleted: a controller, or its node's kubelet.
 func (s *podSpec) recreated() bool { return s.Mirror || s.OwnerKind != "" }
@@ -15,7 +15,7 @@ func (c *cluster) endsForGood(p *pod) {
 	if p.terminating || p.phase.finished() || p.spec.recreated() {
 		return
 	}
-	if c.stats.LostForGood++; len(c.stats.LostPods) < MostLostForGood {
+	if c.stats.LostForGood++; len(c.stats.LostPods) < mostLostForGood {
 		c.stats.LostPods = append(c.stats.LostPods, c.keyOf(p))
 	}
 }

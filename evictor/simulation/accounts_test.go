@@ -48,7 +48,7 @@ func TestOnlyTheFirstPodsThatAreLostAreNamed(t *testing.T) {
 	}
 	r, _ := play(t, s)
 	require.Equal(t, 30, r.LostForGood)
-	require.Len(t, r.LostPods, simulation.MostLostForGood)
+	require.Len(t, r.LostPods, 20)
 }
 
 // What was still on a node when it was deleted has died with it.

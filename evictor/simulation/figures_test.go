@@ -409,7 +409,7 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 				}
 			}
 			want.LostEvictions = got.LostEvictions // it has its own test
-			require.Len(t, got.LostPods, min(got.LostForGood, MostLostForGood))
+			require.Len(t, got.LostPods, min(got.LostForGood, mostLostForGood))
 			want.LostPods, want.WritesWouldWait = got.LostPods, got.WritesWouldWait
 			want.HeldBack = got.HeldBack // of which the evictor tells, and which has its own test
 			m.levels(t, &want, &got)

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -92,10 +93,7 @@ func (o Owner) fault() string {
 
 // split returns the owner's kind and name, both empty for none. An empty Owner means otherwise.
 func (o Owner) split(otherwise Owner) (kind, name string) {
-	if o == "" {
-		o = otherwise
-	}
-	if o == NoOwner {
+	if o = cmp.Or(o, otherwise); o == NoOwner {
 		return "", ""
 	}
 	kind, name, _ = strings.Cut(string(o), "/")

@@ -4,21 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // successorOf is what a deleted node passes on to its replacement.
 type successorOf struct {
 	node    node
-	daemons []daemon
-}
-
-// daemon is a pod that belongs to its node.
-type daemon struct {
-	key    evictor.PodKey
-	spec   *podSpec
-	member int32
+	daemons []comeback // that belong to it
 }
 
 // heir returns what the replacement of a node gets.
@@ -26,8 +18,7 @@ func (c *cluster) heir(n *node) (h successorOf) {
 	h.node = node{NodeInfo: &placement.NodeInfo{Name: n.Name, Labels: n.Labels, Taints: n.fresh, Room: n.Room.Emptied()}}
 	for k := n.firstPod; k >= 0; k = c.pods[k].next {
 		if pod := &c.pods[k]; pod.spec.OwnerKind == "DaemonSet" || pod.spec.Mirror {
-			id := c.pods[k].id
-			h.daemons = append(h.daemons, daemon{evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, pod.spec, pod.member})
+			h.daemons = append(h.daemons, comeback{key: c.keyOf(pod), spec: pod.spec, member: pod.member})
 		}
 	}
 	slices.Reverse(h.daemons) // in the order in which they were added

@@ -176,7 +176,7 @@ func (p *player) wait(e *Planned, at time.Duration) {
 	if e.At < at {
 		return // it has waited before
 	}
-	fields := timeline.Fields{"number": e.Number, "text": e.text() + ": waits until the API is back", "nodes": []string{}}
+	fields := timeline.Fields{"number": e.Number, "text": e.text() + ": waits until the API is back"}
 	if e.Round > 0 {
 		fields["round"], fields["inner"] = e.Round, e.Inner
 	}

@@ -18,8 +18,10 @@ func (p *player) run(ctx context.Context) error {
 	until, told := p.scenario.Until, time.Duration(-1)
 	for next := time.Duration(0); ; {
 		at := p.advance(next)
-		if err := p.instant(ctx, at); err != nil {
-			return err
+		for i := range p.ongoing {
+			if err := p.ongoing[i].turn(ctx, at); err != nil {
+				return err
+			}
 		}
 		if p.scenario.Progress != nil && at-told > until/1000 {
 			told = at
@@ -87,27 +89,20 @@ func (p *player) happenings(at time.Duration) error {
 func (p *player) steps(ctx context.Context, at time.Duration) error {
 	for range maxLaps {
 		p.comeBack(at)
-		next, err := p.stepWorld(ctx)
-		if err != nil {
-			return err
+		p.next = time.Time{}
+		if !p.leader.vacant || !p.leader.process { // there is somebody to step
+			next, err := p.world.step(ctx)
+			if err != nil {
+				return err
+			}
+			p.next = next
 		}
-		p.next = next
 		p.report.Passes++
 		if p.nextComeback() > at {
 			return nil
 		}
 	}
 	return fmt.Errorf("at %v pods come back and are evicted again without end: replaceAfter is too short", at)
-}
-
-// instant plays what happens now.
-func (p *player) instant(ctx context.Context, at time.Duration) error {
-	for i := range p.ongoing {
-		if err := p.ongoing[i].turn(ctx, at); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // nextInstant returns when anything other than a renewal happens next.
@@ -126,12 +121,4 @@ func (p *player) renewals(at time.Duration) {
 	for p.cluster.NextRenewal() <= at {
 		p.cluster.Renew()
 	}
-}
-
-// stepWorld steps the controllers, if there are any.
-func (p *player) stepWorld(ctx context.Context) (next time.Time, err error) {
-	if p.leader.vacant && p.leader.process {
-		return time.Time{}, nil
-	}
-	return p.world.step(ctx)
 }

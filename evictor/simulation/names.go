@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -90,12 +91,7 @@ func thereAre(zones []zone.Key) string {
 	}
 }
 
-func inDefault(namespace string) string {
-	if namespace == "" {
-		return v1.NamespaceDefault
-	}
-	return namespace
-}
+func inDefault(namespace string) string { return cmp.Or(namespace, v1.NamespaceDefault) }
 
 // Brief formats a duration as texts of this package do: 1m30s, 2h, 3.5 days.
 func Brief(d time.Duration) string {

@@ -10,8 +10,8 @@ import (
 // NeedlessWithin is how soon after it fell silent a node must be back for the evictions from it to be needless.
 const NeedlessWithin = 10 * time.Minute
 
-// LostAfter is how long an eviction must be overdue to count as lost.
-const LostAfter = time.Minute
+// lostAfter is how long an eviction must be overdue to count as lost.
+const lostAfter = time.Minute
 
 // leaves records an eviction.
 func (c *cluster) leaves(i int32) {
@@ -56,7 +56,7 @@ func (c *cluster) overdue(n *node) {
 	if len(begun) == 0 {
 		return
 	}
-	limit := c.Clock.Now().Add(-LostAfter)
+	limit := c.Clock.Now().Add(-lostAfter)
 	for i := n.firstPod; i >= 0; i = c.pods[i].next {
 		p := &c.pods[i]
 		if p.terminating || p.phase.finished() || p.spec.Mirror || p.spec.ofDaemonSet() || c.lost[p.serial] {

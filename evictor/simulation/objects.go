@@ -18,7 +18,7 @@ import (
 // Reasons for leaving pods out, as in Report.NotSimulated.
 const (
 	OnMissingNodes = "pods on nodes that do not exist"
-	WithoutNode    = "pods without a node"
+	withoutNode    = "pods without a node"
 )
 
 var (
@@ -145,7 +145,7 @@ func (f *filler) pod(pod *v1.Pod) error {
 	f.note(pod)
 	if pod.Spec.NodeName == "" {
 		if !f.unbound {
-			f.cluster.ignore(WithoutNode)
+			f.cluster.ignore(withoutNode)
 			return nil
 		}
 		return f.cluster.AddUnboundObject(pod, f.making)

@@ -210,14 +210,3 @@ func (p *player) lentTo(parts *outside.Parts) error {
 	parts.World = others{p}
 	return nil
 }
-
-// forget drops pods that wait for a node.
-func (c *cluster) forget(which func(b comeback) bool) {
-	c.waiting.forget(func(b comeback) bool {
-		if !which(b) {
-			return false
-		}
-		c.misses(b.spec, -1)
-		return true
-	})
-}

@@ -10,8 +10,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
-// MostUnplaced is the largest number of Unplaced in a report: those with the most pods.
-const MostUnplaced = 20
+// mostUnplaced is the largest number of Unplaced in a report: those with the most pods.
+const mostUnplaced = 20
 
 // Unplaced says why pods with equal requirements found no node.
 type Unplaced struct {

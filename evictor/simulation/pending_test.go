@@ -81,7 +81,7 @@ func TestWhoWaitsIsGroupedByWhatItAsksFor(t *testing.T) {
 	c := newCluster(clockOf(nil))
 	require.NoError(t, c.AddNodeObject(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}))
 	s := Scenario{Until: 20 * time.Minute, Events: []Event{{At: time.Minute, Drain: &Drain{Nodes: *named("n")}}}}
-	for i := range MostUnplaced + 5 {
+	for i := range mostUnplaced + 5 {
 		for k := range 1 + i%2 {
 			_, err := c.AddPodObject(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
 				Namespace: "shop", Name: "p-" + string(rune('a'+i)) + string(rune('0'+k)), OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: "j", Controller: ptr(true)}},
@@ -90,7 +90,7 @@ func TestWhoWaitsIsGroupedByWhatItAsksFor(t *testing.T) {
 		}
 	}
 	_, _, r := told(t, c, s)
-	require.Len(t, r.Unplaced, MostUnplaced)
+	require.Len(t, r.Unplaced, mostUnplaced)
 	require.Equal(t, Unplaced{2, "shop/p-b0", 1, map[string]int{"cordoned": 1}}, r.Unplaced[0])
 	require.Equal(t, Unplaced{1, "shop/p-a0", 1, map[string]int{"cordoned": 1}}, r.Unplaced[12])
 	require.Equal(t, 37, r.PendingAtEnd)

@@ -73,15 +73,22 @@ func Play(ctx context.Context, s Scenario, controllers ...Start) (*Report, error
 // playOn plays the scenario on a cluster that may have objects already.
 func (s Scenario) playOn(ctx context.Context, c *cluster, controllers ...Start) (*Report, error) {
 	if len(controllers) == 0 {
-		controllers = []Start{func(w *World) (Controller, error) {
-			return w.NewEvictor(evictor.Options{})
-		}}
+		controllers = []Start{func(w *World) (Controller, error) { return w.NewEvictor(evictor.Options{}) }}
 	}
 	p, err := s.player(c, controllers)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = p.begin()
 	}
-	return p.play(ctx)
+	if err == nil {
+		err = p.run(ctx)
+	}
+	if err == nil {
+		err = p.finish()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("simulation: %w", err)
+	}
+	return p.report, nil
 }
 
 // New returns the world of a scenario at time 0, for a program that moves time itself, with the scenario's Clock, World.Next
@@ -91,11 +98,11 @@ func New(s Scenario) (*World, error) {
 	s.Events, s.Traces, s.ReplaceAfter = nil, nil, -1
 	s.Until = max(s.Until, 1)
 	p, err := s.player(newCluster(clockOf(s.Clock)), nil)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		p.driven = true
+		err = p.begin() // this makes the world that the program gets
 	}
-	p.driven = true
-	if err := p.begin(); err != nil { // this makes the world that the program gets
+	if err != nil {
 		return nil, fmt.Errorf("simulation: %w", err)
 	}
 	return p.world, nil
@@ -107,13 +114,13 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	p := &player{scenario: &s, starts: starts, cluster: c, report: c.stats.Report, seen: make(map[string]struct{}), leader: newLeader()}
 	p.cluster.readyAfter = int64(s.ReadyAfter)
 	if err := s.fill(p.cluster); err != nil {
-		return nil, fmt.Errorf("simulation: %w", &InvalidError{[]*Fault{{err: err}}})
+		return nil, &InvalidError{[]*Fault{{err: err}}}
 	}
 	if err := p.check(); err != nil {
-		return nil, fmt.Errorf("simulation: %w", err)
+		return nil, err
 	}
 	if err := p.lentTo(c.outside.Parts); err != nil {
-		return nil, fmt.Errorf("simulation: %w", err)
+		return nil, err
 	}
 	p.writer = newWriter(p)
 	p.makeWorkloads()
@@ -157,22 +164,8 @@ func (p *player) begin() error {
 	return nil
 }
 
-func (p *player) play(ctx context.Context) (*Report, error) {
-	err := p.begin()
-	if err == nil {
-		err = p.run(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("simulation: %w", err)
-	}
-	r, err := p.finish()
-	if err != nil {
-		return nil, fmt.Errorf("simulation: %w", err)
-	}
-	return r, nil
-}
-
-func (p *player) finish() (*Report, error) {
+// finish completes the report.
+func (p *player) finish() error {
 	p.endOutside()
 	p.endDrains()
 	p.flush()
@@ -216,7 +209,7 @@ func (p *player) finish() (*Report, error) {
 	r.PodHoursLost = c.stats.integral / 3600
 	p.warnOfLabels()
 	p.warnOfRoom()
-	return r, p.lineErr
+	return p.lineErr
 }
 
 // sumUp adds the figures of the cluster that follow from those of workloads and budgets.

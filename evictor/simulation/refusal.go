@@ -29,7 +29,7 @@ func (c *cluster) refusedBy(at time.Duration, b *comeback) *Refusal {
 func (c *cluster) reportUnplaced() (all []Unplaced) {
 	queues := c.waiting.queues()
 	slices.SortStableFunc(queues, func(a, b *queue) int { return cmp.Compare(len(b.pods), len(a.pods)) })
-	for _, q := range queues[:min(len(queues), MostUnplaced)] {
+	for _, q := range queues[:min(len(queues), mostUnplaced)] {
 		u := c.refusedBy(c.Clock.Elapsed(), &q.pods[0]).Why
 		u.Pods = len(q.pods)
 		all = append(all, u)

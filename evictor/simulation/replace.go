@@ -1,9 +1,6 @@
 package simulation
 
-import (
-	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
-)
+import "github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 
 // deletionBegins makes a pod wait to come back, if its controller does not wait until it is gone.
 func (c *cluster) deletionBegins(i int32) {
@@ -47,12 +44,9 @@ func (c *cluster) isGone(i int32) {
 
 // replace lets a pod come back.
 func (c *cluster) replace(i int32) {
-	c.misses(c.pods[i].spec, 1)
 	p := &c.pods[i]
-	id := p.id
-	b := comeback{
-		at: c.now(), wait: int64(c.detached(p)), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member,
-	}
+	c.misses(p.spec, 1)
+	b := comeback{at: c.now(), wait: int64(c.detached(p)), key: c.keyOf(p), spec: p.spec, member: p.member}
 	if c.outside.Workloads {
 		c.outside.misses(c, b)
 		return

@@ -52,7 +52,7 @@ type Report struct {
 	DrainedByForce       int `figure:""`
 	// DiedWithNodes counts the pods that went because their node was deleted or replaced. LostForGood counts the pods without a
 	// controller that were deleted, by whatever, before they had finished: nothing recreates them. LostPods names the
-	// first of these, MostLostForGood at most.
+	// first of these, 20 at most.
 	DiedWithNodes int              `figure:""`
 	LostForGood   int              `figure:""`
 	LostPods      []evictor.PodKey // in the order of their deletion
@@ -129,7 +129,7 @@ type Report struct {
 	Budgets   []BudgetReport   // by namespace and name
 
 	FailedJobs []FailedJob // by name
-	Unplaced   []Unplaced  // why pods are Pending at the end: most pods first, at most MostUnplaced
+	Unplaced   []Unplaced  // why pods are Pending at the end: most pods first, at most 20
 
 	StuckDrains []StuckDrain // in the order of At
 	StuckRolls  []StuckRoll  // in the order in which they stopped; those that go on are the last

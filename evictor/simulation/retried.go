@@ -45,12 +45,8 @@ func (c retried) End(id podID, lost []comeback) {
 	j := c.jobs[id]
 	j.Ended = true
 	c.stats.lacks(c.now(), -whole*len(lost))
-	c.waiting.forget(func(b comeback) bool {
-		if b.spec.OwnerName != id.name || c.jobOf(b.spec, c.space(b.key.Namespace)) != j {
-			return false
-		}
-		c.misses(b.spec, -1)
-		return true
+	c.forget(func(b comeback) bool {
+		return b.spec.OwnerName == id.name && c.jobOf(b.spec, c.space(b.key.Namespace)) == j
 	})
 	failed := FailedJob{Namespace: c.spaces[id.space], Name: id.name, At: c.Clock.Elapsed(), Failed: j.Failed}
 	for _, i := range slices.Sorted(maps.Keys(j.pods)) {

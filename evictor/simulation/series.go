@@ -9,20 +9,21 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
-// States of a node in a Series.
+// The states of a node in a Series.
 const (
-	StateLive     = iota // reports, and counts as Ready
-	StateSilent          // its kubelet does not report, and no verdict says so yet
-	StateWaiting         // not Ready, and not yet tainted
-	StateTainted         // not Ready, and tainted NoExecute for it
-	StateReturned        // reports again, but still counts as not Ready
-	States
+	stateLive     = iota // reports, and counts as Ready
+	stateSilent          // its kubelet does not report, and no verdict says so yet
+	stateWaiting         // not Ready, and not yet tainted
+	stateTainted         // not Ready, and tainted NoExecute for it
+	stateReturned        // reports again, but still counts as not Ready
 )
 
 // Series is the course of a simulation, at equal steps from 0 on.
 type Series struct {
-	Step  time.Duration
-	Zones []ZoneSeries
+	Step time.Duration
+	// Zones has, by the name of the zone, how many of its nodes were in each state: live, silent and not yet noticed, waiting for their
+	// taint, tainted, and back but not yet cleared.
+	Zones map[string]*[5][]int
 
 	Without     []int // pods without a live node
 	Marked      []int // pods that were marked not Ready
@@ -32,9 +33,10 @@ type Series struct {
 	Evicted     []int // since the start
 	Tainted     []int // how often a node was tainted, since the start
 	// Peaks are of Without, Marked, Pending, Held and Terminating, in this order. A peak may lie between two steps.
-	Peaks [5]Peak
+	Peaks   [5]int
+	PeaksAt [5]time.Duration // when each was first reached
 	// Workloads are in the order of the report's. Each has the live pods in percent of those desired, at every
-	// WorkloadEvery-th step.
+	// fourth step.
 	Workloads [][]byte
 	// BelowBudget is 1 wherever a PodDisruptionBudget of a workload is not kept, at the same times as Workloads; nil for a
 	// workload without a budget.
@@ -46,12 +48,6 @@ type Series struct {
 	Touched []Touched
 }
 
-// Peak is the most of something, and when it was first reached.
-type Peak struct {
-	Most int
-	At   time.Duration
-}
-
 // Touched has the nodes to which an event of the scenario happened, and their zones. Number, Round and Inner are those of Planned.
 type Touched struct {
 	Number, Round, Inner int
@@ -61,20 +57,13 @@ type Touched struct {
 // mostTouched is the largest number of names in Series.Touched.
 const mostTouched = 200_000
 
-// WorkloadEvery is how many steps there are between two values of a workload.
-const WorkloadEvery = 4
-
-// ZoneSeries is the number of nodes of a zone in each state.
-type ZoneSeries struct {
-	Name   string
-	States [States][]int
-}
+// workloadEvery is how many steps there are between two values of a workload.
+const workloadEvery = 4
 
 // sampler fills a Series.
 type sampler struct {
 	series *Series
 	next   time.Duration
-	zone   map[string]int
 	levels [][]byte // by the cluster's number of the workload
 	below  [][]byte // whether its budgets are not kept, likewise
 
@@ -86,7 +75,7 @@ func newSampler(until time.Duration, points int) *sampler {
 	if points <= 0 {
 		return nil
 	}
-	return &sampler{series: &Series{Step: max(until/time.Duration(points), time.Second)}, zone: make(map[string]int)}
+	return &sampler{series: &Series{Step: max(until/time.Duration(points), time.Second), Zones: make(map[string]*[5][]int)}}
 }
 
 // happens records which nodes an event touched.
@@ -125,8 +114,8 @@ func (s *sampler) counts(c *cluster) [5]int {
 func (s *sampler) holds(p *player, until time.Duration) {
 	if until > s.since {
 		for i, n := range s.counts(p.cluster) {
-			if peak := &s.series.Peaks[i]; n > peak.Most {
-				*peak = Peak{n, s.since}
+			if n > s.series.Peaks[i] {
+				s.series.Peaks[i], s.series.PeaksAt[i] = n, s.since
 			}
 		}
 		s.since = until
@@ -146,10 +135,10 @@ func (s *sampler) sample(p *player) {
 	}
 	to.Evicted = append(to.Evicted, p.report.Evicted)
 	to.Tainted = append(to.Tainted, p.report.Taints)
-	if points%WorkloadEvery != 0 {
+	if points%workloadEvery != 0 {
 		return
 	}
-	s.knowWorkloads(c, points/WorkloadEvery)
+	s.knowWorkloads(c, points/workloadEvery)
 	for i := range c.levels.workloads {
 		w := &c.levels.workloads[i]
 		share := byte(100)
@@ -169,32 +158,25 @@ func (s *sampler) knowWorkloads(c *cluster, before int) {
 
 // nodes counts the states.
 func (s *sampler) nodes(c *cluster, points int) {
-	to := s.series
+	zones := s.series.Zones
+	for _, states := range zones { // those too that have lost all their nodes
+		for k := range states {
+			states[k] = append(states[k], 0)
+		}
+	}
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		if n.Deleted {
 			continue
 		}
-		z, ok := s.zone[n.zone.String()]
-		if !ok {
-			z = len(to.Zones)
-			s.zone[n.zone.String()] = z
-			to.Zones = append(to.Zones, ZoneSeries{Name: n.zone.String()})
-		}
-		states := &to.Zones[z].States
-		for len(states[0]) <= points {
-			for k := range states {
-				states[k] = append(states[k], 0)
+		name := n.zone.String()
+		if zones[name] == nil {
+			zones[name] = new([5][]int)
+			for k := range zones[name] {
+				zones[name][k] = make([]int, points+1)
 			}
 		}
-		states[n.state()][points]++
-	}
-	for z := range to.Zones { // zones that have lost all their nodes
-		for k := range to.Zones[z].States {
-			if len(to.Zones[z].States[k]) <= points {
-				to.Zones[z].States[k] = append(to.Zones[z].States[k], 0)
-			}
-		}
+		zones[name][n.state()][points]++
 	}
 }
 
@@ -203,22 +185,22 @@ func (n *node) state() int {
 	bad := ready >= 0 && n.Conditions[ready].Status != v1.ConditionTrue
 	switch {
 	case tainted(n) && (n.failed || bad):
-		return StateTainted
+		return stateTainted
 	case tainted(n):
-		return StateReturned
+		return stateReturned
 	case bad:
-		return StateWaiting
+		return stateWaiting
 	case n.failed:
-		return StateSilent
+		return stateSilent
 	default:
-		return StateLive
+		return stateLive
 	}
 }
 
 // end returns the series of the report's workloads, and the sorted delays.
 func (s *sampler) end(p *player) *Series {
 	c := p.cluster
-	s.knowWorkloads(c, (len(s.series.Without)+WorkloadEvery-1)/WorkloadEvery)
+	s.knowWorkloads(c, (len(s.series.Without)+workloadEvery-1)/workloadEvery)
 	for i := range p.report.Workloads {
 		w := &p.report.Workloads[i]
 		number := c.levels.byKey[workloadKey{w.Namespace, w.Kind, w.Name}]

@@ -27,10 +27,10 @@ func TestSeries(t *testing.T) {
 	require.Equal(t, time.Minute, series.Step)
 	require.Len(t, series.Zones, 2)
 	// Silent from 1m, Unknown and tainted at 1m45s, evicted at 6m45s, back and lifted at 10m, gone at 11m.
-	require.Equal(t, []int{2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1}, series.Zones[0].States[StateLive])
-	require.Equal(t, []int{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, series.Zones[0].States[StateSilent])
-	require.Equal(t, []int{0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0}, series.Zones[0].States[StateTainted])
-	require.Equal(t, []int{3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3}, series.Zones[1].States[StateLive])
+	require.Equal(t, []int{2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1}, series.Zones[":a"][stateLive])
+	require.Equal(t, []int{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, series.Zones[":a"][stateSilent])
+	require.Equal(t, []int{0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0}, series.Zones[":a"][stateTainted])
+	require.Equal(t, []int{3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3}, series.Zones[":b"][stateLive])
 	require.Equal(t, []int{0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4}, series.Evicted)
 	require.Equal(t, []int{0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 0, 0, 0}, series.Terminating)
 	require.Equal(t, [][]byte{{100, 50, 50, 50}}, series.Workloads)
@@ -60,9 +60,11 @@ func TestSeriesKnowsWhenAPeakBegan(t *testing.T) {
 		Until: 12 * time.Minute, ReplaceAfter: -1, Points: 3,
 	})
 	require.NoError(t, err)
-	require.Equal(t, Peak{8, 61 * time.Second}, r.Series.Peaks[0], "between two steps")
+	require.Equal(t, 8, r.Series.Peaks[0])
+	require.Equal(t, 61*time.Second, r.Series.PeaksAt[0], "between two steps")
 	require.Equal(t, []int{0, 4, 0, 0}, r.Series.Without)
-	require.Equal(t, Peak{4, 415 * time.Second}, r.Series.Peaks[4])
+	require.Equal(t, 4, r.Series.Peaks[4])
+	require.Equal(t, 415*time.Second, r.Series.PeaksAt[4])
 	require.Equal(t, 61*time.Second, r.Zones[0].LowestAt)
 	var zones [][]string
 	for _, touched := range r.Series.Touched {

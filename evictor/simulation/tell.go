@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -59,14 +60,7 @@ func (t *teller) decided(d *evictor.NodeDecision) {
 		t.verdicts[d.Node] = fmt.Sprintf("no heartbeat seen for %v (grace %v)", d.Silence, d.Grace)
 		return
 	}
-	t.verdicts[d.Node] = fmt.Sprintf("Ready is %s, was %s", readiness(d.To), readiness(d.From))
-}
-
-func readiness(s v1.ConditionStatus) string {
-	if s == "" {
-		return "missing"
-	}
-	return string(s)
+	t.verdicts[d.Node] = fmt.Sprintf("Ready is %s, was %s", cmp.Or(d.To, "missing"), cmp.Or(d.From, "missing"))
 }
 
 // because returns a reason as Line.More.
@@ -177,7 +171,4 @@ func (p *player) observePod(d *evictor.PodDecision) {
 }
 
 // tellOf reports what a part of the controllers' process does.
-func (p *player) tellOf(part, text string) {
-	fields := timeline.Fields{"by": part, "text": text, "nodes": []string{}}
-	p.line(timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindEvent, More: fields.String()})
-}
+func (p *player) tellOf(part, text string) { p.tellTouched(timeline.Fields{"by": part, "text": text}) }

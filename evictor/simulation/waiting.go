@@ -104,12 +104,20 @@ func (w *waiting) drop(a placement.Alike) {
 	delete(w.unschedulable, a)
 }
 
-// forget drops the pods that nobody waits for any more.
-func (w *waiting) forget(unwanted func(comeback) bool) {
-	w.activeQ = slices.DeleteFunc(w.activeQ, unwanted)
+// forget drops pods that nobody waits for any more.
+func (c *cluster) forget(which func(comeback) bool) {
+	w := &c.waiting
+	dropped := func(b comeback) bool {
+		is := which(b)
+		if is {
+			c.misses(b.spec, -1)
+		}
+		return is
+	}
+	w.activeQ = slices.DeleteFunc(w.activeQ, dropped)
 	for a, q := range w.unschedulable {
 		before := len(q.pods)
-		q.pods = slices.DeleteFunc(q.pods, unwanted)
+		q.pods = slices.DeleteFunc(q.pods, dropped)
 		w.count -= before - len(q.pods)
 		if len(q.pods) == 0 {
 			w.drop(a)

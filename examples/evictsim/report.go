@@ -71,15 +71,15 @@ func pageSeries(r *simulation.Report) page.Series {
 		Step: s.Step.Seconds(), States: []string{"live", "silent, not yet noticed", "waiting for their taint", "tainted", "back, not yet cleared"},
 		Without: s.Without, Marked: s.Marked, Pending: s.Pending, Held: s.Held, Terminating: s.Terminating, Evicted: s.Evicted, Tainted: s.Tainted,
 	}
-	for i := range s.Zones {
-		z := page.Zone{Name: zoneName(s.Zones[i].Name), Values: s.Zones[i].States[:]}
-		if k := slices.IndexFunc(r.Zones, func(z simulation.ZoneReport) bool { return z.Name == s.Zones[i].Name }); k >= 0 {
+	for name, states := range s.Zones {
+		z := page.Zone{Name: zoneName(name), Values: states[:]}
+		if k := slices.IndexFunc(r.Zones, func(z simulation.ZoneReport) bool { return z.Name == name }); k >= 0 {
 			z.Least, z.LeastAt = r.Zones[k].LowestNodes, r.Zones[k].LowestAt.Seconds()
 		}
 		to.Zones = append(to.Zones, z)
 	}
-	for _, peak := range s.Peaks {
-		to.Peaks = append(to.Peaks, [2]float64{float64(peak.Most), peak.At.Seconds()})
+	for i, most := range s.Peaks {
+		to.Peaks = append(to.Peaks, [2]float64{float64(most), s.PeaksAt[i].Seconds()})
 	}
 	slices.SortFunc(to.Zones, func(a, b page.Zone) int { return cmp.Compare(a.Name, b.Name) })
 	for _, d := range s.Delays {

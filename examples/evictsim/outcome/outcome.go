@@ -39,7 +39,7 @@ type Outcome struct {
 	// HeldBack has the evictions that were due and held back by something other than a disruption budget, by reason.
 	HeldBack []HeldBack `json:"heldBack,omitempty"`
 	// Unplaced says why pods are Pending at the end, grouped by equal requirements: the largest groups first, and at
-	// most simulation.MostUnplaced.
+	// most 20.
 	Unplaced []Unplaced `json:"unplaced"`
 	// FailedJobs are the Jobs that ended because too many of their pods failed, by name.
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`

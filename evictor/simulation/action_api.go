@@ -12,7 +12,7 @@ func (a *API) action() action {
 
 // api changes how the API answers.
 func (p *player) api(a *API) {
-	ours, kubelets := a.covers()
+	ours, kubelets := a.For != ForKubelets, a.For != ForEvictor && a.State != APIFailing
 	if ours {
 		if p.stalled() && a.State != APIDown {
 			p.cluster.standStill(int64(p.guard.broken))

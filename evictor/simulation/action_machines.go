@@ -28,7 +28,7 @@ func (x *Partition) action() action {
 	return action{
 		nodes: &x.Nodes, machines: true, kubelets: true,
 		on: func(_ *player, n *node) bool { return !n.failed },
-		do: func(p *player, _ *Planned, n *node) { p.cluster.Part(n, int(math.Round(reach*whole))) },
+		do: func(p *player, _ *Planned, n *node) { p.cluster.silence(n, true, int(math.Round(reach*whole))) },
 		check: func(f faults) {
 			if !(reach >= 0 && reach <= 1) {
 				f.in("clients").add("%v is outside 0…1", reach)

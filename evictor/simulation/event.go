@@ -212,11 +212,6 @@ const (
 	ForAll      = "all"
 )
 
-// covers says whether it applies to the controllers, and whether to kubelets.
-func (a *API) covers() (evictor, kubelets bool) {
-	return a.For != ForKubelets, a.For != ForEvictor && a.State != APIFailing
-}
-
 // Restart restarts the controllers' process.
 type Restart struct{}
 

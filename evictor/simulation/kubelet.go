@@ -122,10 +122,7 @@ func (c *cluster) report(n *node) {
 // Fail stops the node's kubelet and says whether it was alive.
 func (c *cluster) Fail(n *node) bool { return c.silence(n, false, 0) }
 
-// Part cuts the node's kubelet off from the API while it runs on; that many thousandths of the clients reach its pods.
-// It says whether the kubelet was alive.
-func (c *cluster) Part(n *node, reach int) bool { return c.silence(n, true, reach) }
-
+// silence is Fail, or cuts the kubelet off from the API while it runs on; that many thousandths of the clients reach its pods.
 func (c *cluster) silence(n *node, parted bool, reach int) bool {
 	if n.failed && (parted || !n.parted) {
 		return false

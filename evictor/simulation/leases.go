@@ -16,9 +16,6 @@ type held struct {
 	renewed int64
 }
 
-// ForgetHeld drops the renewals that the watch has still to show: who begins to watch now has read the leases.
-func (c *cluster) ForgetHeld() { c.held = nil }
-
 // nextHeld returns when the watch next shows a renewal late; never if it holds none.
 func (c *cluster) nextHeld() time.Duration {
 	if len(c.held) == 0 {

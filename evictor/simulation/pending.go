@@ -22,6 +22,9 @@ type Unplaced struct {
 	// name, "volume in use", volume, "topology spread" or "pod affinity". As in the scheduler, a node counts for the first
 	// of these that refuses; for each resource that it lacks.
 	Because map[string]int
+	// Alone counts the nodes that refuse the pods by a single check, by the names of Because: without that check the pods could go
+	// there. A Report does not have it.
+	Alone map[string]int
 }
 
 // String returns a short form such as "0/12 nodes: 8 taint, 4 cpu", with the largest counts first.

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
@@ -56,24 +57,31 @@ func TestThePendingSayWhy(t *testing.T) {
 		{At: time.Minute, Cordon: named("c-001")},
 		{At: time.Minute, Fail: named("a-000")},
 	}
-	var refused []Refusal
-	s.Refused = func(r Refusal) { refused = append(refused, r) }
+	type refusal struct {
+		at  time.Duration
+		pod evictor.PodKey
+		why *Unplaced
+	}
+	var refused []refusal
+	s.Refused = func(at time.Duration, pod evictor.PodKey, why *Unplaced) {
+		refused = append(refused, refusal{at, pod, why})
+	}
 	lines, _, r := told(t, newCluster(clockOf(nil)), s)
 	pending := of(lines, timeline.KindPending)
 	require.Len(t, pending, 2)
 	require.Len(t, refused, 2)
 	for i := range refused {
-		require.Equal(t, fmt.Sprintf("default/a-000-p%d", 1-i), refused[i].Pod.String())
-		require.Equal(t, pending[i].T, refused[i].At)
-		require.Equal(t, "0/12 nodes: 4 selector, 3 cpu, 3 memory, 3 taint, 1 cordoned, 1 not Ready", refused[i].Why.String())
-		require.Equal(t, map[string]int{"selector": 4, "cpu": 3, "memory": 3, "taint": 3}, refused[i].Alone, "the cordoned node has no room either, and the silent one is full")
+		require.Equal(t, fmt.Sprintf("default/a-000-p%d", 1-i), refused[i].pod.String())
+		require.Equal(t, pending[i].T, refused[i].at)
+		require.Equal(t, "0/12 nodes: 4 selector, 3 cpu, 3 memory, 3 taint, 1 cordoned, 1 not Ready", refused[i].why.String())
+		require.Equal(t, map[string]int{"selector": 4, "cpu": 3, "memory": 3, "taint": 3}, refused[i].why.Alone, "the cordoned node has no room either, and the silent one is full")
 	}
 	for _, l := range pending {
 		require.Equal(t, because("0/12 nodes: 4 selector, 3 cpu, 3 memory, 3 taint, 1 cordoned, 1 not Ready"), l.More)
 	}
 	require.Equal(t, []Unplaced{{2, "default/a-000-p1", 12, map[string]int{
 		"selector": 4, "cpu": 3, "memory": 3, "taint": 3, "cordoned": 1, "not Ready": 1,
-	}}}, r.Unplaced)
+	}, nil}}, r.Unplaced)
 }
 
 // TestWhoWaitsIsGroupedByWhatItAsksFor: the most first, and not more than so many groups.
@@ -91,8 +99,8 @@ func TestWhoWaitsIsGroupedByWhatItAsksFor(t *testing.T) {
 	}
 	_, _, r := told(t, c, s)
 	require.Len(t, r.Unplaced, mostUnplaced)
-	require.Equal(t, Unplaced{2, "shop/p-b0", 1, map[string]int{"cordoned": 1}}, r.Unplaced[0])
-	require.Equal(t, Unplaced{1, "shop/p-a0", 1, map[string]int{"cordoned": 1}}, r.Unplaced[12])
+	require.Equal(t, Unplaced{2, "shop/p-b0", 1, map[string]int{"cordoned": 1}, nil}, r.Unplaced[0])
+	require.Equal(t, Unplaced{1, "shop/p-a0", 1, map[string]int{"cordoned": 1}, nil}, r.Unplaced[12])
 	require.Equal(t, 37, r.PendingAtEnd)
 }
 

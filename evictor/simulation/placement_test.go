@@ -480,7 +480,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 					some++
 				} else {
 					none++
-					sameChecks(t, m.checks(p), c.refusedBy(0, &comeback{key: evictor.PodKey{Namespace: p.Namespace}, spec: s}).Why)
+					sameChecks(t, m.checks(p), *c.whyNot(&comeback{key: evictor.PodKey{Namespace: p.Namespace}, spec: s}))
 				}
 				require.Equal(t, m.best(p), got, step)
 			}

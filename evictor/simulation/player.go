@@ -153,7 +153,6 @@ func (p *player) begin() error {
 	if s.ReplaceAfter >= 0 {
 		c.replacePods()
 		c.startWorkloads()
-		c.oweDeleted()
 		c.awaitUnbound(s.ReplaceAfter)
 	}
 	if c.collects = !p.driven; c.collects {

@@ -115,7 +115,7 @@ func (p *player) elect(at time.Duration) error {
 
 // restart starts new controllers, which know nothing.
 func (p *player) restart() error {
-	p.cluster.ForgetHeld()
+	p.cluster.held = nil // who begins to watch now has read the leases
 	p.world = &World{player: p}
 	p.guard = newGuard(p.scenario.Config.Nodes.NodeMonitorGracePeriod, p.cluster.Clock.Elapsed())
 	p.cluster.advanced = p.cluster.now()

@@ -20,20 +20,16 @@ func (p *player) makeWorkloads() {
 	}
 }
 
-// startWorkloads tells the controllers of workloads, if there are any, of the pods that there are.
+// startWorkloads tells the controllers of workloads, if there are any, of the pods that there are. It makes the pods that were deleted
+// before time 0 wait to come back, if their controllers wait until they are gone. Their workloads want them all the same.
 func (c *cluster) startWorkloads() {
 	for i := range c.pods {
-		if c.pods[i].node >= 0 {
-			c.appears(&c.pods[i])
+		p := &c.pods[i]
+		if p.node < 0 {
+			continue
 		}
-	}
-}
-
-// oweDeleted makes the pods that were deleted before time 0 wait to come back, if their controllers wait until they are gone.
-// Their workloads want them all the same.
-func (c *cluster) oweDeleted() {
-	for i := range c.pods {
-		if p := &c.pods[i]; p.node >= 0 && p.terminating && c.returnsOf(p) == whenGone {
+		c.appears(p)
+		if p.terminating && c.returnsOf(p) == whenGone {
 			p.owed = true
 			c.book(int32(i)) //nolint:gosec // far fewer
 			c.leveled(p.member, 1, 0)
@@ -116,14 +112,12 @@ func (p *player) tellPending(at time.Duration, q *queue, b *comeback) {
 	if s.Timeline == nil && s.Refused == nil {
 		return
 	}
-	if q.refusal == nil || at-q.refusal.At >= time.Second {
-		q.refusal = p.cluster.refusedBy(at, b)
-		q.why = because(q.refusal.Why.String())
+	if q.refusal == nil || at-q.asked >= time.Second {
+		q.refusal, q.asked = p.cluster.whyNot(b), at
+		q.why = because(q.refusal.String())
 	}
 	if s.Refused != nil {
-		r := *q.refusal
-		r.At, r.Pod = at, b.key
-		s.Refused(r)
+		s.Refused(at, b.key, q.refusal)
 	}
 	p.line(timeline.Line{T: at, Kind: timeline.KindPending, Pod: joinPodName(b.key.Namespace, b.key.Name), More: q.why})
 }

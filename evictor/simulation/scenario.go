@@ -101,8 +101,9 @@ type Scenario struct {
 	// Happened, if not nil, gets what happens to nodes and pods without the controllers.
 	Happened func(Happening)
 	// Refused, if not nil, gets each pod that finds no node when it could come back, once, and not each time it is tried
-	// again.
-	Refused func(Refusal)
+	// again. pod is the one to be replaced. why is what refused it at each node: its Pods is 1. Pods that are alike share it within
+	// a second, so it must not be changed.
+	Refused func(at time.Duration, pod evictor.PodKey, why *Unplaced)
 	// Progress, if not nil, gets the virtual time from time to time.
 	Progress func(at time.Duration)
 	// Points is about how many steps the Report's Series has; 0 means no Series.

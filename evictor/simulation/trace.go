@@ -101,17 +101,13 @@ func (p *player) drivers(f faults, complete bool) {
 		case err == nil && slices.ContainsFunc(p.traces, func(d driver) bool { return d.key == key }):
 			f.at("", "zone").add("zone %q already has a trace", t.Zone)
 		case err == nil:
-			p.traces = append(p.traces, driver{number: i + 1, key: key, trace: r, names: p.cluster.nodesOf(key)})
-			if p.traces[len(p.traces)-1].exceeds() {
-				p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("trace %d: its scale of %d makes more than the %d nodes of zone %q alive; more than all are all", i+1, t.Scale, len(p.cluster.nodesOf(key)), t.Zone))
+			names := p.cluster.nodesOf(key)
+			p.traces = append(p.traces, driver{number: i + 1, key: key, trace: r, names: names})
+			if r != nil && t.Scale > 0 && r.largest > len(names)/t.Scale { // then more nodes are alive than there are
+				p.report.Warnings = append(p.report.Warnings, fmt.Sprintf("trace %d: its scale of %d makes more than the %d nodes of zone %q alive; more than all are all", i+1, t.Scale, len(names), t.Zone))
 			}
 		}
 	}
-}
-
-// exceeds says whether the trace has more nodes alive than there are.
-func (d *driver) exceeds() bool {
-	return d.trace != nil && d.trace.Scale > 0 && d.trace.largest > len(d.names)/d.trace.Scale
 }
 
 // remember looks up the nodes of the traces' zones again, after one was added, deleted or moved. The traces decide

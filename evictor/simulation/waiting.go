@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
@@ -39,8 +40,9 @@ type queue struct {
 	pods  []comeback
 	minds bool
 	state int // see placement.Filters.StateOf; when they were last tried
-	// refusal is why no node fits, as it was last found out, and why its text in the timeline.
-	refusal *Refusal
+	// refusal is why no node fits, as it was found out when asked says, and why its text in the timeline.
+	refusal *Unplaced
+	asked   time.Duration
 	why     string
 }
 

@@ -155,7 +155,7 @@ func (w *wait) before() cause {
 var rulesOfNodes = []string{selectorNo, taintNo, cordonedNo, nodesGone}
 
 // refusedBy is the cause for a pod that finds no node: the rule but for which most nodes would take it.
-func refusedBy(r *simulation.Refusal) (of cause) {
+func refusedBy(r *simulation.Unplaced) (of cause) {
 	most := func(among func(check string) bool) (best string) {
 		for _, check := range slices.Sorted(maps.Keys(r.Alone)) {
 			if among(check) && r.Alone[check] > r.Alone[best] {
@@ -170,7 +170,7 @@ func refusedBy(r *simulation.Refusal) (of cause) {
 		most(func(check string) bool { return ofNodes(check) && check != nodesGone }),
 	)
 	switch _, known := texts[check]; {
-	case check == "" && r.Why.Because[nodesGone] == r.Why.Nodes:
+	case check == "" && r.Because[nodesGone] == r.Nodes:
 		of = because(nodesGone)
 	case check == "":
 		of = because(severalNo)
@@ -179,6 +179,6 @@ func refusedBy(r *simulation.Refusal) (of cause) {
 	default: // the name of a resource
 		of = cause{kind: noRoom, text: "there is no room for the pods elsewhere (" + check + ")"}
 	}
-	of.refused = r.Why.String()
+	of.refused = r.String()
 	return of
 }

@@ -35,7 +35,7 @@ type wait struct {
 	stuck     int // pods that were deleted and could not be replaced before the nodes were back
 	held      int // pods that were gone, but another of their StatefulSet came first
 	// refusal is that of the pod that waited longest for a node.
-	refusal *simulation.Refusal
+	refusal *simulation.Unplaced
 	longest time.Duration
 }
 
@@ -43,7 +43,7 @@ type wait struct {
 type fate struct {
 	evicted, refused, placed time.Duration
 	held                     time.Duration // when its StatefulSet could create it, but another pod came first
-	refusal                  *simulation.Refusal
+	refusal                  *simulation.Unplaced
 }
 
 // recorder notes the fates of the pods on the lost nodes.
@@ -108,9 +108,9 @@ func (r *recorder) written(l timeline.Line) error {
 	return nil
 }
 
-func (r *recorder) refused(refusal simulation.Refusal) {
-	if f := r.fates[refusal.Pod]; f != nil && f.refused == 0 && f.placed == 0 {
-		f.refused, f.refusal = refusal.At, &refusal
+func (r *recorder) refused(at time.Duration, pod evictor.PodKey, why *simulation.Unplaced) {
+	if f := r.fates[pod]; f != nil && f.refused == 0 && f.placed == 0 {
+		f.refused, f.refusal = at, why
 	}
 }
 

@@ -41,13 +41,6 @@ type paced struct {
 	waiting map[any]*Write
 }
 
-func newPaced(qps float64, burst int) (all [clients]paced) {
-	for i := range all {
-		all[i] = paced{pace: newPace(qps, burst), usual: newPace(usualQPS, UsualBurst), waiting: make(map[any]*Write)}
-	}
-	return all
-}
-
 // note counts a request for the usual limit.
 func (p *paced) note(now time.Duration) {
 	at := max(now, p.usual.next())

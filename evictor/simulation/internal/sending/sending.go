@@ -50,7 +50,10 @@ type flying struct {
 
 // New returns a Sender whose clients have that limit each, none if qps is 0, for controllers with so many workers of each kind.
 func New(qps float64, burst int, workers [kinds]int) *Sender {
-	s := &Sender{clients: newPaced(qps, burst)}
+	s := new(Sender)
+	for i := range s.clients {
+		s.clients[i] = paced{pace: newPace(qps, burst), usual: newPace(usualQPS, UsualBurst), waiting: make(map[any]*Write)}
+	}
 	for kind, n := range workers {
 		s.free[kind] = make([]time.Duration, n)
 	}

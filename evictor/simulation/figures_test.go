@@ -389,8 +389,8 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 			want.PodHoursLost, want.Until, want.Nodes, want.Pods, want.DaemonSetPods, want.Changes = got.PodHoursLost, got.Until, got.Nodes, got.Pods, got.DaemonSetPods, got.Changes
 			require.Equal(t, want.Passes, cancelled)
 			require.Equal(t, left, leftTold)
-			require.Equal(t, silent, r.Left[LeftTerminating])
-			want.NotEvicted = left - r.Left[LeftTerminating] - r.Left[LeftForever] - r.Left[LeftDeleted] - r.Left[LeftCompleted]
+			require.Equal(t, silent, r.Left[leftTerminating])
+			want.NotEvicted = left - r.Left[leftTerminating] - r.Left[leftForever] - r.Left[leftDeleted] - r.Left[leftCompleted]
 			want.Passes, want.Cancelled, want.Left = got.Passes, got.Cancelled, got.Left
 			want.TaintedNodes, want.Waiting, want.Delays = len(m.seen), len(m.waiting), delays
 			require.LessOrEqual(t, got.PendingAtEnd, got.Waiting)

@@ -12,21 +12,26 @@ import (
 
 // Reasons why pods are still on silent nodes at the end of a simulation.
 const (
-	LeftForever     = "tolerate the taint forever"
-	LeftPending     = "still within their tolerationSeconds"
-	LeftTimeout     = "still within podEvictionTimeout"
-	LeftBudget      = "due, but their disruption budget refuses their eviction"
-	LeftGroup       = "due, but another pod of their group may not leave"
-	LeftDue         = "due, but not evicted yet"
-	LeftUnnoticed   = "on nodes that are not Unknown yet"
-	LeftStopped     = "on nodes in zones in which evictions are stopped"
-	LeftTurn        = "on nodes whose turn has not come"
-	LeftHeld        = "on nodes that are held"
-	LeftRefused     = "on nodes whose turn is refused"
-	LeftTerminating = "deleted, waiting for their kubelet"
-	LeftDeleted     = "on deleted nodes, until the garbage collector comes"
-	LeftCompleted   = "completed or mirror pods, never evicted"
+	leftForever     = "tolerate the taint forever"
+	leftPending     = "still within their tolerationSeconds"
+	leftTimeout     = "still within podEvictionTimeout"
+	leftBudget      = "due, but their disruption budget refuses their eviction"
+	leftGroup       = "due, but another pod of their group may not leave"
+	leftDue         = "due, but not evicted yet"
+	leftUnnoticed   = "on nodes that are not Unknown yet"
+	leftStopped     = "on nodes in zones in which evictions are stopped"
+	leftTurn        = "on nodes whose turn has not come"
+	leftHeld        = "on nodes that are held"
+	leftRefused     = "on nodes whose turn is refused"
+	leftTerminating = "deleted, waiting for their kubelet"
+	leftDeleted     = "on deleted nodes, until the garbage collector comes"
+	leftCompleted   = "completed or mirror pods, never evicted"
 )
+
+// Leaving returns the reasons in Report.Left of pods that have to leave, those that need somebody first.
+func Leaving() []string {
+	return []string{leftTurn, leftStopped, leftHeld, leftRefused, leftBudget, leftGroup, leftDue, leftPending, leftTimeout, leftUnnoticed}
+}
 
 // left counts the pods on silent nodes, by reason, but those of DaemonSets, and the pods that have to leave. It adds the times of
 // those that are late to the delays.
@@ -45,11 +50,11 @@ func (p *player) left() (left map[string]int, leaving int) {
 			why := p.stays(n, k, staying)
 			left[why]++
 			switch why {
-			case LeftForever, LeftTerminating, LeftDeleted, LeftCompleted:
+			case leftForever, leftTerminating, leftDeleted, leftCompleted:
 				continue
-			case LeftTurn, LeftStopped, LeftHeld, LeftRefused:
+			case leftTurn, leftStopped, leftHeld, leftRefused:
 				c.stats.delays = append(c.stats.delays, time.Duration(c.now()-n.failedAt)+p.toTolerate(&c.pods[k]))
-			case LeftBudget, LeftGroup, LeftDue:
+			case leftBudget, leftGroup, leftDue:
 				c.stats.delays = append(c.stats.delays, time.Duration(c.now()-n.failedAt))
 			}
 			leaving++
@@ -71,11 +76,11 @@ func (p *player) stays(n *node, i int32, groups map[labelled]bool) string {
 	c, pod := p.cluster, &p.cluster.pods[i]
 	switch {
 	case n.Deleted:
-		return LeftDeleted
+		return leftDeleted
 	case pod.terminating:
-		return LeftTerminating
+		return leftTerminating
 	case pod.phase.finished() || pod.spec.Mirror:
-		return LeftCompleted
+		return leftCompleted
 	case !p.scenario.Config.Nodes.TaintBasedEviction:
 		return p.staysUntainted(n, pod)
 	}
@@ -83,20 +88,20 @@ func (p *player) stays(n *node, i int32, groups map[labelled]bool) string {
 		deadline := taints.DeadlineOf(begun, Epoch.Add(time.Duration(pod.bound)), pod.spec.Tolerations, nil, false)
 		switch {
 		case deadline.Forever && tainted(n):
-			return LeftForever
+			return leftForever
 		case deadline.Forever: // it tolerates what others have set
 		case deadline.At.After(c.Clock.Now()):
-			return LeftPending
+			return leftPending
 		case p.scenario.AskBudgets && c.refusal(i) != nil:
-			return LeftBudget
+			return leftBudget
 		case groups[p.groupOf(pod)]:
-			return LeftGroup
+			return leftGroup
 		default:
-			return LeftDue
+			return leftDue
 		}
 	}
 	if toleratesForever(pod.spec) {
-		return LeftForever
+		return leftForever
 	}
 	return c.awaitsTurn(n)
 }
@@ -105,11 +110,11 @@ func (p *player) stays(n *node, i int32, groups map[labelled]bool) string {
 func (p *player) staysUntainted(n *node, pod *pod) string {
 	switch {
 	case p.cluster.wasRefused(pod):
-		return LeftBudget
+		return leftBudget
 	case n.IsReady():
-		return LeftUnnoticed
+		return leftUnnoticed
 	case p.cluster.now()-n.renewed <= int64(p.scenario.Config.Nodes.PodEvictionTimeout):
-		return LeftTimeout
+		return leftTimeout
 	}
 	return p.cluster.awaitsTurn(n)
 }
@@ -120,15 +125,15 @@ func (c *cluster) awaitsTurn(n *node) string {
 	known := limit.Ready+limit.NotReady > 0 // upstream does not report counts and rate of zones
 	switch {
 	case n.IsReady():
-		return LeftUnnoticed
+		return leftUnnoticed
 	case by.held != "":
-		return LeftHeld
+		return leftHeld
 	case limit.State == timeline.AllZonesDisrupted || known && limit.Rate == 0:
-		return LeftStopped
+		return leftStopped
 	case by.refused != "":
-		return LeftRefused
+		return leftRefused
 	}
-	return LeftTurn
+	return leftTurn
 }
 
 // begun returns the node's NoExecute taints, and since when it has had them: without a time of its own, from time 0 on. A taint of the

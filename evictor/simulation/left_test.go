@@ -31,16 +31,16 @@ func TestWhyAPodIsLeft(t *testing.T) {
 		down   bool // the API, from the fifth minute on
 		want   string
 	}{
-		{want: LeftUnnoticed, until: 80 * time.Second, silent: []string{"n0"}},
-		{want: LeftPending, until: 5 * time.Minute, silent: []string{"n0"}},
-		{want: LeftTerminating, until: 8 * time.Minute, silent: []string{"n0"}},
-		{want: LeftBudget, until: time.Hour, silent: []string{"n0"}, budget: true},
-		{want: LeftDue, until: 10 * time.Minute, silent: []string{"n0"}, down: true},
-		{want: LeftStopped, until: time.Hour, silent: []string{"n0", "n1", "n2"}},
-		{want: LeftTurn, until: time.Hour, silent: []string{"n0"}, config: configured(func(c *evictor.Config) { c.Nodes.NodeEvictionRate = 0.00001 })},
-		{want: LeftUnnoticed, until: 80 * time.Second, silent: []string{"n0"}, config: direct},
-		{want: LeftTimeout, until: 4 * time.Minute, silent: []string{"n0"}, config: direct},
-		{want: LeftBudget, until: time.Hour, silent: []string{"n0"}, config: direct, budget: true},
+		{want: leftUnnoticed, until: 80 * time.Second, silent: []string{"n0"}},
+		{want: leftPending, until: 5 * time.Minute, silent: []string{"n0"}},
+		{want: leftTerminating, until: 8 * time.Minute, silent: []string{"n0"}},
+		{want: leftBudget, until: time.Hour, silent: []string{"n0"}, budget: true},
+		{want: leftDue, until: 10 * time.Minute, silent: []string{"n0"}, down: true},
+		{want: leftStopped, until: time.Hour, silent: []string{"n0", "n1", "n2"}},
+		{want: leftTurn, until: time.Hour, silent: []string{"n0"}, config: configured(func(c *evictor.Config) { c.Nodes.NodeEvictionRate = 0.00001 })},
+		{want: leftUnnoticed, until: 80 * time.Second, silent: []string{"n0"}, config: direct},
+		{want: leftTimeout, until: 4 * time.Minute, silent: []string{"n0"}, config: direct},
+		{want: leftBudget, until: time.Hour, silent: []string{"n0"}, config: direct, budget: true},
 	} {
 		pod := filePod("web-0", "n0", "StatefulSet", "web", web)
 		pod.Spec.Tolerations = admitted(nil, 300)
@@ -54,7 +54,7 @@ func TestWhyAPodIsLeft(t *testing.T) {
 		if test.down {
 			s.Events = append(s.Events, Event{At: 5 * time.Minute, API: &API{State: APIDown, For: ForEvictor}})
 		}
-		if test.want == LeftTurn { // another node takes the first turn
+		if test.want == leftTurn { // another node takes the first turn
 			s.Events = append([]Event{{At: 30 * time.Second, Fail: named("n1")}}, s.Events...)
 			s.Nodes = append(s.Nodes, fileNode("n4"))
 		}

@@ -25,11 +25,11 @@ func TestLimitsNameWhatHoldsNodes(t *testing.T) {
 		want []Limit
 		left map[string]int
 	}{
-		"rate":    {options{}, []Limit{{State: "Normal", Rate: 0.1, From: 105 * time.Second, Ready: 20, Waited: 20 * time.Second, Most: 2}}, map[string]int{LeftTerminating: 3}},
-		"held":    {options{hold: true}, []Limit{{Held: "Repair", From: 105 * time.Second, Waited: 1695 * time.Second, Most: 3}}, map[string]int{LeftHeld: 3}},
-		"turn":    {options{refuse: gate.Turn}, []Limit{{Refused: "Mine", From: 105 * time.Second, Waited: 1695 * time.Second, Most: 3}}, map[string]int{LeftRefused: 3}},
-		"harm":    {options{refuse: gate.Harm}, []Limit{{Refused: "Mine", From: 105 * time.Second, Waited: 1695 * time.Second, Most: 3}}, map[string]int{LeftRefused: 3}},
-		"emptied": {options{without: true}, []Limit{{State: "Normal", Rate: 0.1, From: 355 * time.Second, Ready: 20, Waited: 20 * time.Second, Most: 2}}, map[string]int{LeftTerminating: 3}},
+		"rate":    {options{}, []Limit{{State: "Normal", Rate: 0.1, From: 105 * time.Second, Ready: 20, Waited: 20 * time.Second, Most: 2}}, map[string]int{leftTerminating: 3}},
+		"held":    {options{hold: true}, []Limit{{Held: "Repair", From: 105 * time.Second, Waited: 1695 * time.Second, Most: 3}}, map[string]int{leftHeld: 3}},
+		"turn":    {options{refuse: gate.Turn}, []Limit{{Refused: "Mine", From: 105 * time.Second, Waited: 1695 * time.Second, Most: 3}}, map[string]int{leftRefused: 3}},
+		"harm":    {options{refuse: gate.Harm}, []Limit{{Refused: "Mine", From: 105 * time.Second, Waited: 1695 * time.Second, Most: 3}}, map[string]int{leftRefused: 3}},
+		"emptied": {options{without: true}, []Limit{{State: "Normal", Rate: 0.1, From: 355 * time.Second, Ready: 20, Waited: 20 * time.Second, Most: 2}}, map[string]int{leftTerminating: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := evictor.DefaultConfig()

@@ -44,7 +44,7 @@ func TestPodsOfADeletedNodeLookAsTheyDid(t *testing.T) {
 	s.Until = 110 * time.Second
 	c := newCluster(clockOf(nil))
 	_, _, r := told(t, c, s)
-	require.Equal(t, map[string]int{LeftDeleted: 1}, r.Left)
+	require.Equal(t, map[string]int{leftDeleted: 1}, r.Left)
 	key := evictor.PodKey{Namespace: "default", Name: "a-000-p0"}
 	pod, ok := c.Pod(key)
 	require.True(t, ok)

@@ -21,10 +21,10 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 		want   map[string]int
 	}{
 		{true, podSpec{OwnerKind: "DaemonSet"}, map[string]int{}},
-		{true, podSpec{}, map[string]int{LeftStopped: 1}},
-		{true, podSpec{Spec: placement.Spec{Tolerations: tolerating}}, map[string]int{LeftForever: 1}},
+		{true, podSpec{}, map[string]int{leftStopped: 1}},
+		{true, podSpec{Spec: placement.Spec{Tolerations: tolerating}}, map[string]int{leftForever: 1}},
 		{false, podSpec{OwnerKind: "DaemonSet", Spec: placement.Spec{Tolerations: tolerating}}, map[string]int{}},
-		{false, podSpec{Spec: placement.Spec{Tolerations: tolerating}}, map[string]int{LeftStopped: 1}},
+		{false, podSpec{Spec: placement.Spec{Tolerations: tolerating}}, map[string]int{leftStopped: 1}},
 	} {
 		c := newCluster(clockOf(nil))
 		for _, name := range []string{"a", "b"} {

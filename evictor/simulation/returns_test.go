@@ -54,7 +54,7 @@ func TestOnASilentNodeAStatefulSetsPodIsNotReplaced(t *testing.T) {
 	require.Len(t, back, 2, back)
 	require.Contains(t, back, "ReplicaSet-r1")
 	require.Contains(t, back, "Job-r1")
-	require.Equal(t, 4, r.Left[LeftTerminating], "no toleration, so all are deleted; that of the DaemonSet does not count")
+	require.Equal(t, 4, r.Left[leftTerminating], "no toleration, so all are deleted; that of the DaemonSet does not count")
 }
 
 func TestAStatefulSetsPodComesBackWhenItsObjectIsGone(t *testing.T) {

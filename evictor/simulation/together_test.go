@@ -47,12 +47,12 @@ func TestScenariosPlayGroups(t *testing.T) {
 		}, []string{"train1", "train2", "train0", "other0"}, ""},
 		"a budget refuses": {func(s *simulation.Scenario) {
 			s.Together, s.Objects, s.AskBudgets = []string{"set"}, []runtime.Object{budgetOf("train", 3)}, true
-		}, []string{"other0"}, simulation.LeftBudget},
+		}, []string{"other0"}, "due, but their disruption budget refuses their eviction"},
 		"the budget of another one refuses": {func(s *simulation.Scenario) {
 			s.Together, s.Objects, s.AskBudgets = []string{"set"}, []runtime.Object{budgetOf("train", 1)}, true
 			s.Pods[2].Labels["app"], s.Pods[4].Labels["app"] = "train", "free"
 			s.Pods[0].Labels["app"] = "free"
-		}, []string{"other0"}, simulation.LeftGroup},
+		}, []string{"other0"}, "due, but another pod of their group may not leave"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := trains()
@@ -73,7 +73,7 @@ func TestScenariosPlayGroups(t *testing.T) {
 			if row.stays != "" {
 				stays[row.stays] = 1
 			}
-			delete(report.Left, simulation.LeftTerminating)
+			delete(report.Left, "deleted, waiting for their kubelet")
 			require.Equal(t, stays, report.Left)
 		})
 	}

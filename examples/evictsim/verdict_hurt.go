@@ -63,17 +63,15 @@ func withoutEndpoints(r *simulation.Report) string {
 // stuckPods says how many pods were still stuck at the end.
 func stuckPods(r *simulation.Report) string {
 	var parts []string
-	for _, p := range []struct {
+	type stuck struct {
 		pods int
 		how  string
-	}{
-		{r.PendingAtEnd, "Pending"}, {r.HeldByOrder, "held until a lower ordinal is Ready"}, {r.TerminatingAtEnd, "stuck terminating"},
-		{r.Left[simulation.LeftTurn], simulation.LeftTurn}, {r.Left[simulation.LeftStopped], simulation.LeftStopped},
-		{r.Left[simulation.LeftHeld], simulation.LeftHeld}, {r.Left[simulation.LeftRefused], simulation.LeftRefused},
-		{r.Left[simulation.LeftBudget], simulation.LeftBudget}, {r.Left[simulation.LeftGroup], simulation.LeftGroup}, {r.Left[simulation.LeftDue], simulation.LeftDue},
-		{r.Left[simulation.LeftPending], simulation.LeftPending}, {r.Left[simulation.LeftTimeout], simulation.LeftTimeout},
-		{r.Left[simulation.LeftUnnoticed], simulation.LeftUnnoticed},
-	} {
+	}
+	all := []stuck{{r.PendingAtEnd, "Pending"}, {r.HeldByOrder, "held until a lower ordinal is Ready"}, {r.TerminatingAtEnd, "stuck terminating"}}
+	for _, reason := range simulation.Leaving() {
+		all = append(all, stuck{r.Left[reason], reason})
+	}
+	for _, p := range all {
 		if p.pods > 0 {
 			be := english.PluralWord(p.pods, " is ", " are ")
 			if strings.HasPrefix(p.how, "due") { // the others say where they are

@@ -105,7 +105,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"turns that have not come": {
 			"No node was lost: 2 pods were evicted and 1,875 pods are still on dead nodes at the end.",
-			simulation.Report{Pods: 9, Evicted: 2, Left: map[string]int{simulation.LeftTurn: 1870, simulation.LeftStopped: 1, simulation.LeftPending: 4}, NotEvicted: 1875},
+			simulation.Report{Pods: 9, Evicted: 2, Left: map[string]int{"on nodes whose turn has not come": 1870, "on nodes in zones in which evictions are stopped": 1, "still within their tolerationSeconds": 4}, NotEvicted: 1875},
 			"No node was lost: 2 of 9 pods were evicted. At the end, 1,870 pods are on nodes whose turn has not come, 1 pod is on nodes in zones in which evictions are stopped and 4 pods are still within their tolerationSeconds.",
 		},
 		"a node's own report": {
@@ -117,7 +117,7 @@ func TestVerdict(t *testing.T) {
 			"Zones lost all of their nodes: 1 pod was evicted, 1,077 died with their nodes and 9,870 pods are still on dead nodes at the end.",
 			simulation.Report{
 				Zones: []simulation.ZoneReport{zoneOf("a", 9, 0, time.Hour, time.Hour), zoneOf("b", 9, 0, time.Hour, time.Hour)}, Pods: 20_000, Evicted: 1, DiedWithNodes: 1077,
-				NotEvicted: 9870, Left: map[string]int{simulation.LeftTurn: 9870}, PendingAtEnd: 7, LostForGood: 5, LostPods: []evictor.PodKey{{Namespace: "a", Name: "p"}},
+				NotEvicted: 9870, Left: map[string]int{"on nodes whose turn has not come": 9870}, PendingAtEnd: 7, LostForGood: 5, LostPods: []evictor.PodKey{{Namespace: "a", Name: "p"}},
 			},
 			"Zones a and b lost all of their nodes (below half for 1h and 1h): 1 of 20,000 pods was evicted, and 1,077 pods died with nodes that were deleted. " +
 				"5 pods are lost for good, because nothing recreates them: a/p and 4 more. At the end, 7 pods are Pending and 9,870 pods are on nodes whose turn has not come.",

@@ -82,7 +82,7 @@ func TestPodsOfDaemonSetsAreInNoOtherFigure(t *testing.T) {
 		}
 		r, _ := play(t, s)
 		figures := map[string]float64{"left": float64(len(r.Left))}
-		for _, f := range append(r.Figures(), r.Zones[0].Figures()...) {
+		for _, f := range append(simulation.Figures(r), simulation.Figures(&r.Zones[0])...) {
 			figures[f.Name] += f.Value
 		}
 		require.EqualValues(t, 4*daemons, figures["daemonSetPods"])

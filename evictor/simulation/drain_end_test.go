@@ -84,7 +84,7 @@ func TestADrainThatCannotEmptyItsNodeIsTold(t *testing.T) {
 			for _, name := range []string{"drainsUnfinished", "drainsGivenUp", "drainsForced", "drained", "drainedByForce", "returnedPods", "rollsUnfinished", "refusedAtEnd", "longestRefusedSeconds"} {
 				want[name] = c.figures[name]
 			}
-			for _, f := range r.Figures() {
+			for _, f := range simulation.Figures(r) {
 				if value, ok := want[f.Name]; ok {
 					require.InDelta(t, value, f.Value, 0, f.Name)
 				}

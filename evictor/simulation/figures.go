@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -17,23 +19,13 @@ type Figure struct {
 	Never bool // it is the time of what never happened; Value is 0
 }
 
-// Figures returns those of the cluster, in the order of the fields.
-func (r *Report) Figures() []Figure { return figuresOf(reflect.ValueOf(*r)) }
-
-// Figures returns those of the zone.
-func (z *ZoneReport) Figures() []Figure { return figuresOf(reflect.ValueOf(*z)) }
-
-// Figures returns those of the workload.
-func (w *WorkloadReport) Figures() []Figure { return figuresOf(reflect.ValueOf(*w)) }
-
-// Figures returns those of the budget.
-func (b *BudgetReport) Figures() []Figure { return figuresOf(reflect.ValueOf(*b)) }
+// Figures returns those of a cluster, zone, workload or budget, in the order of the fields.
+func Figures[T Report | ZoneReport | WorkloadReport | BudgetReport](of *T) []Figure {
+	return figuresOf(reflect.ValueOf(*of))
+}
 
 // String returns namespace/kind/name.
 func (w *WorkloadReport) String() string { return w.Namespace + "/" + w.Kind + "/" + w.Name }
-
-// String returns namespace/name.
-func (b *BudgetReport) String() string { return b.Namespace + "/" + b.Name }
 
 func figuresOf(of reflect.Value) (figures []Figure) {
 	for i := range of.NumField() {
@@ -69,11 +61,12 @@ func (w *World) Subjects() *Report {
 	}
 	for i := range c.levels.workloads {
 		if of := &c.levels.workloads[i]; of.kind != "DaemonSet" { // whose pods do not count
-			r.Workloads = append(r.Workloads, WorkloadReport{Namespace: of.namespace, Kind: of.kind, Name: of.name})
+			r.Workloads = append(r.Workloads, WorkloadReport{NamespacedName: types.NamespacedName{Namespace: of.namespace, Name: of.name}, Kind: of.kind})
 		}
 	}
 	for i := range c.levels.budgets {
-		r.Budgets = append(r.Budgets, BudgetReport{Namespace: c.levels.budgets[i].namespace, Name: c.levels.budgets[i].name})
+		of := &c.levels.budgets[i]
+		r.Budgets = append(r.Budgets, BudgetReport{NamespacedName: types.NamespacedName{Namespace: of.namespace, Name: of.name}})
 	}
 	return r
 }

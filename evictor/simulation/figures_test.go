@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
@@ -444,7 +445,7 @@ func (m *naive) levels(t *testing.T, want, got *Report) {
 			want.PodHoursMissing += l.PodHoursMissing
 			want.LongestBelowHalf = max(want.LongestBelowHalf, l.LongestBelowHalf)
 			count(&want.WorkloadsBelowHalf, l.BelowHalf > 0)
-			want.Workloads = append(want.Workloads, WorkloadReport{Namespace: "default", Kind: "ReplicaSet", Name: name, Level: l})
+			want.Workloads = append(want.Workloads, WorkloadReport{NamespacedName: types.NamespacedName{Namespace: "default", Name: name}, Kind: "ReplicaSet", Level: l})
 		}
 	}
 }

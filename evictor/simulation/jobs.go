@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
 )
@@ -29,14 +30,11 @@ type jobSpec struct {
 
 // FailedJob is a Job that ended because too many of its pods failed.
 type FailedJob struct {
-	Namespace, Name string
-	At              time.Duration
-	Failed          int // pods
-	Deleted         int // pods that it still had, which its controller deleted
+	types.NamespacedName
+	At      time.Duration
+	Failed  int // pods
+	Deleted int // pods that it still had, which its controller deleted
 }
-
-// String is namespace/name.
-func (j *FailedJob) String() string { return j.Namespace + "/" + j.Name }
 
 type job struct {
 	jobSpec

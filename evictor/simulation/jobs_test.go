@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
@@ -22,7 +23,7 @@ func TestAJobEndsWhenTooManyOfItsPodsFail(t *testing.T) {
 	lines, _, r := told(t, c, failing("a1", second))
 	_, first := scheduled(lines, "p1-r1")
 	require.Equal(t, 2*time.Minute+5*time.Second, first, "evicted at 1m45s, created ten seconds later")
-	require.Equal(t, []FailedJob{{Namespace: "shop", Name: "batch", At: 10*time.Minute + 51*time.Second, Failed: 2, Deleted: 2}}, r.FailedJobs)
+	require.Equal(t, []FailedJob{{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "batch"}, At: 10*time.Minute + 51*time.Second, Failed: 2, Deleted: 2}}, r.FailedJobs)
 	require.Len(t, of(lines, timeline.KindSchedule), 2, "the other Job's pod came back too")
 	require.Zero(t, r.Waiting)
 
@@ -48,7 +49,7 @@ func TestAJobThatReplacesOnlyFailedPods(t *testing.T) {
 		_, back := scheduled(lines, "p1-r1")
 		if spec.Limit == 0 {
 			require.Zero(t, back)
-			require.Equal(t, []FailedJob{{Namespace: "shop", Name: "batch", At: 10*time.Minute + time.Second, Failed: 1, Deleted: 1}}, r.FailedJobs)
+			require.Equal(t, []FailedJob{{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "batch"}, At: 10*time.Minute + time.Second, Failed: 1, Deleted: 1}}, r.FailedJobs)
 		} else {
 			require.Equal(t, 10*time.Minute+11*time.Second, back)
 			require.Empty(t, r.FailedJobs)

@@ -83,7 +83,7 @@ func TestWhoIsNotEvictedIsLate(t *testing.T) {
 		})
 		require.Equal(t, test.left, r.NotEvicted)
 		require.Equal(t, test.want, r.Delays)
-		for _, f := range r.Figures() {
+		for _, f := range Figures(r) {
 			if f.Name == "evictionDelayWorstSeconds" {
 				require.Equal(t, test.want.Delayed == 0, f.Never)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
@@ -117,7 +118,8 @@ func (l *level) report(now int64) Level {
 
 // WorkloadReport is the result for the pods of one controller. Pods of a Deployment's ReplicaSets count for the Deployment.
 type WorkloadReport struct {
-	Namespace, Kind, Name string
+	types.NamespacedName
+	Kind string
 	Level
 	Budgets     int           // how many PodDisruptionBudgets select its pods
 	BelowBudget time.Duration `figure:""` // how long at least one of these was not kept, in all
@@ -130,13 +132,13 @@ type WorkloadReport struct {
 
 // BudgetReport is the result for the pods of a PodDisruptionBudget. Deletions ignore it.
 type BudgetReport struct {
-	Namespace, Name string
-	Desired         int           `figure:""`
-	Needed          int           `figure:""` // how many must be live
-	LowestReady     int           `figure:""`
-	Below           time.Duration `figure:""` // how long fewer than Needed were live, in all
-	LongestBelow    time.Duration `figure:""`
-	MostBelow       int           `figure:""` // the largest number missing
+	types.NamespacedName
+	Desired      int           `figure:""`
+	Needed       int           `figure:""` // how many must be live
+	LowestReady  int           `figure:""`
+	Below        time.Duration `figure:""` // how long fewer than Needed were live, in all
+	LongestBelow time.Duration `figure:""`
+	MostBelow    int           `figure:""` // the largest number missing
 	// EvictionsRefused counts the pods that it did not let go, once or more often; RefusedAtEnd those of them that still
 	// waited at the end. LongestRefused is the longest time that one waited.
 	EvictionsRefused int           `figure:""`
@@ -282,7 +284,7 @@ func (l *levels) report(now int64) (workloads []WorkloadReport, budgets []Budget
 		if w := &l.workloads[i]; w.desired > 0 {
 			w.broken.pass(now, 0)
 			workloads = append(workloads, WorkloadReport{
-				w.namespace, w.kind, w.name, w.level.report(now), len(w.budgets), time.Duration(w.broken.took),
+				types.NamespacedName{Namespace: w.namespace, Name: w.name}, w.kind, w.level.report(now), len(w.budgets), time.Duration(w.broken.took),
 				w.everMarked, w.mostMarked, time.Duration(w.longestMarked),
 			})
 		}
@@ -294,7 +296,7 @@ func (l *levels) report(now int64) (workloads []WorkloadReport, budgets []Budget
 		b := &l.budgets[i]
 		l := b.level.report(now)
 		budgets = append(budgets, BudgetReport{
-			Namespace: b.namespace, Name: b.name, Desired: l.Desired, Needed: b.need(b.desired), LowestReady: l.LowestReady,
+			NamespacedName: types.NamespacedName{Namespace: b.namespace, Name: b.name}, Desired: l.Desired, Needed: b.need(b.desired), LowestReady: l.LowestReady,
 			Below: time.Duration(b.belowNeed.sum), LongestBelow: time.Duration(b.belowNeed.longest), MostBelow: b.mostBelow,
 			EvictionsRefused: b.refused, RefusedAtEnd: b.waiting, LongestRefused: time.Duration(b.longestRefused),
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/evictkit/evictkit/zone"
@@ -68,11 +69,11 @@ func TestBudgetsAreReported(t *testing.T) {
 				}
 				require.Equal(t, 3*time.Minute, r.AnyBelowHalf)
 				below := map[int]time.Duration{0: 0, 1: 3 * time.Minute, 2: 4 * time.Minute}[test.most]
-				require.Equal(t, []WorkloadReport{{Namespace: "shop", Kind: "Deployment", Name: "web", Level: level, Budgets: 1, BelowBudget: below,
+				require.Equal(t, []WorkloadReport{{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}, Kind: "Deployment", Level: level, Budgets: 1, BelowBudget: below,
 					PodsWithoutEndpoints: 2, MostEndpointsGone: 2, LongestWithoutEndpoints: 3*time.Minute + 15*time.Second}}, r.Workloads)
 				require.Equal(t, []BudgetReport{
-					{Namespace: "other", Name: "web"},
-					{Namespace: "shop", Name: "web", Desired: 3, Needed: test.needed, LowestReady: 1, Below: below, LongestBelow: below, MostBelow: test.most},
+					{NamespacedName: types.NamespacedName{Namespace: "other", Name: "web"}},
+					{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}, Desired: 3, Needed: test.needed, LowestReady: 1, Below: below, LongestBelow: below, MostBelow: test.most},
 				}, adjusted(r.Budgets), "one without pods lacks none")
 			}
 		})
@@ -126,7 +127,7 @@ func TestAnyBelowHalf(t *testing.T) {
 		ReplaceAfter: -1,
 	})
 	require.Equal(t, 5*time.Minute, r.AnyBelowHalf)
-	require.Contains(t, r.Figures(), Figure{Name: "anyBelowHalfSeconds", Value: 300})
+	require.Contains(t, Figures(r), Figure{Name: "anyBelowHalfSeconds", Value: 300})
 }
 
 // adjusted leaves out what a budget without pods wants.

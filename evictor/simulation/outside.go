@@ -183,7 +183,7 @@ func (o others) JobFails(name types.NamespacedName, count int) {
 		}
 	}
 	c.forget(ofJob)
-	failed := FailedJob{Namespace: c.spaces[id.space], Name: id.name, At: c.Clock.Elapsed(), Failed: count}
+	failed := FailedJob{NamespacedName: types.NamespacedName{Namespace: c.spaces[id.space], Name: id.name}, At: c.Clock.Elapsed(), Failed: count}
 	for i := range j.pods {
 		if p := &c.pods[i]; !p.terminating && !p.phase.finished() {
 			failed.Deleted++

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
@@ -124,7 +125,7 @@ func TestObjectsArePlayed(t *testing.T) {
 	require.Equal(t, 2, r.TerminatingAtEnd)
 	require.Equal(t, []simulation.WorkloadReport{
 		{
-			Namespace: "default", Kind: "ReplicaSet", Name: "web",
+			NamespacedName: types.NamespacedName{Namespace: "default", Name: "web"}, Kind: "ReplicaSet",
 			Level: simulation.Level{
 				Desired: 2, LowestReady: 1, LowestReadyShare: 0.5, LowestAt: time.Minute, ReadyAtEnd: 2,
 				Below: 5*time.Minute + 55*time.Second, PodHoursMissing: (5*time.Minute + 55*time.Second).Hours(),
@@ -133,7 +134,7 @@ func TestObjectsArePlayed(t *testing.T) {
 			PodsWithoutEndpoints: 1, MostEndpointsGone: 1, LongestWithoutEndpoints: 5 * time.Minute,
 		},
 		{
-			Namespace: "default", Kind: "StatefulSet", Name: "db",
+			NamespacedName: types.NamespacedName{Namespace: "default", Name: "db"}, Kind: "StatefulSet",
 			Level: simulation.Level{
 				Desired: 1, LowestAt: time.Minute,
 				Below: 19 * time.Minute, BelowHalf: 19 * time.Minute, LongestBelowHalf: 19 * time.Minute, PodHoursMissing: (19 * time.Minute).Hours(),
@@ -142,7 +143,7 @@ func TestObjectsArePlayed(t *testing.T) {
 		},
 	}, []simulation.WorkloadReport{r.Workloads[0], r.Workloads[1]})
 	require.Equal(t, []simulation.BudgetReport{{
-		Namespace: "default", Name: "web", Desired: 2, Needed: 2, LowestReady: 1,
+		NamespacedName: types.NamespacedName{Namespace: "default", Name: "web"}, Desired: 2, Needed: 2, LowestReady: 1,
 		Below: 5*time.Minute + 55*time.Second, LongestBelow: 5*time.Minute + 55*time.Second, MostBelow: 1,
 	}}, r.Budgets)
 	require.Nil(t, r.NotSimulated)

@@ -3,6 +3,8 @@ package simulation
 import (
 	"maps"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // retried is the cluster as the Job controller sees it.
@@ -48,7 +50,7 @@ func (c retried) End(id podID, lost []comeback) {
 	c.forget(func(b comeback) bool {
 		return b.spec.OwnerName == id.name && c.jobOf(b.spec, c.space(b.key.Namespace)) == j
 	})
-	failed := FailedJob{Namespace: c.spaces[id.space], Name: id.name, At: c.Clock.Elapsed(), Failed: j.Failed}
+	failed := FailedJob{NamespacedName: types.NamespacedName{Namespace: c.spaces[id.space], Name: id.name}, At: c.Clock.Elapsed(), Failed: j.Failed}
 	for _, i := range slices.Sorted(maps.Keys(j.pods)) {
 		p := &c.pods[i]
 		switch {

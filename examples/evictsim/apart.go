@@ -34,7 +34,7 @@ func ownersIn(w *simulation.World) owners {
 		clients.Pods.PodsOnNode(n.Name, func(pod *v1.Pod) bool {
 			of := bare
 			if kind, name := simulation.ControllerOf(&pod.ObjectMeta); kind != "" {
-				of = (&simulation.WorkloadReport{Namespace: pod.Namespace, Kind: kind, Name: name}).String()
+				of = pod.Namespace + "/" + kind + "/" + name
 				all.prefixes[of] = inTimelines(pod.Namespace, name) + "-"
 			}
 			all.of[inTimelines(pod.Namespace, pod.Name)] = of

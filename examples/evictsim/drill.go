@@ -342,5 +342,5 @@ func roughly(d time.Duration) string {
 }
 
 func lossOf(r *drill.Result) lossTold {
-	return lossTold{r.Name, len(r.Loss.Nodes), r.For.Seconds(), r.FalseAlarm, r.Stuck(), outcome.Values(r.Figures())}
+	return lossTold{r.Name, len(r.Loss.Nodes), r.For.Seconds(), r.FalseAlarm, r.Stuck(), outcome.Values(simulation.Figures(r.Report))}
 }

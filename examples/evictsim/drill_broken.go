@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/drill"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/evictsim/page"
@@ -44,7 +45,7 @@ func worstOf(b *drill.Broken) worstTold {
 	for _, g := range b.Groups {
 		told := groupTold{Cause: g.Cause, Refused: g.Refused, LostPods: g.Lost, Workloads: []hurtTold{}, Remedies: g.Remedies, Template: g.Template, Otherwise: g.Otherwise}
 		for _, workload := range g.Workloads {
-			told.Workloads = append(told.Workloads, hurtTold{workload.String(), outcome.Values(workload.Figures())})
+			told.Workloads = append(told.Workloads, hurtTold{workload.String(), outcome.Values(simulation.Figures(workload))})
 		}
 		w.Groups = append(w.Groups, told)
 	}

@@ -142,14 +142,14 @@ func (e *Expectation) bounds() (least, most float64) {
 
 // names returns the figures that the expectation may name.
 func (e *Expectation) names() (names []string) {
-	figures := new(simulation.Report).Figures()
+	figures := simulation.Figures(new(simulation.Report))
 	switch {
 	case e.Zone != "":
-		figures = new(simulation.ZoneReport).Figures()
+		figures = simulation.Figures(new(simulation.ZoneReport))
 	case e.Workload != "":
-		figures = new(simulation.WorkloadReport).Figures()
+		figures = simulation.Figures(new(simulation.WorkloadReport))
 	case e.Budget != "":
-		figures = new(simulation.BudgetReport).Figures()
+		figures = simulation.Figures(new(simulation.BudgetReport))
 	}
 	for _, f := range figures {
 		names = append(names, f.Name)
@@ -222,20 +222,20 @@ func (e *Expectation) figures(r *simulation.Report) ([]simulation.Figure, error)
 	all := make(map[string][]simulation.Figure)
 	switch kind {
 	case "":
-		return r.Figures(), nil
+		return simulation.Figures(r), nil
 	case "zone":
 		z, err := r.Zone(name)
 		if err != nil {
 			return nil, err
 		}
-		return z.Figures(), nil
+		return simulation.Figures(z), nil
 	case "workload":
 		for i := range r.Workloads {
-			all[r.Workloads[i].String()] = r.Workloads[i].Figures()
+			all[r.Workloads[i].String()] = simulation.Figures(&r.Workloads[i])
 		}
 	case "budget":
 		for i := range r.Budgets {
-			all[r.Budgets[i].String()] = r.Budgets[i].Figures()
+			all[r.Budgets[i].String()] = simulation.Figures(&r.Budgets[i])
 		}
 	}
 	if figures, ok := all[name]; ok {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/scenariofile"
@@ -41,8 +42,8 @@ func TestBreachesNameThemselves(t *testing.T) {
 	r := &simulation.Report{
 		Evicted: 12, LastEviction: 90 * time.Second, PodHoursLost: 0.5,
 		Zones:     []simulation.ZoneReport{{Name: "r:a", Evicted: 7}},
-		Workloads: []simulation.WorkloadReport{{Namespace: "n", Kind: "Deployment", Name: "w", Level: half}},
-		Budgets:   []simulation.BudgetReport{{Namespace: "n", Name: "b", Needed: 3, Below: time.Minute, MostBelow: 1}},
+		Workloads: []simulation.WorkloadReport{{NamespacedName: types.NamespacedName{Namespace: "n", Name: "w"}, Kind: "Deployment", Level: half}},
+		Budgets:   []simulation.BudgetReport{{NamespacedName: types.NamespacedName{Namespace: "n", Name: "b"}, Needed: 3, Below: time.Minute, MostBelow: 1}},
 	}
 	require.Equal(t, []scenariofile.Check{
 		{Text: "expect 1: evicted is 12, at least 12, at most 12", Holds: true},

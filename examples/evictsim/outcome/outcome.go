@@ -193,7 +193,7 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 	o := &Outcome{
 		Version: Version, Engine: engine, Scenario: name, Settings: settings(&played),
 		Ignored: Ignored{left, features, r.After}, Played: played,
-		Figures: Values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Checks: scenariofile.Checks(r, expected), Report: r, HeldBack: heldBack(r), Warnings: append([]string{}, r.Warnings...),
+		Figures: Values(simulation.Figures(r)), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Checks: scenariofile.Checks(r, expected), Report: r, HeldBack: heldBack(r), Warnings: append([]string{}, r.Warnings...),
 		Zones: []Part{}, Workloads: []Part{}, Budgets: []Part{}, Changes: []json.RawMessage{}, Unplaced: []Unplaced{}, // empty lists, not null
 	}
 	o.Ignored.Events, o.Breaches = append([]int{}, o.Ignored.Events...), append([]string{}, o.Breaches...)
@@ -207,17 +207,17 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 	}
 	for i := range r.Zones {
 		z := &r.Zones[i]
-		part := Part{Name: z.Name, Figures: Values(z.Figures())}
+		part := Part{Name: z.Name, Figures: Values(simulation.Figures(z))}
 		for _, l := range z.Limits {
 			part.Limits = append(part.Limits, Limit{l.State, l.Rate, l.Held, l.Refused, l.From.Seconds(), l.Ready, l.NotReady, l.Waited.Seconds(), l.Most})
 		}
 		o.Zones = append(o.Zones, part)
 	}
 	for i := range r.Workloads {
-		o.Workloads = append(o.Workloads, Part{Name: r.Workloads[i].String(), Figures: Values(r.Workloads[i].Figures())})
+		o.Workloads = append(o.Workloads, Part{Name: r.Workloads[i].String(), Figures: Values(simulation.Figures(&r.Workloads[i]))})
 	}
 	for i := range r.Budgets {
-		o.Budgets = append(o.Budgets, Part{Name: r.Budgets[i].String(), Figures: Values(r.Budgets[i].Figures())})
+		o.Budgets = append(o.Budgets, Part{Name: r.Budgets[i].String(), Figures: Values(simulation.Figures(&r.Budgets[i]))})
 	}
 	for i := range r.Unplaced {
 		u := &r.Unplaced[i]

@@ -61,7 +61,7 @@ func WriteTable(w io.Writer, all []*Outcome) error {
 	out := csv.NewWriter(w)
 	fields := names(all)
 	var figures []string
-	for _, figure := range new(simulation.Report).Figures() {
+	for _, figure := range simulation.Figures(new(simulation.Report)) {
 		figures = append(figures, figure.Name)
 	}
 	_ = out.Write(slices.Concat([]string{"version"}, fields, figures, []string{"breaches"})) // Error returns it

@@ -317,7 +317,7 @@ func marksDiffer(t *testing.T, ctx context.Context) {
 
 func figures(value float64) map[string]float64 {
 	all := make(map[string]float64)
-	for _, f := range new(simulation.Report).Figures() {
+	for _, f := range simulation.Figures(new(simulation.Report)) {
 		all[f.Name] = value
 	}
 	return all

@@ -76,7 +76,7 @@ func TestPodsOfDaemonSetsAreInNoOtherFigure(t *testing.T) {
 		some, all := simulation.Nodes{Zone: "a", Count: 2}, simulation.Nodes{Zone: "a"}
 		s.Events = []simulation.Event{
 			{At: time.Minute, Fail: &some},
-			{At: 10 * time.Minute, Taint: &simulation.Taint{Nodes: all, Key: "x", Effect: v1.TaintEffectNoExecute}},
+			{At: 10 * time.Minute, Taint: &simulation.Taint{Nodes: all, NodeTaint: simulation.NodeTaint{Key: "x", Effect: v1.TaintEffectNoExecute}}},
 			{At: 20 * time.Minute, Recover: &some},
 			{At: 30 * time.Minute, DeleteNode: &all},
 		}

@@ -24,7 +24,7 @@ func (p *player) act(e *Event) error {
 		}
 	}
 	p.acts++
-	planned := Planned{Event: e, At: p.cluster.Clock.Elapsed(), Number: -p.acts}
+	planned := Planned{Event: e, At: p.cluster.Clock.Elapsed(), Place: Place{Number: -p.acts}}
 	if err := p.happen(&planned); err != nil {
 		return err
 	}

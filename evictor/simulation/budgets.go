@@ -190,9 +190,7 @@ type budget struct {
 	withoutScale    int  // pods whose controller has none
 	alwaysUnhealthy bool // pods that are not Ready may always be evicted
 	workloads       []int32
-	refused         int // pods that it did not let go at some time
-	waiting         int // of these, those that wait for it now
-	longestRefused  int64
+	Refusals
 	level
 }
 

@@ -44,7 +44,7 @@ func TestUnhealthyPodEvictionPolicy(t *testing.T) {
 		require.Equal(t, c.evicted, r.Evicted, fmt.Sprint(policy, ", ", c.needed, " needed"))
 
 		// Pods that are Ready are under the budget, whatever it says of others.
-		s.Events[0] = Event{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "k", Effect: "NoExecute"}}
+		s.Events[0] = Event{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, NodeTaint: NodeTaint{Key: "k", Effect: "NoExecute"}}}
 		cluster = newCluster(clockOf(nil))
 		require.NoError(t, cluster.AddBudget("default", "x", spec))
 		_, _, r = told(t, cluster, s)

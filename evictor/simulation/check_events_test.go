@@ -19,7 +19,7 @@ func soundEvents() []Event {
 		{At: time.Minute, LoseLeases: &LoseLeases{Nodes: *named("a-000"), ShowAfter: time.Minute}},
 		{At: time.Minute, ShowLeases: named("a-000")},
 		{At: time.Minute, Condition: &Condition{Nodes{Labels: "topology.kubernetes.io/zone in (a)"}, "Ready", "False"}},
-		{At: time.Minute, Taint: &Taint{Nodes{Names: []string{"a-000", "a-001"}}, "k", "", "NoSchedule"}},
+		{At: time.Minute, Taint: &Taint{Nodes{Names: []string{"a-000", "a-001"}}, NodeTaint{"k", "", "NoSchedule"}}},
 		{At: time.Minute, Untaint: &Untaint{Nodes{Names: []string{"a-000"}}, "k", "NoSchedule"}},
 		{At: time.Minute, Drain: &Drain{Nodes: *named("a-001")}},
 		{At: time.Minute, OutOfService: named("a-001")},

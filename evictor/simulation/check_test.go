@@ -66,7 +66,7 @@ func TestCheckPasses(t *testing.T) {
 	at(2, Event{Fail: named("b-000", "b-000", "f1")})
 	at(2, Event{Fail: named("b-001")})
 	at(2, Event{Condition: &Condition{Nodes{Names: []string{"b-002"}}, "DiskPressure", "True"}})
-	at(4, Event{Taint: &Taint{Nodes{Names: []string{"b-000"}}, "k", "v", "NoExecute"}})
+	at(4, Event{Taint: &Taint{Nodes{Names: []string{"b-000"}}, NodeTaint{"k", "v", "NoExecute"}}})
 	at(4, Event{Untaint: &Untaint{Nodes{Names: []string{"b-000"}}, "k", "PreferNoSchedule"}})
 	at(4, Event{Cordon: named("b-000")})
 	at(4, Event{Uncordon: named("b-000")})
@@ -206,7 +206,7 @@ func TestCheckFaults(t *testing.T) {
 			"event 1 (at 1m0s): condition: type is missing",
 			`event 1 (at 1m0s): condition: status: "true" is not one of True, False and Unknown`,
 		}},
-		{"taint fields", event(Event{Taint: &Taint{Nodes: Nodes{Names: []string{"x"}}, Effect: "noexecute"}}), []string{
+		{"taint fields", event(Event{Taint: &Taint{Nodes: Nodes{Names: []string{"x"}}, NodeTaint: NodeTaint{Effect: "noexecute"}}}), []string{
 			"event 1 (at 1m0s): taint: key is missing",
 			`event 1 (at 1m0s): taint: effect: "noexecute" is not one of NoSchedule, PreferNoSchedule and NoExecute`,
 			`event 1 (at 1m0s): taint: node x does not exist`,
@@ -232,7 +232,7 @@ func TestCheckFaults(t *testing.T) {
 		{"names that the API server refuses", func(s *Scenario) {
 			event(Event{AddNode: &AddNode{Name: "N_1"}})(s)
 			event(Event{AddPod: &AddPod{Name: "x.", Node: "a-000"}})(s)
-			event(Event{Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "a b", Effect: "NoExecute"}})(s)
+			event(Event{Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, NodeTaint: NodeTaint{Key: "a b", Effect: "NoExecute"}}})(s)
 		}, []string{
 			`event 1 (at 1m0s): addNode: name: "N_1": a lowercase RFC 1123 …`, `event 2 (at 1m0s): addPod: name: "x.": a lowercase RFC 1123 …`,
 			`event 3 (at 1m0s): taint: key: "a b": name part must …`,

@@ -8,7 +8,7 @@ import (
 // Epoch is time 0 of every World; its clock starts there.
 var Epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// virtualClock is a minimal Clock, without timers. The zero one is at Epoch.
+// virtualClock is a minimal clock, without timers. The zero one is at Epoch.
 type virtualClock struct{ offset atomic.Int64 }
 
 // Now returns the virtual instant.
@@ -22,11 +22,11 @@ func (c *virtualClock) SetTime(t time.Time) { c.offset.Store(int64(t.Sub(Epoch))
 
 // worldClock is the clock of a cluster, counted from Epoch.
 type worldClock struct {
-	Clock
+	settable
 	own *virtualClock // if it is one
 }
 
-func clockOf(given Clock) worldClock {
+func clockOf(given settable) worldClock {
 	if given == nil {
 		given = &virtualClock{}
 	}

@@ -65,8 +65,7 @@ func (s *StuckDrain) String() string {
 
 // StuckRoll is a roll that did not replace all of its nodes.
 type StuckRoll struct {
-	Event           int           // its number
-	From            time.Duration // when it began
+	Event           int // its number
 	Nodes, Replaced int
 	Node            string        // where it stopped, or which node it drained at the end; empty if it waited then
 	Stopped         time.Duration // when the drain of that node was given up; 0 if the simulation ended first
@@ -164,7 +163,7 @@ func (p *player) stuck(d *drain, ended string) {
 
 // stuckRoll records a roll that did not come to its end, and tells it.
 func (p *player) stuckRoll(r *roll, stopped time.Duration) {
-	s := StuckRoll{Event: r.event.Number, From: r.event.At, Nodes: r.all, Replaced: r.replaced, Stopped: stopped}
+	s := StuckRoll{Event: r.event.Number, Nodes: r.all, Replaced: r.replaced, Stopped: stopped}
 	if r.now != nil {
 		s.Node = p.cluster.nodes[r.now.node].Name
 	}

@@ -99,11 +99,8 @@ type Condition struct {
 
 // Taint selects nodes and says which taint they get.
 type Taint struct {
-	Nodes `yaml:",inline"`
-
-	Key    string         `yaml:"key"`
-	Value  string         `yaml:"value,omitempty"`
-	Effect v1.TaintEffect `yaml:"effect"`
+	Nodes     `yaml:",inline"`
+	NodeTaint `yaml:",inline"`
 }
 
 // Untaint selects nodes and says which taint they lose.

@@ -89,7 +89,7 @@ func TestPartition(t *testing.T) {
 
 func TestReplaceNode(t *testing.T) {
 	s := Scenario{Until: 10 * time.Minute, Events: []Event{
-		{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "node.kubernetes.io/own", Effect: "NoSchedule"}},
+		{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, NodeTaint: NodeTaint{Key: "node.kubernetes.io/own", Effect: "NoSchedule"}}},
 		{At: time.Minute, Cordon: named("a-000")},
 		{At: 2 * time.Minute, ReplaceNode: &ReplaceNode{Nodes: Nodes{Names: []string{"a-000"}}, After: 90 * time.Second}},
 	}}
@@ -188,7 +188,7 @@ func TestEvictionAPI(t *testing.T) {
 		s := Scenario{Until: 20 * time.Minute, Zones: appX(4), ReplaceAfter: -1}
 		s.AskBudgets = api
 		s.Config = configured(func(c *evictor.Config) { c.Nodes.NodeEvictionRate = 1 })
-		s.Events = []Event{{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "k", Effect: "NoExecute"}}}
+		s.Events = []Event{{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, NodeTaint: NodeTaint{Key: "k", Effect: "NoExecute"}}}}
 		_, _, r := told(t, budgeted(t, most), s)
 		return r
 	}
@@ -222,7 +222,7 @@ func TestAPIDownForKubelets(t *testing.T) {
 func TestSlowAPI(t *testing.T) {
 	evictions := func(latency time.Duration, pods int) []timeline.Line {
 		s := Scenario{Until: 20 * time.Minute, Events: []Event{
-			{At: 2 * time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, Key: "k", Effect: "NoExecute"}},
+			{At: 2 * time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, NodeTaint: NodeTaint{Key: "k", Effect: "NoExecute"}}},
 		}, ReplaceAfter: -1}
 		if latency > 0 {
 			s.Events = append([]Event{{At: time.Minute, API: &API{State: "slow", Latency: latency}}}, s.Events...)

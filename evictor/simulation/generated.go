@@ -22,7 +22,7 @@ type NodeFields struct {
 	Unschedulable bool                `yaml:"unschedulable,omitempty"`
 }
 
-// NodeTaint is a taint of a node, from the start.
+// NodeTaint is a taint of a node.
 type NodeTaint struct {
 	Key    string         `yaml:"key"`
 	Value  string         `yaml:"value,omitempty"`

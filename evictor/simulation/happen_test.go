@@ -87,7 +87,7 @@ func TestACountGoesOnToNodesOnWhichThereIsSomethingToDo(t *testing.T) {
 // Each event has its effect on the world.
 func TestEventsHappen(t *testing.T) {
 	a0 := simulation.Nodes{Names: []string{"a-000"}}
-	mine := &simulation.Taint{Nodes: a0, Key: "mine", Value: "x", Effect: v1.TaintEffectNoExecute}
+	mine := &simulation.Taint{Nodes: a0, NodeTaint: simulation.NodeTaint{Key: "mine", Value: "x", Effect: v1.TaintEffectNoExecute}}
 	added := &simulation.AddNode{Name: "new", Zone: "a", Region: "r", NodeFields: simulation.NodeFields{
 		Labels: map[string]string{"pool": "x"}, Taints: []simulation.NodeTaint{{Key: "gpu", Effect: v1.TaintEffectNoSchedule}},
 	}}

@@ -139,11 +139,7 @@ type BudgetReport struct {
 	Below        time.Duration `figure:""` // how long fewer than Needed were live, in all
 	LongestBelow time.Duration `figure:""`
 	MostBelow    int           `figure:""` // the largest number missing
-	// EvictionsRefused counts the pods that it did not let go, once or more often; RefusedAtEnd those of them that still
-	// waited at the end. LongestRefused is the longest time that one waited.
-	EvictionsRefused int           `figure:""`
-	RefusedAtEnd     int           `figure:""`
-	LongestRefused   time.Duration `figure:""`
+	Refusals
 }
 
 // workload is one controller's pods.
@@ -298,7 +294,7 @@ func (l *levels) report(now int64) (workloads []WorkloadReport, budgets []Budget
 		budgets = append(budgets, BudgetReport{
 			NamespacedName: types.NamespacedName{Namespace: b.namespace, Name: b.name}, Desired: l.Desired, Needed: b.need(b.desired), LowestReady: l.LowestReady,
 			Below: time.Duration(b.belowNeed.sum), LongestBelow: time.Duration(b.belowNeed.longest), MostBelow: b.mostBelow,
-			EvictionsRefused: b.refused, RefusedAtEnd: b.waiting, LongestRefused: time.Duration(b.longestRefused),
+			Refusals: b.Refusals,
 		})
 	}
 	slices.SortFunc(budgets, func(a, b BudgetReport) int {

@@ -97,7 +97,6 @@ func (p *player) steps(ctx context.Context, at time.Duration) error {
 			}
 			p.next = next
 		}
-		p.report.Passes++
 		if p.nextComeback() > at {
 			return nil
 		}

@@ -577,7 +577,7 @@ func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 			case 2:
 				e.Recover = named(node)
 			case 3:
-				e.Taint = &Taint{Nodes: Nodes{Names: []string{node}}, Key: "k", Effect: "NoExecute"}
+				e.Taint = &Taint{Nodes: Nodes{Names: []string{node}}, NodeTaint: NodeTaint{Key: "k", Effect: "NoExecute"}}
 			case 4:
 				e.Untaint = &Untaint{Nodes: Nodes{Names: []string{node}}, Key: "k", Effect: "NoExecute"}
 			}

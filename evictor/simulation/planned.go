@@ -12,13 +12,18 @@ import (
 // maxEvents limits the number of events in a scenario, counting all rounds of repeat.
 const maxEvents = 1_000_000
 
+// Place is where an event stands in a scenario.
+type Place struct {
+	Number int // in the file, from 1
+	Round  int // of repeat, from 1; 0 if the event is not repeated
+	Inner  int // the event's number in repeat, from 1
+}
+
 // Planned is an event at the time when it happens. Those of repeat appear once per round.
 type Planned struct {
 	*Event
-	At     time.Duration
-	Number int // the event's number in the file, from 1
-	Round  int // the round of repeat, from 1; 0 if the event is not repeated
-	Inner  int // the event's number in repeat, from 1
+	At time.Duration
+	Place
 
 	registers bool          // this is the second half of replaceNode, in which the new nodes report
 	heirs     []successorOf // of the deleted nodes
@@ -68,7 +73,7 @@ func (s *Scenario) plan() (all []Planned, cut int) {
 	for i := range s.Events {
 		e := &s.Events[i]
 		if e.Repeat == nil || len(e.Actions()) > 1 {
-			p.add(Planned{Event: e, At: e.At, Number: i + 1})
+			p.add(Planned{Event: e, At: e.At, Place: Place{Number: i + 1}})
 			continue
 		}
 		p.repeat(e, i+1)
@@ -111,7 +116,7 @@ func (p *plan) repeat(e *Event, number int) {
 	for round := 1; p.cut == 0 && (e.Repeat.Times <= 0 || round <= e.Repeat.Times); round++ {
 		for k := range e.Repeat.Events {
 			inner := &e.Repeat.Events[k]
-			p.add(Planned{Event: inner, At: shift(start, inner.At), Number: number, Round: round, Inner: k + 1})
+			p.add(Planned{Event: inner, At: shift(start, inner.At), Place: Place{number, round, k + 1}})
 		}
 		if start > p.until || every <= 0 || len(e.Repeat.Events) == 0 {
 			return

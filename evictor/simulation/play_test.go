@@ -211,7 +211,7 @@ func TestBudgetsAreAsked(t *testing.T) {
 	for _, asks := range []bool{false, true} {
 		s := failing()
 		s.Objects, s.AskBudgets = []runtime.Object{budgetOf("web", 2)}, asks
-		s.Events = []simulation.Event{{At: time.Minute, Taint: &simulation.Taint{Nodes: simulation.Nodes{Names: []string{"a"}}, Key: "mine", Effect: v1.TaintEffectNoExecute}}}
+		s.Events = []simulation.Event{{At: time.Minute, Taint: &simulation.Taint{Nodes: simulation.Nodes{Names: []string{"a"}}, NodeTaint: simulation.NodeTaint{Key: "mine", Effect: v1.TaintEffectNoExecute}}}}
 		_, lines := play(t, s)
 		if asks {
 			require.Equal(t, []string{"1m0s a db-0"}, of(lines, "evict"))

@@ -183,7 +183,7 @@ func (p *player) finish() error {
 	r.PendingAtEnd, r.Unplaced = c.waiting.count, c.reportUnplaced()
 	r.FailedJobs, r.PendingThatCouldPreempt = c.reportJobs(), c.couldPreempt()
 	r.MostEndpointsGone, r.Endpoints = c.endpoints.most, c.reportEndpoints()
-	r.EvictionsRefused, r.RefusedAtEnd, r.LongestRefused = c.reportRefusals()
+	r.Refusals = c.reportRefusals()
 	r.HeldBack = p.heldBack.report(c.Clock.Elapsed(), c.stillThere)
 	r.NotSimulated = c.notSimulated
 	r.Understated = understated(c.notSimulated, p.scenario.ReplaceAfter >= 0)

@@ -67,7 +67,7 @@ func randomScenario(seed int64) Scenario {
 			}
 			e.Condition = &Condition{Nodes: Nodes{Names: []string{node}}, Type: "Ready", Status: []v1.ConditionStatus{"False", "True", "Unknown"}[r.Intn(3)]}
 		case 6:
-			e.Taint = &Taint{Nodes: Nodes{Names: []string{node}}, Key: []string{"k", v1.TaintNodeUnreachable}[r.Intn(2)], Effect: "NoExecute"}
+			e.Taint = &Taint{Nodes: Nodes{Names: []string{node}}, NodeTaint: NodeTaint{Key: []string{"k", v1.TaintNodeUnreachable}[r.Intn(2)], Effect: "NoExecute"}}
 		case 7:
 			e.Untaint = &Untaint{Nodes: Nodes{Names: []string{node}}, Key: []string{"k", v1.TaintNodeUnreachable}[r.Intn(2)], Effect: "NoExecute"}
 		case 8:

@@ -13,11 +13,26 @@ type refusedPod struct {
 	waits   bool // its eviction is still wanted, and has not happened
 }
 
+// Refusals say how many pods disruption budgets did not let go.
+type Refusals struct {
+	// EvictionsRefused counts the pods whose eviction a PodDisruptionBudget refused, once or more often, to an evictor or
+	// a drain. RefusedAtEnd counts those of them that still waited at the end. LongestRefused is the longest time from the
+	// first refusal of one to its deletion, to the moment from which nobody wanted to evict it, or to the end.
+	EvictionsRefused int           `figure:""`
+	RefusedAtEnd     int           `figure:""`
+	LongestRefused   time.Duration `figure:""`
+}
+
+// wait counts a pod that begins (1) or ceases (-1) to wait, and how long it has waited.
+func (r *Refusals) wait(by int, took time.Duration) {
+	r.RefusedAtEnd += by
+	r.LongestRefused = max(r.LongestRefused, took)
+}
+
 // refusals counts what budgets have refused.
 type refusals struct {
-	pods    map[uint64]refusedPod // by serial; pods stay here, so that each is counted once
-	waiting int
-	longest int64
+	pods map[uint64]refusedPod // by serial; pods stay here, so that each is counted once
+	Refusals
 }
 
 // ask asks the eviction API to evict a pod, and records a refusal.
@@ -43,7 +58,7 @@ func (c *cluster) refused(p *pod) {
 	case !known:
 		r.budgets = c.levels.members[p.member-1].budgets
 		for _, b := range r.budgets {
-			c.levels.budgets[b].refused++
+			c.levels.budgets[b].EvictionsRefused++
 		}
 	}
 	r.since, r.waits = c.now(), true
@@ -72,23 +87,21 @@ func (c *cluster) leavesNow(i int32) {
 
 // refuses counts a pod that begins (1) or ceases (-1) to wait for its budgets.
 func (c *cluster) refuses(r refusedPod, by int) {
-	took := c.now() - r.since
-	c.refusals.waiting += by
-	c.refusals.longest = max(c.refusals.longest, took)
+	took := time.Duration(c.now() - r.since)
+	c.refusals.wait(by, took)
 	for _, b := range r.budgets {
-		budget := &c.levels.budgets[b]
-		budget.waiting += by
-		budget.longestRefused = max(budget.longestRefused, took)
+		c.levels.budgets[b].wait(by, took)
 	}
 }
 
 // reportRefusals returns how many pods were refused, how many still are, and for how long one was. It is called before the
 // budgets report.
-func (c *cluster) reportRefusals() (pods, atEnd int, longest time.Duration) {
+func (c *cluster) reportRefusals() Refusals {
 	for _, r := range c.refusals.pods {
 		if r.waits {
 			c.refuses(r, 0)
 		}
 	}
-	return len(c.refusals.pods), c.refusals.waiting, time.Duration(c.refusals.longest)
+	c.refusals.EvictionsRefused = len(c.refusals.pods)
+	return c.refusals.Refusals
 }

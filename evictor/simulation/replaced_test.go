@@ -62,7 +62,7 @@ func TestComingBackForNoTimeAtAll(t *testing.T) {
 	spec := podSpec{OwnerKind: "ReplicaSet", Spec: placement.Spec{Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, TolerationSeconds: ptr(int64(0))}}}}
 	require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "a", spec))
 	_, r := playOn(t, c, Scenario{
-		Events:       []Event{{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a", "b"}}, Key: "k", Effect: "NoExecute"}}},
+		Events:       []Event{{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a", "b"}}, NodeTaint: NodeTaint{Key: "k", Effect: "NoExecute"}}}},
 		ReplaceAfter: time.Second,
 		Until:        5 * time.Minute,
 	})

@@ -15,9 +15,8 @@ import (
 // if it is a duration. SCENARIO.md in examples/scenariofile defines the figures. Figures returns them by name.
 type Report struct {
 	Until time.Duration
-	// Passes counts the steps of the controllers. A step runs every controller once, or more often if they react to each
-	// other. Writes counts what they wrote.
-	Passes, Writes int
+	// Writes counts what the controllers wrote.
+	Writes int
 	// WritesWouldWait is how long a write would wait at most to be sent, if each client sent 20 a second in bursts of 30, as is
 	// usual. With Scenario.KubeAPIQPS they wait as that says.
 	WritesWouldWait time.Duration
@@ -66,12 +65,7 @@ type Report struct {
 	DrainsUnfinished int `figure:""`
 	DrainsFailed     int `figure:""`
 	RollsUnfinished  int `figure:""`
-	// EvictionsRefused counts the pods whose eviction a PodDisruptionBudget refused, once or more often, to an evictor or
-	// a drain. RefusedAtEnd counts those of them that still waited at the end. LongestRefused is the longest time from the
-	// first refusal of one to its deletion, to the moment from which nobody wanted to evict it, or to the end.
-	EvictionsRefused int           `figure:""`
-	RefusedAtEnd     int           `figure:""`
-	LongestRefused   time.Duration `figure:""`
+	Refusals
 	// FirstEviction and LastEviction are the times of the first and the last eviction; 0 if there was none.
 	FirstEviction time.Duration `figure:"Evicted"`
 	LastEviction  time.Duration `figure:"Evicted"`

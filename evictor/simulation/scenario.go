@@ -108,14 +108,14 @@ type Scenario struct {
 	Progress func(at time.Duration)
 	// Points is about how many steps the Report's Series has; 0 means no Series.
 	Points int
-	// Clock, if not nil, is the clock of the world, such as a fake clock of k8s.io/utils/clock/testing. It must stand at
-	// Epoch.
-	Clock Clock
+	// Clock, if not nil, is the clock of the world, such as a fake clock of k8s.io/utils/clock/testing: a clock.PassiveClock with the
+	// method SetTime(time.Time). It must stand at Epoch. SetTime may stop before the given time, when a controller that has timers of
+	// its own has written something: then what that causes happens at its time.
+	Clock settable
 }
 
-// Clock is a clock that the simulation moves. SetTime may stop before the given time, when a controller that has timers of
-// its own has written something: then what that causes happens at its time.
-type Clock interface {
+// settable is a clock that the simulation moves.
+type settable interface {
 	clock.PassiveClock
 	SetTime(time.Time)
 }

@@ -48,10 +48,10 @@ type Series struct {
 	Touched []Touched
 }
 
-// Touched has the nodes to which an event of the scenario happened, and their zones. Number, Round and Inner are those of Planned.
+// Touched has the nodes to which an event of the scenario happened, and their zones.
 type Touched struct {
-	Number, Round, Inner int
-	Nodes, Zones         []string
+	Place
+	Nodes, Zones []string
 }
 
 // mostTouched is the largest number of names in Series.Touched.
@@ -84,7 +84,7 @@ func (s *sampler) happens(c *cluster, e *Planned, nodes []string) {
 		return
 	}
 	s.touched += len(nodes)
-	s.series.Touched = append(s.series.Touched, Touched{e.Number, e.Round, e.Inner, slices.Clone(nodes), c.zonesOf(nodes)})
+	s.series.Touched = append(s.series.Touched, Touched{e.Place, slices.Clone(nodes), c.zonesOf(nodes)})
 }
 
 // zonesOf returns the names of the zones of nodes that exist, or did.

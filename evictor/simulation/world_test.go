@@ -167,7 +167,6 @@ func TestDoIsAnEvent(t *testing.T) {
 			event.At = act
 			s.Events = append(s.Events, event)
 			byEvent, _ := play(t, s)
-			byController.Passes, byEvent.Passes = 0, 0
 			byEvent.After = nil // it counts only events of the scenario
 			for i := range byController.StuckDrains {
 				byController.StuckDrains[i].Event = 2 // a controller's events have numbers of their own
@@ -190,7 +189,7 @@ func TestDoSaysWhatIsWrong(t *testing.T) {
 			case now == 0:
 				do(w, simulation.Event{Cordon: &simulation.Nodes{Names: []string{"q"}}})
 				do(w, simulation.Event{Cordon: &simulation.Nodes{}})
-				do(w, simulation.Event{Taint: &simulation.Taint{Nodes: a0, Key: "k"}})
+				do(w, simulation.Event{Taint: &simulation.Taint{Nodes: a0, NodeTaint: simulation.NodeTaint{Key: "k"}}})
 				do(w, simulation.Event{DeletePod: &simulation.Pod{Name: "x/q"}})
 				do(w, simulation.Event{Restart: &simulation.Restart{}})
 				do(w, simulation.Event{})

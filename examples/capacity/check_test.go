@@ -43,7 +43,7 @@ func scenario() simulation.Scenario {
 		Events: []simulation.Event{
 			{At: 5 * time.Minute, Fail: &simulation.Nodes{Names: []string{"a"}}},
 			{At: 30 * time.Minute, AddNode: &simulation.AddNode{Node: node("d")}},
-			{At: 70 * time.Minute, Taint: &simulation.Taint{Nodes: b, Key: "maintenance", Effect: v1.TaintEffectNoExecute}},
+			{At: 70 * time.Minute, Taint: &simulation.Taint{Nodes: b, NodeTaint: simulation.NodeTaint{Key: "maintenance", Effect: v1.TaintEffectNoExecute}}},
 			{At: 150 * time.Minute, AddNode: &simulation.AddNode{Node: node("e")}},
 		},
 		Until: 3 * time.Hour,

@@ -17,10 +17,10 @@ func eventsOf(s *simulation.Scenario, touched []simulation.Touched) (events []pa
 	for i := range s.Traces {
 		events = append(events, page.Event{Text: "a trace drives zone " + s.Traces[i].Zone, Spans: [][2]float64{{0, until.Seconds()}}, Zones: []string{s.Traces[i].Zone}})
 	}
-	where := make(map[place]*simulation.Touched, len(touched))
+	where := make(map[simulation.Place]*simulation.Touched, len(touched))
 	for i := range touched {
 		t := &touched[i]
-		where[place{t.Number, t.Round, t.Inner}] = t
+		where[t.Place] = t
 	}
 	spans := spansOf(plan, where, until)
 	for i := range plan {
@@ -43,7 +43,7 @@ func eventsOf(s *simulation.Scenario, touched []simulation.Touched) (events []pa
 		}
 		to := &events[at[text]]
 		to.Spans = append(to.Spans, [2]float64{e.At.Seconds(), spans[i].to.Seconds()})
-		to.Zones = zonesWith(to.Zones, where[placeOf(e)])
+		to.Zones = zonesWith(to.Zones, where[e.Place])
 	}
 	for i := range events {
 		events[i].Text += when(events[i].Spans, until)
@@ -99,11 +99,6 @@ func when(spans [][2]float64, until time.Duration) string {
 	}
 }
 
-// place is where an event stands in a scenario.
-type place struct{ number, round, inner int }
-
-func placeOf(e *simulation.Planned) place { return place{e.Number, e.Round, e.Inner} }
-
 // lasts is what became of a planned event.
 type lasts struct {
 	to   time.Duration // when its effect has ended on each node that it touched; its own time if it has none that lasts
@@ -119,13 +114,13 @@ type lasting struct {
 }
 
 // spansOf follows the effects of events on the very nodes that they touched. What is still there in the end lasts until then.
-func spansOf(plan []simulation.Planned, touched map[place]*simulation.Touched, until time.Duration) []lasts {
+func spansOf(plan []simulation.Planned, touched map[simulation.Place]*simulation.Touched, until time.Duration) []lasts {
 	l := lasting{spans: make([]lasts, len(plan)), down: make(map[string]int), closed: make(map[string]int), api: make(map[string]int)}
 	for i := range plan {
 		if e := &plan[i]; e.At <= until {
 			l.spans[i].to = e.At
 			var nodes []string
-			if t := touched[placeOf(e)]; t != nil {
+			if t := touched[e.Place]; t != nil {
 				nodes = t.Nodes
 			}
 			l.event(i, e, nodes)

@@ -60,7 +60,7 @@ func TestVerdict(t *testing.T) {
 		"a roll that hangs": {
 			"No node was lost: 868 pods were drained and 1 drain did not finish.",
 			simulation.Report{
-				Drains: 91, Drained: 868, DrainsUnfinished: 1, RollsUnfinished: 1, EvictionsRefused: 1, RefusedAtEnd: 1, LongestRefused: 13 * time.Hour, FailedJobs: make([]simulation.FailedJob, 13),
+				Drains: 91, Drained: 868, DrainsUnfinished: 1, RollsUnfinished: 1, Refusals: simulation.Refusals{EvictionsRefused: 1, RefusedAtEnd: 1, LongestRefused: 13 * time.Hour}, FailedJobs: make([]simulation.FailedJob, 13),
 				StuckRolls:  []simulation.StuckRoll{{Event: 1, Nodes: 300, Replaced: 90, Node: "n"}},
 				StuckDrains: []simulation.StuckDrain{{Node: "m", Ended: simulation.DrainForced, At: time.Hour}, {Node: "n", At: time.Hour, Ended: simulation.DrainUnfinished, Pods: 2, First: "shop/p", Why: "no"}},
 			},

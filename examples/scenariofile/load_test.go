@@ -75,7 +75,7 @@ func TestLoadEverything(t *testing.T) {
 			{At: 12 * time.Minute, Recover: &simulation.Nodes{Zone: "a"}},
 			{At: 12 * time.Minute, Recover: &simulation.Nodes{Names: []string{"a-001"}}},
 			{At: time.Minute, Condition: &simulation.Condition{Nodes: simulation.Nodes{Names: []string{"a-003"}}, Type: "Ready", Status: "False"}},
-			{At: 3 * time.Minute, Taint: &simulation.Taint{Nodes: simulation.Nodes{Names: []string{"a-004"}}, Key: "maintenance", Value: "now", Effect: "NoExecute"}},
+			{At: 3 * time.Minute, Taint: &simulation.Taint{Nodes: simulation.Nodes{Names: []string{"a-004"}}, NodeTaint: simulation.NodeTaint{Key: "maintenance", Value: "now", Effect: "NoExecute"}}},
 			{At: 4 * time.Minute, Untaint: &simulation.Untaint{Nodes: simulation.Nodes{Names: []string{"a-004"}}, Key: "maintenance", Effect: "NoExecute"}},
 			{At: 4 * time.Minute, Partition: &simulation.Partition{Nodes: simulation.Nodes{Zone: "a", Count: 2}, Clients: ptr(0.25)}},
 			{At: 4 * time.Minute, Drain: &simulation.Drain{Nodes: simulation.Nodes{Names: []string{"a-008", "a-009"}}, Timeout: 15 * time.Minute, Then: simulation.ThenForce, Bare: simulation.EvictPods, EmptyDir: simulation.RefusePods, Wait: ptr(false)}},

@@ -87,7 +87,7 @@ func (s *subject) loseTaints() error {
 			case taints.OwnNoExecute(&t):
 				e.Untaint = &simulation.Untaint{Nodes: of, Key: t.Key, Effect: t.Effect}
 			default: // from now on
-				e.Taint = &simulation.Taint{Nodes: of, Key: t.Key, Value: t.Value, Effect: t.Effect}
+				e.Taint = &simulation.Taint{Nodes: of, NodeTaint: simulation.NodeTaint{Key: t.Key, Value: t.Value, Effect: t.Effect}}
 			}
 			if err := s.world.Do(e); err != nil {
 				return err

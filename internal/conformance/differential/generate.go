@@ -254,7 +254,7 @@ func (g *generator) event(at time.Duration) {
 	case k < 56:
 		g.condition(at, name, n)
 	case k < 66:
-		t := simulation.Taint{Nodes: simulation.Nodes{Names: []string{name}}, Key: pick(g, "maintenance", "gpu"), Value: pick(g, "", "now"), Effect: pick[v1.TaintEffect](g, "NoExecute", "NoExecute", "NoExecute", "NoSchedule", "PreferNoSchedule")}
+		t := simulation.Taint{Nodes: simulation.Nodes{Names: []string{name}}, NodeTaint: simulation.NodeTaint{Key: pick(g, "maintenance", "gpu"), Value: pick(g, "", "now"), Effect: pick[v1.TaintEffect](g, "NoExecute", "NoExecute", "NoExecute", "NoSchedule", "PreferNoSchedule")}}
 		n.taints = append(n.taints, t.Key+":"+string(t.Effect))
 		g.add(at, simulation.Event{Taint: &t})
 	case k < 71:

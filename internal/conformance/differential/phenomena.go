@@ -65,7 +65,7 @@ func (g *generator) foreigner(at time.Duration) {
 		if g.one(3) {
 			g.do(at, simulation.Event{Untaint: &simulation.Untaint{Nodes: selected(names), Key: key, Effect: v1.TaintEffectNoExecute}})
 		} else {
-			g.do(at, simulation.Event{Taint: &simulation.Taint{Nodes: selected(names), Key: key, Value: pick(g, "", "now"), Effect: v1.TaintEffectNoExecute}})
+			g.do(at, simulation.Event{Taint: &simulation.Taint{Nodes: selected(names), NodeTaint: simulation.NodeTaint{Key: key, Value: pick(g, "", "now"), Effect: v1.TaintEffectNoExecute}}})
 		}
 	}
 	if g.one(2) {
@@ -83,7 +83,7 @@ func (g *generator) start(at time.Duration) {
 		g.failing(at, names)
 	}
 	if g.one(4) {
-		g.do(at+g.some(), simulation.Event{Taint: &simulation.Taint{Nodes: selected(names[:1]), Key: "gpu", Effect: v1.TaintEffectNoExecute}})
+		g.do(at+g.some(), simulation.Event{Taint: &simulation.Taint{Nodes: selected(names[:1]), NodeTaint: simulation.NodeTaint{Key: "gpu", Effect: v1.TaintEffectNoExecute}}})
 	}
 	for range 1 + g.IntN(2) {
 		at += seconds(2 + g.IntN(150))
@@ -106,7 +106,7 @@ func (g *generator) outage(at time.Duration) {
 		g.back(down+seconds(g.IntN(90)), names)
 	}
 	if g.one(3) {
-		g.do(down-seconds(g.IntN(20)), simulation.Event{Taint: &simulation.Taint{Nodes: selected(names[:1]), Key: "gpu", Effect: v1.TaintEffectNoExecute}})
+		g.do(down-seconds(g.IntN(20)), simulation.Event{Taint: &simulation.Taint{Nodes: selected(names[:1]), NodeTaint: simulation.NodeTaint{Key: "gpu", Effect: v1.TaintEffectNoExecute}}})
 	}
 }
 
@@ -115,7 +115,7 @@ func (g *generator) answers(at time.Duration) {
 	names := g.victims()
 	g.failing(at, names)
 	if g.one(3) {
-		g.do(at+seconds(g.IntN(60)), simulation.Event{Taint: &simulation.Taint{Nodes: selected(names[:1]), Key: "gpu", Effect: v1.TaintEffectNoExecute}})
+		g.do(at+seconds(g.IntN(60)), simulation.Event{Taint: &simulation.Taint{Nodes: selected(names[:1]), NodeTaint: simulation.NodeTaint{Key: "gpu", Effect: v1.TaintEffectNoExecute}}})
 	}
 	if g.one(2) {
 		g.back(at+seconds(60+g.IntN(120)), names)

@@ -109,7 +109,7 @@ func (w *world) taint(i int, taint v1.Taint) {
 	n := w.nodes[i]
 	w.untaint(i, taint.Key, taint.Effect)
 	n.Spec.Taints = append(n.Spec.Taints, taint)
-	must(w.simulated.Do(simulation.Event{Taint: &simulation.Taint{Nodes: *w.named(i), Key: taint.Key, Value: taint.Value, Effect: taint.Effect}}))
+	must(w.simulated.Do(simulation.Event{Taint: &simulation.Taint{Nodes: *w.named(i), NodeTaint: simulation.NodeTaint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect}}}))
 }
 
 func (w *world) untaint(i int, key string, effect v1.TaintEffect) {

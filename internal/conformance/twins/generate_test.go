@@ -170,7 +170,7 @@ func (g *generator) happen(s *scene, kinds string) {
 		case kind == 'u' && drained[node]:
 			e.Uncordon, drained[node] = on, false
 		case kind == 't':
-			e.Taint = &simulation.Taint{Nodes: *on, Key: "spot", Value: strconv.Itoa(g.IntN(2)), Effect: v1.TaintEffectNoExecute}
+			e.Taint = &simulation.Taint{Nodes: *on, NodeTaint: simulation.NodeTaint{Key: "spot", Value: strconv.Itoa(g.IntN(2)), Effect: v1.TaintEffectNoExecute}}
 		case kind == 'n' && len(gone) < 2:
 			e.DeleteNode, gone[node] = on, true
 		case kind == 'R' && len(gone) < 2:

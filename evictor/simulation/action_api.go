@@ -2,7 +2,7 @@ package simulation
 
 func (a *API) action() action {
 	return action{
-		machines: true, check: a.check, more: " " + a.String(),
+		machines: true, check: a.check, more: " " + a.describe(),
 		play: func(p *player, _ *Planned) error {
 			p.api(a)
 			return nil
@@ -39,8 +39,8 @@ func (a *API) check(f faults) {
 		f.at("", "latency").add("latency is allowed only with state %s", APISlow)
 	}
 	a.checkAnswer(f)
-	if a.For != "" && a.For != ForEvictor && a.For != ForKubelets && a.For != ForAll {
-		f.in("for").add("%q is not one of %s, %s and %s", a.For, ForEvictor, ForKubelets, ForAll)
+	if a.For != "" && a.For != ForEvictor && a.For != ForKubelets && a.For != forAll {
+		f.in("for").add("%q is not one of %s, %s and %s", a.For, ForEvictor, ForKubelets, forAll)
 	}
 }
 
@@ -56,8 +56,8 @@ func (a *API) checkAnswer(f faults) {
 	}
 }
 
-// String describes the state, for which calls, and the latency or the answer.
-func (a *API) String() string {
+// describe describes the state, for which calls, and the latency or the answer.
+func (a *API) describe() string {
 	text := a.State
 	if a.For != "" {
 		text += " for " + a.For

@@ -57,7 +57,7 @@ func shownAgain(on *Nodes) action {
 
 func (c *Condition) action() action {
 	return action{
-		nodes: &c.Nodes, machines: true, check: c.check, may: c.may, words: fmt.Sprintf("%s reports %s=%s", &c.Nodes, c.Type, c.Status),
+		nodes: &c.Nodes, machines: true, check: c.check, may: c.may, words: fmt.Sprintf("%s reports %s=%s", c.Nodes.describe(), c.Type, c.Status),
 		on: func(_ *player, n *node) bool { return n.news(c) },
 		do: func(p *player, _ *Planned, n *node) { p.cluster.SetCondition(n, c.Type, c.Status) },
 	}

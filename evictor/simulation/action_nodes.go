@@ -10,7 +10,7 @@ import (
 func (x *Taint) action() action {
 	taint := v1.Taint{Key: x.Key, Value: x.Value, Effect: x.Effect}
 	return action{
-		nodes: &x.Nodes, words: fmt.Sprintf("taint %s %s:%s", &x.Nodes, x.Key, x.Effect),
+		nodes: &x.Nodes, words: fmt.Sprintf("taint %s %s:%s", x.Nodes.describe(), x.Key, x.Effect),
 		on: func(_ *player, n *node) bool {
 			return !slices.ContainsFunc(n.Taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) && t.Value == taint.Value })
 		},
@@ -21,7 +21,7 @@ func (x *Taint) action() action {
 
 func (x *Untaint) action() action {
 	return action{
-		nodes: &x.Nodes, words: fmt.Sprintf("untaint %s %s:%s", &x.Nodes, x.Key, x.Effect),
+		nodes: &x.Nodes, words: fmt.Sprintf("untaint %s %s:%s", x.Nodes.describe(), x.Key, x.Effect),
 		on: func(_ *player, n *node) bool {
 			return slices.ContainsFunc(n.Taints, func(t v1.Taint) bool { return t.Key == x.Key && t.Effect == x.Effect })
 		},

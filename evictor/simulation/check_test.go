@@ -325,10 +325,10 @@ func TestFaultsLeadToTheirFields(t *testing.T) {
 		{At: 0, Repeat: &Repeat{Every: time.Minute, Events: []Event{{At: 0, Fail: &Nodes{Zone: "x"}}}}},
 		{At: time.Minute, AddPod: &AddPod{Name: "p", Node: "a-000", PodFields: PodFields{Labels: map[string]string{"a.b/c": "%"}}}},
 	}
-	var invalid *InvalidError
+	var invalid InvalidError
 	require.ErrorAs(t, checked(s), &invalid)
 	got := make(map[string]bool)
-	for _, f := range invalid.Faults {
+	for _, f := range invalid {
 		got[strings.Join(f.Path, " ")] = true
 	}
 	require.Equal(t, map[string]bool{
@@ -338,5 +338,5 @@ func TestFaultsLeadToTheirFields(t *testing.T) {
 	s = sound()
 	s.Events = []Event{{At: time.Minute, DeleteNode: named("a-000")}, {At: 2 * time.Minute, Cordon: named("a-000")}}
 	require.ErrorAs(t, checked(s), &invalid)
-	require.Equal(t, []string{"events", "2", "cordon"}, invalid.Faults[0].Path)
+	require.Equal(t, []string{"events", "2", "cordon"}, invalid[0].Path)
 }

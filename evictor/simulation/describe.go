@@ -10,7 +10,7 @@ func (e *Event) String() string {
 	}
 	text := strings.Join(e.Actions(), ", ")
 	if a.nodes != nil {
-		text += " " + a.nodes.String()
+		text += " " + a.nodes.describe()
 	}
 	return text + a.more
 }

@@ -11,9 +11,9 @@ import (
 
 // Values of Drain.Then and Roll.Then: what happens when a node's timeout is over and pods are left that a budget protects.
 const (
-	// ThenGiveUp ends the drain: the node stays cordoned and keeps the pods, and a roll stops there. So do `kubectl drain
+	// thenGiveUp ends the drain: the node stays cordoned and keeps the pods, and a roll stops there. So do `kubectl drain
 	// --timeout` and managed node groups without force.
-	ThenGiveUp = "giveUp"
+	thenGiveUp = "giveUp"
 	// ThenForce deletes the pods without asking budgets, as Karpenter's terminationGracePeriod, Cluster API's
 	// nodeDrainTimeout and managed node groups with force do.
 	ThenForce = "force"
@@ -22,9 +22,9 @@ const (
 // Values of Drain.Bare and Drain.EmptyDir: what becomes of pods without a controller, which nobody replaces, and of
 // pods with an emptyDir volume, whose data is lost.
 const (
-	// RefusePods evicts nothing from a node that has such a pod. So does kubectl drain without --force, or without
+	// refusePods evicts nothing from a node that has such a pod. So does kubectl drain without --force, or without
 	// --delete-emptydir-data.
-	RefusePods = "refuse"
+	refusePods = "refuse"
 	// EvictPods evicts them like others.
 	EvictPods = "evict"
 )
@@ -88,8 +88,8 @@ func (s *StuckRoll) String() string {
 func checkTimeout(f faults, timeout time.Duration, then string) {
 	notNegative(f.in("timeout"), timeout)
 	switch {
-	case then != "" && then != ThenGiveUp && then != ThenForce:
-		f.in("then").add("%q is neither %s nor %s", then, ThenGiveUp, ThenForce)
+	case then != "" && then != thenGiveUp && then != ThenForce:
+		f.in("then").add("%q is neither %s nor %s", then, thenGiveUp, ThenForce)
 	case then != "" && timeout == 0:
 		f.in("then").add("%s needs a timeout", then)
 	}
@@ -99,8 +99,8 @@ func checkTimeout(f faults, timeout time.Duration, then string) {
 func (d *Drain) check(f faults) {
 	checkTimeout(f, d.Timeout, d.Then)
 	for name, value := range map[string]string{"bare": d.Bare, "emptyDir": d.EmptyDir} {
-		if value != "" && value != RefusePods && value != EvictPods {
-			f.in(name).add("%q is neither %s nor %s", value, RefusePods, EvictPods)
+		if value != "" && value != refusePods && value != EvictPods {
+			f.in(name).add("%q is neither %s nor %s", value, refusePods, EvictPods)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func timeoutText(timeout time.Duration, then string) string {
 	if timeout == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (after %s %s)", Brief(timeout), cmp.Or(then, ThenGiveUp))
+	return fmt.Sprintf(" (after %s %s)", Brief(timeout), cmp.Or(then, thenGiveUp))
 }
 
 // stuck records what became of a drain, and tells it.

@@ -106,7 +106,7 @@ func TestARollThatNeverEndsIsTold(t *testing.T) {
 			"the roll has replaced 0 of 3 nodes, and still drains node n0 at the end",
 			"the drain of node n0 has not ended after 1h59m, with 1 pod left: " + keeps,
 		}, 1},
-		"stops": {rollOf(15*time.Minute, simulation.ThenGiveUp), []string{
+		"stops": {rollOf(15*time.Minute, "giveUp"), []string{
 			"the roll has replaced 0 of 3 nodes, and stopped at node n0 at 16m",
 			"the drain of node n0 was given up after 15m, with 1 pod left: " + keeps,
 		}, 1},

@@ -50,7 +50,7 @@ func TestADrainRefusesWhatKubectlRefuses(t *testing.T) {
 		text    string
 	}{
 		"bare":              {[]*v1.Pod{web(), bare("b"), bare("a")}, Drain{}, 0, cordoned + "2 pods: pod shop/a: it has no controller (bare: refuse)"},
-		"bare, told so":     {[]*v1.Pod{web(), bare("b")}, Drain{Bare: RefusePods, EmptyDir: EvictPods}, 0, cordoned + "1 pod: pod shop/b: it has no controller (bare: refuse)"},
+		"bare, told so":     {[]*v1.Pod{web(), bare("b")}, Drain{Bare: refusePods, EmptyDir: EvictPods}, 0, cordoned + "1 pod: pod shop/b: it has no controller (bare: refuse)"},
 		"--force":           {[]*v1.Pod{web(), bare("b")}, Drain{Bare: EvictPods}, 2, ""},
 		"emptyDir":          {[]*v1.Pod{web(), scratching(owned("ReplicaSet", "web", "x", "a1"))}, Drain{Bare: EvictPods}, 0, cordoned + "1 pod: pod shop/x: it has an emptyDir volume (emptyDir: refuse)"},
 		"emptyDir and bare": {[]*v1.Pod{scratching(bare("x"))}, Drain{}, 0, cordoned + "1 pod: pod shop/x: it has an emptyDir volume (emptyDir: refuse)"},

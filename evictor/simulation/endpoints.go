@@ -14,15 +14,6 @@ type endpoints struct {
 	now, most     int
 }
 
-// Endpoints says how many pods were marked not Ready, so that services did not send them requests, and for how long.
-// RunningWithoutEndpoints counts those that ran all the same: their nodes were only cut off, or lived.
-type Endpoints struct {
-	PodsWithoutEndpoints    int           `figure:""`
-	RunningWithoutEndpoints int           `figure:""`
-	MedianWithoutEndpoints  time.Duration `figure:""`
-	LongestWithoutEndpoints time.Duration `figure:""`
-}
-
 func (c *cluster) marks(i int32, by int) { c.nodes[c.pods[i].node].marked += int32(by) } //nolint:gosec // 1 or -1
 
 // withoutEndpoints counts a pod that the controller has marked not Ready, or that no longer is.
@@ -70,7 +61,7 @@ func (w *workload) marks(by int, first bool) {
 }
 
 // reportEndpoints ends the times of all pods that are marked now. Nothing may happen to pods afterwards.
-func (c *cluster) reportEndpoints() Endpoints {
+func (c *cluster) reportEndpoints(r *Report) {
 	e := &c.endpoints
 	for i, since := range e.since {
 		took := c.now() - since
@@ -79,10 +70,9 @@ func (c *cluster) reportEndpoints() Endpoints {
 			w.longestMarked = max(w.longestMarked, took)
 		}
 	}
-	r := Endpoints{PodsWithoutEndpoints: e.pods, RunningWithoutEndpoints: e.running}
+	r.MostEndpointsGone, r.PodsWithoutEndpoints, r.RunningWithoutEndpoints = e.most, e.pods, e.running
 	if n := len(e.times); n > 0 {
 		slices.Sort(e.times)
 		r.MedianWithoutEndpoints, r.LongestWithoutEndpoints = e.times[(n-1)/2], e.times[n-1]
 	}
-	return r
 }

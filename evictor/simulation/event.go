@@ -126,9 +126,12 @@ type Drain struct {
 	// Timeout is how long the drain of a node may take. 0 means no limit, which is also the default of kubectl drain,
 	// Karpenter and Cluster API: the drain tries until the node is empty, and Report.StuckDrains has those that never are.
 	Timeout time.Duration `yaml:"timeout,omitempty"`
-	// Then is what happens afterwards: ThenGiveUp, as does an empty text, or ThenForce. It needs a Timeout.
+	// Then is what happens afterwards. With giveUp, or an empty text, the drain ends: the node stays cordoned and keeps the pods, and a
+	// roll stops there. So do kubectl drain --timeout and managed node groups without force. The other value is ThenForce. It needs a
+	// Timeout.
 	Then string `yaml:"then,omitempty"`
-	// Bare and EmptyDir are RefusePods, as is an empty text, or EvictPods. They are about pods that have not finished.
+	// Bare and EmptyDir are about pods that have not finished. With refuse, or an empty text, nothing is evicted from a node that has
+	// such a pod. So does kubectl drain without --force, or without --delete-emptydir-data. The other value is EvictPods.
 	Bare     string `yaml:"bare,omitempty"`
 	EmptyDir string `yaml:"emptyDir,omitempty"`
 	// Wait is whether the drain goes on until the pods that it has evicted are gone; nil means true. On a silent node
@@ -136,8 +139,8 @@ type Drain struct {
 	Wait *bool `yaml:"wait,omitempty"`
 }
 
-// Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode. With ThenGiveUp
-// it stops at a node whose drain is given up. Its drains evict every pod but those of DaemonSets and mirror pods,
+// Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode. Unless
+// Then is ThenForce it stops at a node whose drain is given up. Its drains evict every pod but those of DaemonSets and mirror pods,
 // whatever the API answers they try again, and they do not wait for the kubelet of a silent node, as Cluster API,
 // Karpenter and node groups do.
 type Roll struct {
@@ -190,7 +193,7 @@ type API struct {
 	Latency time.Duration `yaml:"latency,omitempty"`
 	// Answer is what controllers' writes are answered while they fail, such as AnswerForbidden. Kubelets are not concerned.
 	Answer string `yaml:"answer,omitempty"`
-	// For says whose calls are meant: ForEvictor, ForKubelets, or ForAll, as does an empty text.
+	// For says whose calls are meant: ForEvictor, ForKubelets, or all, as does an empty text.
 	For string `yaml:"for,omitempty"`
 }
 
@@ -206,7 +209,7 @@ const (
 const (
 	ForEvictor  = "evictor"
 	ForKubelets = "kubelets"
-	ForAll      = "all"
+	forAll      = "all"
 )
 
 // Restart restarts the controllers' process.

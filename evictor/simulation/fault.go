@@ -15,17 +15,15 @@ import (
 
 // InvalidError has the faults of a scenario: all that can be told before it is played, or the first event that cannot
 // happen at its time.
-type InvalidError struct {
-	Faults []*Fault // at least one
-}
+type InvalidError []*Fault // at least one
 
 // Error returns the texts of all faults, each in a line.
-func (e *InvalidError) Error() string { return errors.Join(e.Unwrap()...).Error() }
+func (e InvalidError) Error() string { return errors.Join(e.Unwrap()...).Error() }
 
 // Unwrap returns the faults.
-func (e *InvalidError) Unwrap() []error {
-	errs := make([]error, len(e.Faults))
-	for i, f := range e.Faults {
+func (e InvalidError) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, f := range e {
 		errs[i] = f
 	}
 	return errs
@@ -41,21 +39,18 @@ type Fault struct {
 	Unknown string
 	Known   iter.Seq[string]
 
-	err error
+	error // what is wrong
 }
 
-// Error returns the text.
-func (f *Fault) Error() string { return f.err.Error() }
-
 // Unwrap returns the cause.
-func (f *Fault) Unwrap() error { return f.err }
+func (f *Fault) Unwrap() error { return f.error }
 
 // invalid returns an error with the faults, nil if there are none.
 func (f faults) invalid() error {
 	if f.none() {
 		return nil
 	}
-	return &InvalidError{*f.found}
+	return InvalidError(*f.found)
 }
 
 // faults collects faults of a place, which at and in make narrower. Make it with newFaults.
@@ -83,7 +78,7 @@ func (f faults) in(field string) faults { return f.at(field, field) }
 
 // add adds a fault of the place.
 func (f faults) add(format string, args ...any) {
-	*f.found = append(*f.found, &Fault{Path: f.path, err: fmt.Errorf("%s%w", f.place, fmt.Errorf(format, args...))})
+	*f.found = append(*f.found, &Fault{Path: f.path, error: fmt.Errorf("%s%w", f.place, fmt.Errorf(format, args...))})
 }
 
 // unknown adds that a name does not exist.

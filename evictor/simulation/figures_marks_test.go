@@ -90,7 +90,8 @@ func (k *naiveMarks) tell(m *naive, r, got *Report) bool {
 		r.MedianWithoutEndpoints, r.LongestWithoutEndpoints = k.times[(n-1)/2], k.times[n-1]
 	}
 	if k.lives > 0 {
-		r.MostEndpointsGone, r.Endpoints = got.MostEndpointsGone, got.Endpoints
+		r.MostEndpointsGone, r.PodsWithoutEndpoints, r.RunningWithoutEndpoints = got.MostEndpointsGone, got.PodsWithoutEndpoints, got.RunningWithoutEndpoints
+		r.MedianWithoutEndpoints, r.LongestWithoutEndpoints = got.MedianWithoutEndpoints, got.LongestWithoutEndpoints
 	}
 	for _, set := range k.set {
 		k.workload(set).PodsWithoutEndpoints++

@@ -378,14 +378,14 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 				leftTold += n
 			}
 			slices.Sort(m.delays)
-			var delays Delays
-			if n := len(m.delays); n > 0 {
-				delays = Delays{n, m.delays[(n-1)/2], m.delays[min(n-1, (99*n-1)/100)], m.delays[n-1]}
-			}
 			got, want := *r, m.r
+			delays := &want
+			if n := len(m.delays); n > 0 {
+				want.Delayed, want.EvictionDelayMedian, want.EvictionDelayP99, want.EvictionDelayWorst = n, m.delays[(n-1)/2], m.delays[min(n-1, (99*n-1)/100)], m.delays[n-1]
+			}
 			if late := got.Delayed - len(m.delays); late > 0 { // TestWhoIsNotEvictedIsLate
 				require.LessOrEqual(t, late, got.NotEvicted)
-				delays = got.Delays
+				delays = &got
 			}
 			require.InDelta(t, m.lost.Hours(), got.PodHoursLost, 1e-6)
 			want.PodHoursLost, want.Until, want.Nodes, want.Pods, want.DaemonSetPods, want.Changes = got.PodHoursLost, got.Until, got.Nodes, got.Pods, got.DaemonSetPods, got.Changes
@@ -394,7 +394,8 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 			require.Equal(t, silent, r.Left[leftTerminating])
 			want.NotEvicted = left - r.Left[leftTerminating] - r.Left[leftForever] - r.Left[leftDeleted] - r.Left[leftCompleted]
 			want.Cancelled, want.Left = got.Cancelled, got.Left
-			want.TaintedNodes, want.Waiting, want.Delays = len(m.seen), len(m.waiting), delays
+			want.TaintedNodes, want.Waiting = len(m.seen), len(m.waiting)
+			want.Delayed, want.EvictionDelayMedian, want.EvictionDelayP99, want.EvictionDelayWorst = delays.Delayed, delays.EvictionDelayMedian, delays.EvictionDelayP99, delays.EvictionDelayWorst
 			require.LessOrEqual(t, got.PendingAtEnd, got.Waiting)
 			require.GreaterOrEqual(t, got.MostPending, got.PendingAtEnd)
 			require.GreaterOrEqual(t, got.MostTerminating, terminating)

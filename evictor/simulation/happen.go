@@ -143,7 +143,7 @@ func (p *player) among(f faults, s *Nodes) (names []string) {
 	case len(names) == 0 && !selector.Empty():
 		f.at("", "selector").add("selector %q matches no node", s.Labels)
 	case s.Count > len(names):
-		f.in("count").add("%s: there are only %d", s, len(names))
+		f.in("count").add("%s: there are only %d", s.describe(), len(names))
 	}
 	return names
 }

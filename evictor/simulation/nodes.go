@@ -102,8 +102,8 @@ func (n *Nodes) check(f faults) bool {
 	return true
 }
 
-// String describes the nodes, such as 10 % of zone a.
-func (n *Nodes) String() string {
+// describe describes the nodes, such as 10 % of zone a.
+func (n *Nodes) describe() string {
 	switch {
 	case len(n.Names) == 1:
 		return "node " + n.Names[0]

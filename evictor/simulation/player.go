@@ -114,7 +114,7 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	p := &player{scenario: &s, starts: starts, cluster: c, report: c.stats.Report, seen: make(map[string]struct{}), leader: newLeader()}
 	p.cluster.readyAfter = int64(s.ReadyAfter)
 	if err := s.fill(p.cluster); err != nil {
-		return nil, &InvalidError{[]*Fault{{err: err}}}
+		return nil, InvalidError{{error: err}}
 	}
 	if err := p.check(); err != nil {
 		return nil, err
@@ -175,14 +175,14 @@ func (p *player) finish() error {
 	c.stats.lacks(int64(p.scenario.Until), 0)
 	r.TaintedNodes = len(p.seen)
 	r.Left, r.NotEvicted = p.left()
-	r.Delays = delaysOf(c.stats.delays)
+	r.delayed(c.stats.delays)
 	r.Waiting = c.waiting.len() + c.setController.Waiting() + c.jobController.Waiting() + len(c.outside.pods) + len(c.outside.early)
 	r.HeldByOrder, r.MostHeld = c.setController.Waiting(), c.setController.Most()
 	r.WritesWouldWait = p.writer.sender.Longest()
 	r.LostEvictions = c.overdueAtEnd()
 	r.PendingAtEnd, r.Unplaced = c.waiting.count, c.reportUnplaced()
 	r.FailedJobs, r.PendingThatCouldPreempt = c.reportJobs(), c.couldPreempt()
-	r.MostEndpointsGone, r.Endpoints = c.endpoints.most, c.reportEndpoints()
+	c.reportEndpoints(r)
 	r.Refusals = c.reportRefusals()
 	r.HeldBack = p.heldBack.report(c.Clock.Elapsed(), c.stillThere)
 	r.NotSimulated = c.notSimulated

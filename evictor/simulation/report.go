@@ -30,14 +30,20 @@ type Report struct {
 	// condition became Unknown. Taints counts how often a node got the not-ready or unreachable taint with effect
 	// NoExecute, and TaintedNodes the different nodes that got it. PodsMarkedNotReady counts how often a pod of a
 	// failed node was marked not Ready. MostEndpointsGone counts the pods that were marked so and not deleted, at the
-	// worst time. Endpoints says how many different ones that were, and for how long.
+	// worst time.
 	KubeletFailures    int `figure:""`
 	UnknownNodes       int `figure:""`
 	TaintedNodes       int `figure:""`
 	Taints             int `figure:""`
 	PodsMarkedNotReady int `figure:""`
 	MostEndpointsGone  int `figure:""`
-	Endpoints
+	// PodsWithoutEndpoints counts the different pods that were marked not Ready, so that services did not send them requests.
+	// RunningWithoutEndpoints counts those that ran all the same: their nodes were only cut off, or lived. The times are the median
+	// and the maximum of how long that was.
+	PodsWithoutEndpoints    int           `figure:""`
+	RunningWithoutEndpoints int           `figure:""`
+	MedianWithoutEndpoints  time.Duration `figure:""`
+	LongestWithoutEndpoints time.Duration `figure:""`
 
 	// Evicted counts the pods that evictors evicted (PodWriter.Evict). EvictedFromLiveNodes counts those whose node had a
 	// live kubelet at that time, EvictedWhileRunning those whose node was only cut off from the API. RemovedWhileRunning
@@ -69,7 +75,13 @@ type Report struct {
 	// FirstEviction and LastEviction are the times of the first and the last eviction; 0 if there was none.
 	FirstEviction time.Duration `figure:"Evicted"`
 	LastEviction  time.Duration `figure:"Evicted"`
-	Delays
+	// The delays are the median, the 99th percentile and the maximum of the times from the moment a node fell silent to the
+	// eviction of its pods. Pods that are late at the end and still there are among them, with the time that it takes at least.
+	// Delayed counts the pods that have such a time; none means that the others are 0.
+	Delayed             int
+	EvictionDelayMedian time.Duration `figure:"Delayed"`
+	EvictionDelayP99    time.Duration `figure:"Delayed"`
+	EvictionDelayWorst  time.Duration `figure:"Delayed"`
 	// NotEvicted counts the pods on silent nodes at the end that do not tolerate that for ever and were not evicted. Left says
 	// why.
 	NotEvicted int `figure:""`

@@ -48,20 +48,12 @@ func tainted(n *node) bool {
 	return slices.ContainsFunc(n.Taints, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
 }
 
-// Delays are the median, the 99th percentile and the maximum of the times from the moment a node fell silent to the
-// eviction of its pods. Pods that are late at the end and still there are among them, with the time that it takes at least.
-type Delays struct {
-	Delayed             int           // pods that have such a time; none means that the others are 0
-	EvictionDelayMedian time.Duration `figure:"Delayed"`
-	EvictionDelayP99    time.Duration `figure:"Delayed"`
-	EvictionDelayWorst  time.Duration `figure:"Delayed"`
-}
-
-func delaysOf(all []time.Duration) Delays {
+// delayed reports the delays of evictions, and sorts them.
+func (r *Report) delayed(all []time.Duration) {
 	if len(all) == 0 {
-		return Delays{}
+		return
 	}
 	slices.Sort(all)
 	at := func(percent int) time.Duration { return all[(percent*len(all)+99)/100-1] } // the least that so many do not exceed
-	return Delays{len(all), at(50), at(99), all[len(all)-1]}
+	r.Delayed, r.EvictionDelayMedian, r.EvictionDelayP99, r.EvictionDelayWorst = len(all), at(50), at(99), all[len(all)-1]
 }

@@ -13,7 +13,8 @@ func TestPercentiles(t *testing.T) {
 		for i := range n {
 			all = append(all, time.Duration(i+1))
 		}
-		d := delaysOf(all)
+		var d Report
+		d.delayed(all)
 		for share, got := range map[int]time.Duration{50: d.EvictionDelayMedian, 99: d.EvictionDelayP99} {
 			least := time.Duration(1) // that at least so many of a hundred do not exceed
 			for int(least)*100 < n*share {

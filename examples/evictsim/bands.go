@@ -178,7 +178,7 @@ func (l *lasting) end(on map[string]int, at time.Duration, nodes []string) (all 
 // calls notes what the API does with calls from then on.
 func (l *lasting) calls(i int, e *simulation.Planned) {
 	for whose := range l.api {
-		if e.API.For == whose || e.API.For == "" || e.API.For == simulation.ForAll {
+		if e.API.For == whose || e.API.For == "" || e.API.For == "all" {
 			ended := l.end(l.api, e.At, []string{whose})
 			l.spans[i].ends = l.spans[i].ends || ended && e.API.State == simulation.APIUp
 		}

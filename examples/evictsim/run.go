@@ -139,7 +139,7 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	}
 	var misnamed error
 	r, err := simulation.Play(ctx, played, j.asking(s, &misnamed))
-	var invalid *simulation.InvalidError
+	var invalid simulation.InvalidError
 	switch {
 	case misnamed != nil:
 		return nil, ofInput(misnamed)

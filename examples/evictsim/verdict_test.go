@@ -34,7 +34,7 @@ func TestVerdict(t *testing.T) {
 			"Zone r:a lost all of its 1,667 nodes: 12,300 pods were evicted.",
 			simulation.Report{
 				Zones: []simulation.ZoneReport{zoneOf("r:a", 1667, 0, time.Hour, 40*time.Minute)}, Pods: 50_000, Evicted: 12_300, NeedlessEvictions: 310,
-				Delays: simulation.Delays{Delayed: 12_300, EvictionDelayWorst: 23 * time.Minute}, Workloads: []simulation.WorkloadReport{load, load, load},
+				Delayed: 12_300, EvictionDelayWorst: 23 * time.Minute, Workloads: []simulation.WorkloadReport{load, load, load},
 				WorkloadsBelowHalf: 3, LongestBelowHalf: 12 * time.Minute,
 			},
 			"Zone r:a lost all of its 1,667 nodes (below half for 40m): 12,300 of 50,000 pods were evicted, the slowest 23m after its node fell silent, " +
@@ -83,7 +83,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"an outage of the API": {
 			"No node was lost, but nodes were declared not Ready by mistake: no pod was evicted.",
-			simulation.Report{UnknownNodes: 236, Taints: 3, Endpoints: simulation.Endpoints{PodsWithoutEndpoints: 2923, RunningWithoutEndpoints: 2923, MedianWithoutEndpoints: 4 * time.Second, LongestWithoutEndpoints: 8 * time.Second}},
+			simulation.Report{UnknownNodes: 236, Taints: 3, PodsWithoutEndpoints: 2923, RunningWithoutEndpoints: 2923, MedianWithoutEndpoints: 4 * time.Second, LongestWithoutEndpoints: 8 * time.Second},
 			"No node was lost, but 236 times nodes were declared not Ready by mistake: no pod was evicted. 2,923 pods lost their endpoints for up to 8s (median 4s) although they ran.",
 		},
 		"pods that are stuck": {
@@ -110,7 +110,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"a node's own report": {
 			"No kubelet fell silent, but nodes were not Ready: no pod was evicted.",
-			simulation.Report{Taints: 1, Endpoints: simulation.Endpoints{PodsWithoutEndpoints: 2, RunningWithoutEndpoints: 1, MedianWithoutEndpoints: time.Minute, LongestWithoutEndpoints: time.Minute}},
+			simulation.Report{Taints: 1, PodsWithoutEndpoints: 2, RunningWithoutEndpoints: 1, MedianWithoutEndpoints: time.Minute, LongestWithoutEndpoints: time.Minute},
 			"No kubelet fell silent, but nodes were not Ready: no pod was evicted. 2 pods lost their endpoints for up to 1m (median 1m), 1 of them although they ran.",
 		},
 		"all at once": {

@@ -50,7 +50,7 @@ func Objects(ctx context.Context, files []string) (s simulation.Scenario, left L
 		})
 	}}
 	_, err = simulation.New(checked)
-	if invalid, ok := errors.AsType[*simulation.InvalidError](err); ok {
+	if invalid, ok := errors.AsType[simulation.InvalidError](err); ok {
 		err = invalid // without what makes it
 	}
 	return s, left, err

@@ -163,8 +163,8 @@ func (s Scenario) WithDefaults() Scenario {
 	return s
 }
 
-// settings are those in effect, as the timeline tells them.
-func (s *Scenario) settings() timeline.Fields {
+// Settings are those in effect, as the timeline tells them. The scenario must have its defaults.
+func (s *Scenario) Settings() timeline.Fields {
 	c := &s.Config.Nodes
 	fields := timeline.Fields{
 		"nodeMonitorPeriod": c.NodeMonitorPeriod, "nodeMonitorGracePeriod": c.NodeMonitorGracePeriod,

@@ -25,7 +25,7 @@ type teller struct {
 func (p *player) tellSettings() {
 	p.teller.verdicts = make(map[string]string)
 	p.writer.why = &p.teller
-	p.line(timeline.Line{Kind: timeline.KindSettings, More: p.scenario.settings().String()})
+	p.line(timeline.Line{Kind: timeline.KindSettings, More: p.scenario.Settings().String()})
 }
 
 // tellTouched reports the nodes that were affected.

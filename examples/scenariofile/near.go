@@ -6,9 +6,11 @@ import (
 	"strings"
 )
 
-// near returns the known name that Hint names, empty if there is none.
-func near(written string, known iter.Seq[string]) (best string) {
-	least := max(1, len(written)/4) + 1
+// Hint asks whether a known name is meant that differs little from what was written: one letter may differ, or a quarter of
+// them, and letters' case does not count. It is " (do you mean fail?)", or empty if no name is near. Of several that are as near
+// it names the first by name.
+func Hint(written string, known iter.Seq[string]) string {
+	best, least := "", max(1, len(written)/4)+1
 	for name := range known {
 		if len(name)-len(written) > least || len(written)-len(name) > least {
 			continue
@@ -17,14 +19,6 @@ func near(written string, known iter.Seq[string]) (best string) {
 			best, least = name, n
 		}
 	}
-	return best
-}
-
-// Hint asks whether a known name is meant that differs little from what was written: one letter may differ, or a quarter of
-// them, and letters' case does not count. It is " (do you mean fail?)", or empty if no name is near. Of several that are as near
-// it names the first by name.
-func Hint(written string, known iter.Seq[string]) string {
-	best := near(written, known)
 	if best == "" {
 		return ""
 	}

@@ -12,12 +12,9 @@ import (
 // Warnings say where the scenario may not say what its author means, and is sound.
 func (s *Scenario) Warnings() (warnings []string) {
 	announcing := maintenance.Conditions()
-	names := func(yield func(string) bool) {
-		for _, name := range announcing {
-			if !yield(string(name)) {
-				return
-			}
-		}
+	var names []string
+	for _, name := range announcing {
+		names = append(names, string(name))
 	}
 	played := s.simulation()
 	told := make(map[v1.NodeConditionType]bool)
@@ -32,8 +29,8 @@ func (s *Scenario) Warnings() (warnings []string) {
 			if s.Maintenance == 0 {
 				warnings = append(warnings, fmt.Sprintf("event %d: %s announces maintenance, which spares no node without maintenance: 1h, for example", e.Number, is))
 			}
-		case near(string(is), names) != "":
-			warnings = append(warnings, fmt.Sprintf("event %d: %s announces no maintenance%s", e.Number, is, Hint(string(is), names)))
+		case Hint(string(is), slices.Values(names)) != "":
+			warnings = append(warnings, fmt.Sprintf("event %d: %s announces no maintenance%s", e.Number, is, Hint(string(is), slices.Values(names))))
 		}
 	}
 	return warnings

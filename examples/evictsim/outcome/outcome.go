@@ -4,10 +4,10 @@ package outcome
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"strconv"
-	"strings"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/scenariofile"
@@ -177,13 +177,6 @@ type Row struct {
 	Lines int    `json:"lines"`
 }
 
-func heldBack(r *simulation.Report) (all []HeldBack) {
-	for _, h := range r.HeldBack {
-		all = append(all, HeldBack{h.Reason, h.From.Seconds(), h.Longest.Seconds(), h.Pods, h.AtEnd})
-	}
-	return all
-}
-
 // New returns the outcome for a report.
 func New(engine, name string, set []scenariofile.Set, played simulation.Scenario, r *simulation.Report, left scenariofile.Left, expected []scenariofile.Expectation) *Outcome {
 	played = played.WithDefaults()
@@ -193,7 +186,7 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 	o := &Outcome{
 		Version: Version, Engine: engine, Scenario: name, Settings: settings(&played),
 		Ignored: Ignored{left, features, r.After}, Played: played,
-		Figures: Values(simulation.Figures(r)), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Checks: scenariofile.Checks(r, expected), Report: r, HeldBack: heldBack(r), Warnings: append([]string{}, r.Warnings...),
+		Figures: Values(simulation.Figures(r)), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Checks: scenariofile.Checks(r, expected), Report: r, Warnings: append([]string{}, r.Warnings...),
 		Zones: []Part{}, Workloads: []Part{}, Budgets: []Part{}, Changes: []json.RawMessage{}, Unplaced: []Unplaced{}, // empty lists, not null
 	}
 	o.Ignored.Events, o.Breaches = append([]int{}, o.Ignored.Events...), append([]string{}, o.Breaches...)
@@ -218,6 +211,9 @@ func New(engine, name string, set []scenariofile.Set, played simulation.Scenario
 	}
 	for i := range r.Budgets {
 		o.Budgets = append(o.Budgets, Part{Name: r.Budgets[i].String(), Figures: Values(simulation.Figures(&r.Budgets[i]))})
+	}
+	for _, h := range r.HeldBack {
+		o.HeldBack = append(o.HeldBack, HeldBack{h.Reason, h.From.Seconds(), h.Longest.Seconds(), h.Pods, h.AtEnd})
 	}
 	for i := range r.Unplaced {
 		u := &r.Unplaced[i]
@@ -255,49 +251,24 @@ func Values(figures []simulation.Figure) map[string]float64 {
 }
 
 // settings returns all settings in effect.
-func settings(s *simulation.Scenario) []Field {
-	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	c, spread, after, seconds := &s.Config, scenariofile.SpreadEven, "never", "300"
-	if s.DefaultTolerationSeconds != nil {
-		text, _ := s.DefaultTolerationSeconds.MarshalText() // it never fails
-		seconds = string(text)
+func settings(s *simulation.Scenario) (fields []Field) {
+	all := s.Settings()
+	if _, limited := all["kubeAPIBurst"]; limited {
+		all["kubeAPIBurst"] = s.KubeAPIBurst // as it is given
 	}
-	if s.LeasesTogether {
-		spread = scenariofile.SpreadNone
-	}
-	if s.ReplaceAfter >= 0 {
-		after = s.ReplaceAfter.String()
-	}
-	fields := []Field{
-		{"nodeMonitorPeriod", c.Nodes.NodeMonitorPeriod.String()},
-		{"nodeMonitorGracePeriod", c.Nodes.NodeMonitorGracePeriod.String()},
-		{"nodeStartupGracePeriod", c.Nodes.NodeStartupGracePeriod.String()},
-		{"nodeEvictionRate", number(c.Nodes.NodeEvictionRate)},
-		{"secondaryNodeEvictionRate", number(c.Nodes.SecondaryNodeEvictionRate)},
-		{"largeClusterSizeThreshold", strconv.Itoa(c.Nodes.LargeClusterSizeThreshold)},
-		{"unhealthyZoneThreshold", number(c.Nodes.UnhealthyZoneThreshold)},
-		{"podEvictionTimeout", c.Nodes.PodEvictionTimeout.String()},
-		{"taintBasedEviction", strconv.FormatBool(c.Nodes.TaintBasedEviction)},
-		{"useEvictionAPI", strconv.FormatBool(s.AskBudgets)},
-		{"leaderElection", strconv.FormatBool(!s.NoLeaderElection)},
-		{"heartbeatInterval", s.LeaseInterval.String()},
-		{"statusInterval", s.StatusInterval.String()},
-		{"spread", spread},
-		{"tolerationSeconds", seconds}, // of pods that say nothing else
-		{"rescheduleAfter", after},
-		{"until", s.Until.String()},
-	}
-	if s.NotReadyFor > 0 {
-		fields = append(fields, Field{"notReadyFor", s.NotReadyFor.String()})
-	}
-	if s.ReadyAfter > 0 {
-		fields = append(fields, Field{"rescheduleReady", s.ReadyAfter.String()})
-	}
-	if s.KubeAPIQPS > 0 {
-		fields = append(fields, Field{"kubeAPIQPS", number(s.KubeAPIQPS)}, Field{"kubeAPIBurst", strconv.Itoa(s.KubeAPIBurst)})
-	}
-	if len(s.Together) > 0 {
-		fields = append(fields, Field{"together", strings.Join(s.Together, ", ")})
+	for _, name := range []string{
+		"nodeMonitorPeriod", "nodeMonitorGracePeriod", "nodeStartupGracePeriod", "nodeEvictionRate", "secondaryNodeEvictionRate",
+		"largeClusterSizeThreshold", "unhealthyZoneThreshold", "podEvictionTimeout", "taintBasedEviction", "useEvictionAPI", "leaderElection",
+		"heartbeatInterval", "statusInterval", "spread", "tolerationSeconds", "rescheduleAfter", "until",
+		"notReadyFor", "rescheduleReady", "kubeAPIQPS", "kubeAPIBurst", "together",
+	} {
+		switch value := all[name].(type) {
+		case nil: // it is not set
+		case float64:
+			fields = append(fields, Field{name, strconv.FormatFloat(value, 'f', -1, 64)})
+		default:
+			fields = append(fields, Field{name, fmt.Sprint(value)})
+		}
 	}
 	return fields
 }

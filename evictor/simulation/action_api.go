@@ -56,7 +56,7 @@ func (a *API) checkAnswer(f faults) {
 	}
 }
 
-// describe describes the state, for which calls, and the latency or the answer.
+// describe returns a text for the state, for which calls, and the latency or the answer.
 func (a *API) describe() string {
 	text := a.State
 	if a.For != "" {

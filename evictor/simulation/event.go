@@ -139,9 +139,9 @@ type Drain struct {
 	Wait *bool `yaml:"wait,omitempty"`
 }
 
-// Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode. Unless
-// Then is ThenForce it stops at a node whose drain is given up. Its drains evict every pod but those of DaemonSets and mirror pods,
-// whatever the API answers they try again, and they do not wait for the kubelet of a silent node, as Cluster API,
+// Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode. Unless Then is
+// ThenForce, it stops at a node whose drain is given up. Its drains evict every pod but those of DaemonSets and mirror
+// pods, whatever the API answers they try again, and they do not wait for the kubelet of a silent node, as Cluster API,
 // Karpenter and node groups do.
 type Roll struct {
 	Nodes `yaml:",inline"`

@@ -193,6 +193,7 @@ func (w *while) pass(now int64, by int) {
 	w.count, w.since = w.count+by, now
 }
 
+// sign counts one more of what begins to hold, and one fewer of what ceases to.
 var sign = map[bool]int{true: 1, false: -1}
 
 // member returns the number of a pod's membership, from 1. Mirror pods and those without a controller belong to no

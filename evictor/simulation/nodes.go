@@ -102,7 +102,7 @@ func (n *Nodes) check(f faults) bool {
 	return true
 }
 
-// describe describes the nodes, such as 10 % of zone a.
+// describe returns a text for the nodes, such as 10 % of zone a.
 func (n *Nodes) describe() string {
 	switch {
 	case len(n.Names) == 1:

@@ -22,8 +22,8 @@ type Unplaced struct {
 	// name, "volume in use", volume, "topology spread" or "pod affinity". As in the scheduler, a node counts for the first
 	// of these that refuses; for each resource that it lacks.
 	Because map[string]int
-	// Alone counts the nodes that refuse the pods by a single check, by the names of Because: without that check the pods could go
-	// there. A Report does not have it.
+	// Alone counts the nodes that refuse the pods by a single check, by the names of Because: without that check the pods
+	// could go there. It is nil in a Report.
 	Alone map[string]int
 }
 

@@ -20,8 +20,9 @@ func (p *player) makeWorkloads() {
 	}
 }
 
-// startWorkloads tells the controllers of workloads, if there are any, of the pods that there are. It makes the pods that were deleted
-// before time 0 wait to come back, if their controllers wait until they are gone. Their workloads want them all the same.
+// startWorkloads tells the controllers of workloads, if there are any, of the pods that there are. It makes the pods that
+// were deleted before time 0 wait to come back, if their controllers wait until they are gone. Their workloads want them
+// all the same.
 func (c *cluster) startWorkloads() {
 	for i := range c.pods {
 		p := &c.pods[i]

@@ -35,8 +35,8 @@ type Series struct {
 	// Peaks are of Without, Marked, Pending, Held and Terminating, in this order. A peak may lie between two steps.
 	Peaks   [5]int
 	PeaksAt [5]time.Duration // when each was first reached
-	// Workloads are in the order of the report's. Each has the live pods in percent of those desired, at every
-	// fourth step.
+	// Workloads are in the order of the report's. Each has the live pods in percent of those desired, at every fourth
+	// step.
 	Workloads [][]byte
 	// BelowBudget is 1 wherever a PodDisruptionBudget of a workload is not kept, at the same times as Workloads; nil for a
 	// workload without a budget.

@@ -15,7 +15,7 @@ import (
 )
 
 // Scenario says what exists at time 0, what happens, and when it ends. Play does not change it, so it can be copied,
-// changed and played again.
+// changed and played again. [Scenario.WithDefaults] is what it plays.
 type Scenario struct {
 	// Nodes, Pods and Objects are objects as the API server returns them; see the package comment.
 	//

@@ -111,7 +111,7 @@ func (b *budgets) begin(of workload) (*refusing, error) {
 		return r, nil
 	}
 	b.of[of].until = until
-	return nil, refusedUntil(until, fmt.Errorf("its disruption budget has refused another pod: %v", r.err))
+	return nil, refusedUntil(until, fmt.Errorf("its disruption budget has refused another pod: %s", r.text))
 }
 
 // last is what the workload's budget said last, nil if it does not refuse or is not known. It is called with mu held.

@@ -57,16 +57,16 @@
 //
 // # How it writes
 //
-// Every write is a patch or a delete with the object's UID as precondition, so it never hits another object of the same
-// name. Taints are one merge patch of the whole list, with the resourceVersion that it was made from. A node's conditions
-// are a strategic merge patch by type, also with the resourceVersion, so that it does not overwrite a kubelet's newer report
-// unseen. Conflict means "read again". If the UID is another object's, the API server may answer Invalid, which the
-// Cluster returns as Conflict. The store shows a write at once, before the watch delivers it, so that the next write
-// does not conflict with it.
+// Every write is a patch or a delete with the object's UID as precondition, so it never hits another object of the
+// same name. Taints are one merge patch of the whole list, with the resourceVersion that it was made from. A node's
+// conditions are a strategic merge patch by type, also with the resourceVersion, so that it does not overwrite a
+// kubelet's newer report unseen. Conflict means "read again". If the UID is another object's, the API server may
+// answer Invalid, which the Cluster returns as Conflict. The store shows a write at once, before the watch delivers
+// it, so that the next write does not conflict with it.
 //
-// To evict a pod because of a taint, the Cluster sets its condition DisruptionTarget, by UID alone, unless the pod has it.
-// Then it deletes the pod with its own grace period. With
-// Options.EvictionAPI it creates an Eviction (policy/v1) instead of deleting, and holds no worker while it waits.
+// To evict a pod because of a taint, the Cluster sets its condition DisruptionTarget, by UID alone, unless the pod has
+// it. Then it deletes the pod with its own grace period. With Options.EvictionAPI it creates an Eviction (policy/v1)
+// instead of deleting, and holds no worker while it waits.
 //
 // A disruption budget that refuses answers with 429. Then none of its pods is asked about before the budget's next
 // time: the time that the answer names, or a second later, two, four, and so on, up to a minute. At that time one pod
@@ -99,8 +99,9 @@
 //     need only answer.
 //
 // When a process wakes, anything in it may run first. So the guard asks the clock at each of its looks, whenever an
-// evictor calls Awaits, which it does before it looks, and before each eviction; node writes need no such question, because a resourceVersion makes
-// them fail if the node has changed. A machine whose monotonic clock stands still while it is suspended goes unnoticed.
+// evictor calls Awaits, which it does before it looks, and before each eviction; node writes need no such question,
+// because a resourceVersion makes them fail if the node has changed. A machine whose monotonic clock stands still
+// while it is suspended goes unnoticed.
 //
 // The guard must notice before grace periods end: keep 1.625 times LeaseSilence below NodeMonitorGracePeriod; nobody
 // checks it. Without a watch of leases, it only notices broken watches.

@@ -57,10 +57,10 @@
 // Workload controllers replace deleted pods. A pod of a StatefulSet is replaced under its own name once its object is
 // gone, and when all with lower ordinals are Running and Ready, unless its set's podManagementPolicy is Parallel; one
 // below its set's ordinals.start is not replaced. A pod of a Job is replaced after the Job's back-off. One without a
-// controller is lost for good. Any other pod is replaced when its deletion begins, as <name>-r1, <name>-r2 and so on. On a
-// silent node the object stays terminating until the kubelet is back, ForceDelete removes it, or the pod garbage collector
-// does: 40 to 60 seconds after the node was deleted, or soon after it was tainted out of service. A pod that is bound to a node whose kubelet does not reach the API is Pending, and counts as
-// missing, until the kubelet does.
+// controller is lost for good. Any other pod is replaced when its deletion begins, as <name>-r1, <name>-r2 and so on.
+// On a silent node the object stays terminating until the kubelet is back, ForceDelete removes it, or the pod garbage
+// collector does: 40 to 60 seconds after the node was deleted, or soon after it was tainted out of service. A pod that
+// is bound to a node whose kubelet does not reach the API is Pending, and counts as missing, until the kubelet does.
 //
 // An outage of the API is played as clusters live it: a guard tells evictors that they are blind, as package clientgo
 // does; the leader loses its lease, and the next one takes over after the outage; replacements, the scheduler, rolls

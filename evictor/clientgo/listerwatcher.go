@@ -108,31 +108,45 @@ func (l *listerWatcher) heard(w watch.Interface) watch.Interface {
 	go func() {
 		defer close(events)
 		defer w.Stop()
-		for {
-			var e watch.Event
-			var more bool
-			select {
-			case e, more = <-w.ResultChan():
-			case <-proxy.StopChan():
-			}
-			if !more {
-				return
-			}
+		l.pass(w.ResultChan(), events, proxy.StopChan())
+	}()
+	return proxy
+}
+
+// mostWait is how many events may wait for their reader, so that who makes them need not.
+const mostWait = 100
+
+func (l *listerWatcher) pass(from <-chan watch.Event, events chan<- watch.Event, stop <-chan struct{}) {
+	var queue []watch.Event
+	for more := true; more || len(queue) > 0; {
+		in, out, next := from, events, watch.Event{}
+		if !more || len(queue) == mostWait {
+			in = nil
+		}
+		if len(queue) == 0 {
+			out = nil
+		} else {
+			next = queue[0]
+		}
+		var e watch.Event
+		select {
+		case <-stop:
+			return
+		case e, more = <-in:
 			if e.Type == watch.Error {
 				l.link.note(apierrors.FromObject(e.Object))
 			}
-			select {
-			case events <- e:
-			case <-proxy.StopChan():
-				return
+			if more {
+				queue = append(queue, e)
 			}
-			if e.Type == watch.Bookmark && endsList(e.Object) {
+		case out <- next:
+			queue = queue[1:]
+			if next.Type == watch.Bookmark && endsList(next.Object) {
 				l.link.note(nil)
 				l.lists.note(nil)
 			}
 		}
-	}()
-	return proxy
+	}
 }
 
 // endsList says whether a bookmark comes after all that a watch-list has brought.

@@ -50,7 +50,7 @@ type call struct {
 
 func newFace(c *frontend.Clock, parts *outside.Parts) *face {
 	f := &face{store: newStore(c), parts: parts, given: make(map[evictor.PodKey]*v1.Pod), pods: make(map[string]int32), calls: make(map[string][]call)}
-	f.deletes, f.created, f.lost, f.stored = f.delete, f.queue, f.loses, f.failed
+	f.deletes, f.created, f.lost, f.failing, f.stored = f.delete, f.queue, f.loses, f.fails, f.failed
 	f.reach = func() error { return f.parts.Reach() }
 	return f
 }
@@ -107,6 +107,28 @@ func (f *face) rename(pod *v1.Pod, lost string) {
 // its successor already, or gets none.
 func (f *face) loses(pod *v1.Pod) {
 	if !finished(pod) && !f.whenGone(pod) {
+		f.call(pod)
+	}
+}
+
+// fails calls for the successor of a pod that PodGC calls failed right before it deletes it: its controller may be quicker than
+// that. A StatefulSet waits until the name is free.
+func (f *face) fails(pod *v1.Pod) {
+	if ownerKind(pod) != "StatefulSet" {
+		f.ends(pod)
+	}
+}
+
+// goes calls for the successor of a pod that is gone.
+func (f *face) goes(pod *v1.Pod) {
+	if !finished(pod) || ownerKind(pod) == "StatefulSet" {
+		f.ends(pod)
+	}
+}
+
+// ends calls for a successor unless the beginning of the deletion did.
+func (f *face) ends(pod *v1.Pod) {
+	if f.whenGone(pod) || pod.DeletionTimestamp == nil {
 		f.call(pod)
 	}
 }
@@ -183,9 +205,7 @@ func (f *face) PodChanged(key evictor.PodKey) {
 	switch {
 	case !on && (stored == nil || stored.Spec.NodeName == ""):
 	case !on:
-		if f.whenGone(stored) || stored.DeletionTimestamp == nil {
-			f.call(stored)
-		}
+		f.goes(stored)
 		f.vanish("pods", k)
 	case stored == nil:
 		f.put("pods", k, f.appears(key, now))

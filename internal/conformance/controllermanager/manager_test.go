@@ -2,6 +2,7 @@ package controllermanager
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,8 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/frontend"
+	"github.com/evictkit/evictkit/internal/outside"
 )
 
 // play plays a scenario with these controllers.
@@ -66,6 +70,51 @@ func TestTheLastDrainOfANodeCounts(t *testing.T) {
 		}
 		if ends := report.StuckDrains; len(ends) != 1 || ends[0].Ended != simulation.DrainGivenUp || ends[0].At.Truncate(time.Second) != again.At+again.Drain.Timeout {
 			t.Errorf("%s: the drains ended as %+v", name, ends)
+		}
+	}
+}
+
+// replaced notes in whose place pods are created, in a world that has none.
+type replaced struct {
+	cluster.PodStore
+	outside.World
+	instead []string
+}
+
+func (r *replaced) Create(_ *v1.Pod, instead string, _ time.Duration, _ int) error {
+	r.instead = append(r.instead, instead)
+	return nil
+}
+
+func (*replaced) Pod(evictor.PodKey) (*v1.Pod, bool) { return nil, false }
+
+// TestASuccessorMayBeFasterThanPodGC: PodGC calls a pod failed before it deletes it. Its ReplicaSet may replace it after either.
+func TestASuccessorMayBeFasterThanPodGC(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		world, c := &replaced{}, frontend.NewClock(true)
+		f := newFace(c, &outside.Parts{World: world})
+		f.clients = evictor.Clients{Pods: world}
+		owner := []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: ptr.To(true)}}
+		old := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", OwnerReferences: owner}, Spec: v1.PodSpec{NodeName: "a"}}
+		c.Lock()
+		f.put("pods", "default/web", old)
+		failed := old.DeepCopy()
+		failed.Status.Phase = v1.PodFailed
+		if _, err := f.replace(podGC, "pods", "default/web", "status", old, failed); err != nil {
+			t.Fatal(err)
+		}
+		successor := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "new", Namespace: "default", OwnerReferences: owner}}
+		if early {
+			_ = f.queue(successor, false)
+		}
+		f.PodChanged(evictor.PodKey{Namespace: "default", Name: "web"})
+		if !early {
+			_ = f.queue(successor, false)
+		}
+		_ = f.queue(successor, false) // nobody else is replaced
+		c.Unlock()
+		if !slices.Equal(world.instead, []string{"web", ""}) {
+			t.Errorf("early %v: they are created instead of %q", early, world.instead)
 		}
 	}
 }

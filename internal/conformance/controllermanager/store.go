@@ -44,6 +44,7 @@ type store struct {
 	asks    func(pod *v1.Pod) error                         // may a pod be evicted? Called with nothing locked
 	created func(pod *v1.Pod, named bool) error             // named by the client
 	lost    func(pod *v1.Pod)                               // its deletion begins
+	failing func(pod *v1.Pod)                               // somebody says that it has finished
 	stored  func(object runtime.Object)
 
 	Disrupts bool // whoever deletes a pod says so in a condition, as those who evict do
@@ -298,6 +299,9 @@ func (s *store) replace(who, resource, key, subresource string, old, object runt
 	m.SetDeletionTimestamp(metaOf(old).GetDeletionTimestamp())
 	if reflect.DeepEqual(old, object) {
 		return object.DeepCopyObject(), nil
+	}
+	if pod, ok := object.(*v1.Pod); ok && finished(pod) && !finished(s.pod(key)) {
+		s.failing(pod)
 	}
 	s.put(resource, key, object)
 	if m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0 && len(metaOf(old).GetFinalizers()) > 0 {

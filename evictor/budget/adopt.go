@@ -27,11 +27,11 @@ func (b *Budget[K, M]) Adopt(key K, began time.Time) bool {
 	return true
 }
 
-// Exceeded returns the first bound that the member's groups exceed now, without any further action. It tells whether
+// Exceeded returns the bounds that the member's groups exceed now, in their order, without any further action. It tells whether
 // actions that have begun should go on. A shut breaker counts as exceeded, and so does a trial that cools down. Again
 // is when time alone may change the answer. The result is nil if the groups keep every bound, or if there is no such
 // member.
-func (b *Budget[K, M]) Exceeded(key K) *Refusal {
+func (b *Budget[K, M]) Exceeded(key K) (all []*Refusal) {
 	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +55,7 @@ func (b *Budget[K, M]) Exceeded(key K) *Refusal {
 		if b.later(c, again, t); again != none {
 			refusal.Again = b.time.Instant(again)
 		}
-		return refusal
+		all = append(all, refusal)
 	}
-	return nil
+	return all
 }

@@ -162,9 +162,9 @@ func (b *Bound) faults(path *field.Path) (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(path.Child(name), value, why))
 		}
 	}
-	for name, l := range map[string]Limit{"max": b.Max, "min": b.Min} {
-		check(l.valid(), name, l.String(), "a count must not be negative, a percentage must lie between 0 and 100")
-	}
+	const limits = "a count must not be negative, a percentage must lie between 0 and 100"
+	check(b.Max.valid(), "max", b.Max.String(), limits)
+	check(b.Min.valid(), "min", b.Min.String(), limits)
 	trial := b.Of == Unproven
 	check(b.Of != 0 && int(b.Of) < len(quantities), "of", b.Of.String(), "must be Bad, Unavailable, Healthy, Acting, Recent or Unproven")
 	check(b.Max.isSet() || b.Min.isSet(), "max", "", "max or min must be set")

@@ -369,7 +369,7 @@ func (a modelAct) when() time.Duration {
 }
 
 // exceeded returns the first bound that is not kept now.
-func (m *model) exceeded(key string) *Refusal {
+func (m *model) exceeded(key string) (all []*Refusal) {
 	th, ok := m.things[key]
 	if !ok {
 		return nil
@@ -383,10 +383,10 @@ func (m *model) exceeded(key string) *Refusal {
 			continue
 		}
 		if r := m.compare(b, group, m.used(b, group, "")); r != nil {
-			return r
+			all = append(all, r)
 		}
 	}
-	return nil
+	return all
 }
 
 func (m *model) giveBack(key string) {

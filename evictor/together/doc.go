@@ -12,7 +12,7 @@
 //	clients.PodWriter = groups
 //	e, err := evictor.New(config, clients, evictor.Options{Gate: hours, Observer: why})
 //	…
-//	groups.Held = func(node string) string { status, _ := e.Nodes().Node(node); return status.Held }
+//	groups.Held = e.Nodes().Held
 //	return e.Run(ctx)
 //
 // # How a group leaves

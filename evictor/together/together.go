@@ -37,7 +37,7 @@ type Writer struct {
 	Gate gate.Gate
 	// Domain returns the domain of a member's node for Gate; nil for zone.KeyOf of its labels. Give the evictor's.
 	Domain func(node *v1.Node) zone.Key
-	// Held says why a member's node is held, empty if it is not. Nil: none is. An evictor's Nodes().Node knows.
+	// Held says why a member's node is held, empty if it is not. Nil: none is. An evictor's Nodes().Held knows.
 	Held func(node string) (reason string)
 	// Check returns the error that evicting the pod would return now, and evicts nothing. Nil permits everything.
 	Check func(ctx context.Context, pod cluster.PodRef) error

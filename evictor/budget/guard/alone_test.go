@@ -45,13 +45,19 @@ func standAlone(t *testing.T, taintBased bool, opts evictor.Options, bounds ...b
 		Bad:        func(m Member) bool { return !m.Ready },
 	})
 	require.NoError(t, err)
+	a.start(taintBased, opts)
+	return a
+}
+
+// start begins with a new Guard of the same budget.
+func (a *alone) start(taintBased bool, opts evictor.Options) {
 	cfg := evictor.DefaultConfig().Nodes
 	cfg.TaintBasedEviction = taintBased
+	var err error
 	a.Guard, err = New(a.b, cfg, Options{})
-	require.NoError(t, err)
+	require.NoError(a.t, err)
 	opts.Clock = a.clk
 	a.opts = a.On(opts)
-	return a
 }
 
 func object(name string, taints ...v1.Taint) *v1.Node {
@@ -65,7 +71,10 @@ func unreachable(at time.Time) v1.Taint {
 
 func (a *alone) see(objects ...*v1.Node) {
 	for _, o := range objects {
-		a.opts.Hold(o)
+		n := a.nodes[o.Name]
+		if a.opts.Hold(o); n == nil || n.uid != o.UID {
+			a.tell(nodelifecycle.NodeRegistered, o.Name, "", nil)
+		}
 	}
 }
 
@@ -165,6 +174,50 @@ func TestATurnThatWasServedCountsBeforeTheStoreShowsIt(t *testing.T) {
 		a.pass(time.Hour)
 		require.Error(t, a.turn("b"), "taints %v", taintBased)
 	}
+}
+
+// Without taints, an act of which an evictor tells after its node is Ready again is over, and so is a turn in which nothing was left
+// to do after an earlier process.
+func TestWhatIsToldAfterTheRecoveryIsOver(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		a := standAlone(t, false, evictor.Options{}, oneActing)
+		a.see(object("a"), object("b"))
+		a.pass(time.Second)
+		a.verdict("a", v1.ConditionUnknown)
+		require.NoError(t, a.turn("a"))
+		if restarts {
+			a.tell(nodelifecycle.PodEvicted, "a", "", nil)
+			a.start(false, evictor.Options{})
+			a.see(object("a"), object("b"))
+			a.pass(time.Second)
+			a.verdict("a", v1.ConditionUnknown)
+			require.NoError(t, a.turn("a"))
+		}
+		a.verdict("a", v1.ConditionTrue)
+		if restarts {
+			a.tell(nodelifecycle.TurnEnded, "a", "Dropped", nil)
+		} else {
+			a.tell(nodelifecycle.PodEvicted, "a", "", nil)
+			a.tell(nodelifecycle.TurnEnded, "a", "Served", nil)
+		}
+		require.Zero(t, a.used("acting", ""), restarts)
+		require.NoError(t, a.turn("b"), restarts)
+	}
+}
+
+// A node that comes after a pass is not judged by it, however late that is told.
+func TestALatePassJudgesNobodyWhoCameAfterIt(t *testing.T) {
+	a := standAlone(t, true, evictor.Options{}, budget.Bound{Name: "bad", Of: budget.Bad, Max: budget.Count(1)})
+	a.see(object("b"))
+	a.pass(time.Second)
+	a.verdict("b", v1.ConditionTrue)
+	a.opts.Hold(object("a"))
+	a.pass(0)
+	a.tell(nodelifecycle.NodeRegistered, "a", "", nil)
+	ready := object("a")
+	ready.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
+	a.see(ready)
+	require.Zero(t, a.used("bad", ""))
 }
 
 // What is told of a node that was never seen does nothing.

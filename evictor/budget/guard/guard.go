@@ -134,13 +134,11 @@ func (g *Guard) reserve(name string) error {
 		n = &node{name: name}
 	}
 	n.asked = g.clock.Now()
-	switch n.state {
-	case reserved, acting: // it counts already
+	if n.state >= reserved { // it counts already
 		return nil
-	case inherited: // what an earlier process did is done anew
-		n.anew = g.budget.End(name)
-		n.state = idle
 	}
+	n.anew = n.state == inherited && g.budget.End(name) // what an earlier process did is done anew
+	n.state = idle
 	if _, err := g.budget.Reserve(name); err != nil {
 		return refused(err)
 	}
@@ -162,11 +160,12 @@ func (g *Guard) mayEvict(act gate.Act) error {
 	if g.exceeded == nil || act.Why.Taint != nil && !taints.OwnNoExecute(act.Why.Taint) {
 		return nil
 	}
-	by := g.budget.Exceeded(act.Node)
-	if by == nil || !g.exceeded(by) {
-		return nil
+	for _, by := range g.budget.Exceeded(act.Node) {
+		if g.exceeded(by) {
+			no := refused(by)
+			no.Pace = true
+			return no
+		}
 	}
-	no := refused(by)
-	no.Pace = true
-	return no
+	return nil
 }

@@ -244,7 +244,7 @@ func TestABoundThatIsExceededStopsWhatIsPending(t *testing.T) {
 			c.AddPod(fmt.Sprint("p", i), fmt.Sprint("a-", i), evictortest.TolerateFor(v1.TaintNodeUnreachable, 150))
 		}
 		c.AddPod("foreign", "b-9", evictortest.TolerateFor("mine", 60))
-		startWith(t, c, cfg, newBudget(t, c, budget.Bound{Name: "a storm", Of: budget.Bad, Max: budget.Percent(20), Quiet: time.Minute}), guard.Options{
+		startWith(t, c, cfg, newBudget(t, c, budget.Bound{Name: "more", Of: budget.Bad, Max: budget.Percent(25)}, budget.Bound{Name: "a storm", Of: budget.Bad, Max: budget.Percent(20), Quiet: time.Minute}), guard.Options{
 			Exceeded: func(by *budget.Refusal) bool { return wait && by.Bound == "a storm" },
 		})
 		c.Fail("a-0", "a-1", "a-2")

@@ -70,7 +70,6 @@ func (g *Guard) meet(object *v1.Node) *node {
 		n.state = idle
 	}
 	g.nodes[n.name] = n
-	g.fresh = append(g.fresh, n)
 	return n
 }
 
@@ -107,13 +106,10 @@ func (g *Guard) settle(n *node) {
 	case carries && n.state != acting:
 		g.begin(n)
 	case carries:
-	case n.state == acting:
+	case n.state == acting, n.state == inherited && well:
 		g.budget.End(n.name)
 		g.budget.Judge(n.name, budget.Inconclusive) // if it was not judged yet, nobody can tell what came of it
 		n.state, n.left = idle, time.Time{}
-	case n.state == inherited && well:
-		g.budget.End(n.name)
-		n.state = idle
 	}
 }
 

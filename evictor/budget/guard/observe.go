@@ -15,22 +15,22 @@ import (
 func (g *Guard) observeNode(d nodelifecycle.Decision) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch d.Kind {
-	case nodelifecycle.Passed:
+	switch {
+	case d.Kind == nodelifecycle.Passed:
 		g.passed(d)
-	case nodelifecycle.GateChanged:
-		if d.Reason == "writes" {
-			g.writes = time.Time{}
-			if d.Err == nil {
-				g.writes = g.clock.Now()
-			}
-		}
+	case d.Kind != nodelifecycle.GateChanged || d.Reason != "writes":
+	case d.Err == nil:
+		g.writes = g.clock.Now()
+	default:
+		g.writes = time.Time{}
 	}
 	n := g.nodes[d.Node]
 	if n == nil || d.NodeUID != "" && d.NodeUID != n.uid {
 		return
 	}
 	switch d.Kind {
+	case nodelifecycle.NodeRegistered: // after what is told of earlier passes
+		g.fresh = append(g.fresh, n)
 	case nodelifecycle.NodeVerdict:
 		n.judged, n.is.Ready = true, d.To == v1.ConditionTrue
 		n.begun = n.begun && (g.taints || !n.is.Ready)
@@ -39,7 +39,7 @@ func (g *Guard) observeNode(d nodelifecycle.Decision) {
 		g.forget(n)
 		return
 	case nodelifecycle.PodEvicted:
-		n.begun = true // without taints, that begins the act
+		g.acted(n) // without taints, that begins the act
 		g.podLeft(n)
 	case nodelifecycle.WriteFailed:
 		if d.Reason == "eviction" && environment.OutcomeOf(d.Err) == environment.Unknown {
@@ -88,6 +88,13 @@ func (g *Guard) passed(d nodelifecycle.Decision) {
 	}
 }
 
+// acted counts an act. Without taints, that of a node which is Ready again meanwhile is over at once.
+func (g *Guard) acted(n *node) {
+	n.begun = true
+	g.settle(n)
+	n.begun = g.taints || !n.is.Ready
+}
+
 // podLeft notes that a pod left, or may have, because the node is acted on.
 func (g *Guard) podLeft(n *node) {
 	if n.left.IsZero() && (n.state >= reserved || n.begun) {
@@ -101,8 +108,8 @@ func (g *Guard) turnEnded(n *node, d nodelifecycle.Decision) {
 	case d.Reason == "Undone":
 		n.begun = false
 	case n.state != reserved:
-	case d.Reason == "Served", d.Reason == "Dropped" && n.anew && !g.taints:
-		n.begun = g.taints || !n.is.Ready // though no object may show it yet
+	case d.Reason == "Served", d.Reason == "Dropped" && n.anew && !g.taints && !n.is.Ready:
+		g.acted(n) // though no object may show it yet
 	case !d.Time.Before(n.asked):
 		g.budget.End(n.name)
 		n.state, n.left = idle, time.Time{}

@@ -106,6 +106,9 @@
 // The guard must notice before grace periods end: keep 1.625 times LeaseSilence below NodeMonitorGracePeriod; nobody
 // checks it. Without a watch of leases, it only notices broken watches.
 //
+// Once etcd was restored from a backup, restart the program, as all controllers: what it has read has later versions, and
+// counts as newer than what is there.
+//
 // # Lost lease events
 //
 // A watch may deliver the renewals of most nodes and lose those of one. So before a silent node becomes Unknown, the
@@ -116,7 +119,7 @@
 //	the same, or gone    becomes Unknown
 //	cannot be read       is not harmed, and its lease is read again; Health returns a PartialError with the reason
 //
-// If none of the leases that are needed can be read, the controllers are told that they cannot see the cluster. The
+// If two or more leases are needed and none can be read, the controllers are told that they cannot see the cluster. The
 // Cluster sends fewer than 200 such requests a second, apart from the limit of writes, and none for a node with
 // heartbeats. From 100 silent nodes on, one consistent list of kube-node-lease, in pages, answers for all. An account
 // that may not get and list leases there can have no node found silent, which Health reports.
@@ -135,6 +138,8 @@
 // term, provided that
 //
 //	lease duration, in whole seconds ≥ renew deadline + FinishWithin
+//
+// and that the lease is not released before: client-go's ReleaseOnCancel releases it at the renew deadline.
 //
 // A process that is suspended (by SIGSTOP, or with its machine) between that check and the request may send the request
 // later, while another replica leads: at most one request for each worker. Such a late request can still:

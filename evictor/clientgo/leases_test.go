@@ -213,17 +213,21 @@ func TestLeasesThatCannotBeRead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := startLossy(t, 3)
 				l.set(func() { l.fails = fails })
-				l.alive["a-0"] = false
+				l.alive["a-0"], l.alive["a-1"] = false, false
 				l.pass(5 * time.Minute)
 				require.Equal(t, v1.ConditionTrue, l.verdict("a-0"))
 				require.ErrorIs(t, l.cluster.Health(), fails)
 				var partial *clientgo.PartialError
 				require.False(t, errors.As(l.cluster.Health(), &partial), "while no lease can be read, nothing is done at all")
-				require.Less(t, len(l.reads), 60, "not even one in each 5 s")
+				require.ErrorIs(t, l.cluster.Unread(), fails)
+				require.ErrorIs(t, l.cluster.MayLead(), fails, "another replica may be able to read them")
+				require.Less(t, len(l.reads), 2*60, "not even one of each in 5 s")
 				l.set(func() { l.fails = nil })
 				l.pass(time.Minute)
 				require.Equal(t, v1.ConditionUnknown, l.verdict("a-0"))
 				require.NoError(t, l.cluster.Health())
+				require.NoError(t, l.cluster.Unread())
+				require.NoError(t, l.cluster.MayLead())
 			})
 		})
 	}
@@ -238,6 +242,9 @@ func TestOneLeaseThatCannotBeRead(t *testing.T) {
 		l.pass(5 * time.Minute)
 		require.Empty(t, l.taints("a-0"))
 		require.NotEmpty(t, l.taints("a-1"))
+		l.pass(5 * time.Minute)
+		require.ErrorIs(t, l.cluster.Unread(), errDown)
+		require.NoError(t, l.cluster.MayLead(), "though it is the only one to be read")
 		l.set(func() { l.fails = nil })
 		l.pass(2 * time.Minute)
 		require.NotEmpty(t, l.taints("a-0"))

@@ -1,6 +1,7 @@
 package clientgo
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -58,6 +59,22 @@ func (g *guard) wasRead(node string, renewed time.Time, err error) {
 	}
 }
 
+// stillUnread is why the last read failed, if it was in the last two minutes. mu is held.
+func (g *guard) stillUnread() error {
+	if g.unread != nil && g.c.opts.Clock.Now().Sub(g.unreadAt) < unreadFor {
+		return g.unread
+	}
+	return nil
+}
+
+// Unread returns why no lease can be read, or else why the last read of a silent node's lease failed, if it was in the last two
+// minutes; nil if it did not. Until it can be read, nobody knows whether the node is alive.
+func (c *Cluster) Unread() error {
+	c.guard.mu.Lock()
+	defer c.guard.mu.Unlock()
+	return cmp.Or(c.guard.blind, c.guard.stillUnread())
+}
+
 // partial returns what is not seen although the guard is content, or nil.
 func (g *guard) partial() error {
 	g.mu.Lock()
@@ -71,9 +88,7 @@ func (g *guard) partial() error {
 		p.Lost = append(p.Lost, node)
 	}
 	slices.Sort(p.Lost)
-	if g.unread != nil && g.c.opts.Clock.Now().Sub(g.unreadAt) < unreadFor {
-		p.Unread = g.unread
-	}
+	p.Unread = g.stillUnread()
 	if len(p.Lost) == 0 && p.Unread == nil {
 		return nil
 	}

@@ -31,7 +31,7 @@ func (c *Cluster) Parts() []Part {
 	if what := c.missing(); what != "" {
 		lists = errors.New("no decisions yet, waiting for " + what)
 	}
-	return []Part{{"lists", lists}, {"watches", c.guard.health()}, {"passes", c.passes()}, {"writes", c.writes.ill()}}
+	return []Part{{"lists", lists}, {"watches", c.guard.blindness()}, {"passes", c.passes()}, {"writes", c.writes.ill()}}
 }
 
 // MayLead returns nil if every part works, or the error of the first that fails. Lock gives up the lease meanwhile. The
@@ -46,7 +46,8 @@ func (c *Cluster) MayLead() error {
 }
 
 // Lock returns a lock for client-go's leader election that neither takes nor renews the lease while MayLead returns an
-// error. A leader then loses the lease by the renew deadline, and releases it if the election is configured to.
+// error. A leader then loses the lease by the renew deadline, and releases it if the election is configured to. Released, it is
+// free at once: then wait until Run has ended before the election's context ends, or do not set ReleaseOnCancel.
 func (c *Cluster) Lock(lease resourcelock.Interface) resourcelock.Interface {
 	return &seeingLock{lease, c.MayLead}
 }

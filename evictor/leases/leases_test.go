@@ -56,6 +56,23 @@ func TestWhatCannotBeRead(t *testing.T) {
 	require.Equal(t, []error{nil, down, nil}, j.health)
 	r.Once(context.Background())
 	require.Len(t, j.health, 3, "it is told once")
+	broken["b"] = true
+	for range 3 {
+		r.Once(context.Background())
+	}
+	j.silent = nil // their nodes have gone
+	for range 3 {
+		r.Once(context.Background())
+	}
+	require.Equal(t, []error{nil, down, nil, down, nil}, j.health)
+	j.silent = []string{"a"}
+	for range 3 {
+		r.Once(context.Background())
+	}
+	require.Len(t, j.health, 5, "it may be that object")
+	j.silent = []string{"a", "b"}
+	r.Once(context.Background())
+	require.Len(t, j.health, 5, "one lost answer makes nobody else wait")
 }
 
 // Run says what it needs, and its Judge hears it too, because many programs start Run in a goroutine of its own.

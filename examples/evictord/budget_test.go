@@ -78,6 +78,8 @@ func TestFaultsOfABudgetAreNamed(t *testing.T) {
 	require.EqualError(t, err, "--budget=/no/such: open /no/such: no such file or directory")
 	_, err = parse([]string{"--budget=b", "--half=taint-eviction"}, io.Discard)
 	require.EqualError(t, err, "--budget=b: has no meaning with --half=taint-eviction, which taints no nodes")
+	_, err = parse([]string{"--announced-maintenance=1h", "--half=taint-eviction"}, io.Discard)
+	require.EqualError(t, err, "--announced-maintenance=1h0m0s: has no meaning with --half=taint-eviction, which taints no nodes")
 }
 
 func TestALimitIsTheLargerOfAShareAndANumber(t *testing.T) {

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
 // leading is kube-controller-manager's metric of who leads. Here it is 1 in the replica that may write, 0 in the others.
@@ -30,11 +26,11 @@ func ledBy(o leaderOptions, mayWrite func() error) []prometheus.Collector {
 }
 
 // unread is 1 while leases of silent nodes cannot be read, so that nobody can say whether these nodes are alive.
-func unread(health func() error) prometheus.Collector {
+func unread(leases func() error) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "evictkit_leases_unread", Help: "1 if reading the lease of a silent node has failed in the last two minutes.",
 	}, func() float64 {
-		if partial, ok := errors.AsType[*clientgo.PartialError](health()); ok && partial.Unread != nil {
+		if leases() != nil {
 			return 1
 		}
 		return 0

@@ -183,6 +183,9 @@ func (o *options) validateBrakes(refuse func(flag string, value any, why string)
 	if o.budget != "" && o.half == clientgo.TaintEviction {
 		refuse(budgetFlag, o.budget, "has no meaning with --half=taint-eviction, which taints no nodes")
 	}
+	if o.announced > 0 && o.half == clientgo.TaintEviction {
+		refuse(announcedFlag, o.announced, "has no meaning with --half=taint-eviction, which taints no nodes")
+	}
 	if o.announced < 0 {
 		refuse(announcedFlag, o.announced, "must not be negative; 0 ignores announcements")
 	}

@@ -75,7 +75,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	told := observed(m, leader.healthy, stopped.partBeside(enter.partBeside(cluster.Parts)), secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Health), bounds, rival.writes)...)
+	told := observed(m, leader.healthy, stopped.partBeside(enter.partBeside(cluster.Parts)), secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, unread(cluster.Unread), bounds, rival.writes)...)
 	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, why, leader.mayWrite, sight(cluster), stopped, bounds}), logger)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -78,13 +79,13 @@ func (m *Metrics) count(operation string, err error) error {
 }
 
 // reasonOf names the kind of an error. An answer of the API server may have a code and no reason: that two disruption
-// budgets select a pod is such a 500, and webhooks give what they like.
+// budgets select a pod is such a 500, and webhooks give what they like, which is no kind.
 func reasonOf(err error) string {
 	var answer apierrors.APIStatus
 	switch {
 	case errors.As(err, &answer):
 		reason := answer.Status().Reason
-		if reason == metav1.StatusReasonUnknown {
+		if !slices.Contains(reasons, reason) {
 			reason = apierrors.NewGenericServerResponse(int(answer.Status().Code), "", schema.GroupResource{}, "", "", 0, false).ErrStatus.Reason
 		}
 		if reason == metav1.StatusReasonUnknown {
@@ -96,6 +97,15 @@ func reasonOf(err error) string {
 	default:
 		return "Unreachable"
 	}
+}
+
+// reasons are those of an API server.
+var reasons = []metav1.StatusReason{
+	metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists,
+	metav1.StatusReasonConflict, metav1.StatusReasonGone, metav1.StatusReasonInvalid, metav1.StatusReasonServerTimeout,
+	metav1.StatusReasonTimeout, metav1.StatusReasonTooManyRequests, metav1.StatusReasonBadRequest, metav1.StatusReasonMethodNotAllowed,
+	metav1.StatusReasonNotAcceptable, metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonUnsupportedMediaType,
+	metav1.StatusReasonInternalError, metav1.StatusReasonExpired, metav1.StatusReasonServiceUnavailable,
 }
 
 // Transport wraps a RoundTripper to count its requests, for rest.Config.Wrap.

@@ -148,7 +148,9 @@ func TestErrorsAreCountedByTheirKind(t *testing.T) {
 	for _, err := range []error{
 		nil, apierrors.NewTooManyRequests("the budget", 1), apierrors.NewConflict(v1.Resource("nodes"), "n", nil),
 		errors.New("connection refused"), context.DeadlineExceeded,
-		twoBudgets, &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusTeapot}},
+		twoBudgets, // and a webhook's own words:
+		&apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Reason: "pod shop/cart is protected"}},
+		&apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusTeapot}},
 	} {
 		clients := m.Clients(evictor.Clients{NodeWriter: refusing{err}, PodWriter: refusing{err}})
 		require.Equal(t, err, clients.NodeWriter.UpdateConditions(ctx, nil, nil))
@@ -159,7 +161,7 @@ func TestErrorsAreCountedByTheirKind(t *testing.T) {
 	}
 	var want strings.Builder
 	for _, operation := range []string{"conditions", "evict", "labels", "mark", "taints"} {
-		for _, reason := range []string{"Conflict", "InternalError", "NoAnswer", "TooManyRequests", "Unknown", "Unreachable"} {
+		for _, reason := range []string{"Conflict", "Forbidden", "InternalError", "NoAnswer", "TooManyRequests", "Unknown", "Unreachable"} {
 			fmt.Fprintf(&want, "evictkit_api_errors_total{operation=%q,reason=%q} 1\n", operation, reason)
 		}
 	}

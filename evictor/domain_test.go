@@ -55,6 +55,24 @@ func TestTheProgramChoosesDomains(t *testing.T) {
 	require.Equal(t, zone.Counts{Total: 5, Bad: 1}, e.Nodes().Zones()[1].Counts)
 }
 
+// While Domain panics about a node from the start, harm is asked about in the zone of its labels.
+func TestADomainThatPanicsIsTheZone(t *testing.T) {
+	in := make(map[zone.Key]bool)
+	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.PodsPerNode(1))
+	start(c, config(), evictor.Options{
+		Domain:  func(*v1.Node) zone.Key { panic("a bug of the program's") },
+		OnPanic: survived,
+		Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+			in[act.Domain] = in[act.Domain] || act.Do == gate.Harm
+			return nil
+		}),
+	})
+	c.Taint("a-0", drain)
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+	require.Equal(t, map[zone.Key]bool{{}: false, {Zone: "a"}: true}, in)
+}
+
 func TestNodeChangesZoneWhileItWaits(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
 	start(c, config())

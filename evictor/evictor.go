@@ -137,8 +137,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if err := slices.Concat(cfg.faults(), absent.In("clients", clients, "nodes", "pods", "nodeWriter", "podWriter"), absent.In("options", opts)).ToAggregate(); err != nil {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}
-	nodes := cfg.Nodes
-	around := environment.New(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: nodes.GateInterval, Panicked: opts.OnPanic})
+	around := environment.New(environment.Settings{Clock: opts.Clock, Gate: opts.Gate, Interval: cfg.Nodes.GateInterval, Panicked: opts.OnPanic})
 	ofNodes := nodelifecycle.Options{
 		Gate: opts.Gate, Policy: opts.Policy, Domain: opts.Domain, Excluded: opts.Excluded, Hold: opts.Hold, Prefer: opts.Prefer, Jitter: opts.Jitter, OnPanic: opts.OnPanic,
 	}
@@ -150,7 +149,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	var err error
 	unfed := clients
 	unfed.Source = nil // it feeds both
-	e.nodes, err = nodelifecycle.Within(around, nodes, unfed, ofNodes)
+	e.nodes, err = nodelifecycle.Within(around, cfg.Nodes, unfed, ofNodes)
 	if err != nil {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}
@@ -158,7 +157,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("evictor: %w", err)
 	}
-	e.loop = loop.Loop{Around: around, Nodes: clients.Nodes, Source: clients.Source, Interval: nodes.GateInterval, Turns: nodes.NodeWorkers}
+	e.loop = loop.Loop{Around: around, Nodes: clients.Nodes, Source: clients.Source, Interval: cfg.Nodes.GateInterval, Turns: cfg.Nodes.NodeWorkers}
 	if clients.Source != nil {
 		if err := clients.Source.Feed(e); err != nil {
 			return nil, err
@@ -191,23 +190,14 @@ func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersio
 }
 
 // SetObserverHealth says whether the evictor itself can see the cluster; err says why not.
-func (e *Evictor) SetObserverHealth(err error) {
-	e.nodes.SetObserverHealth(err)
-	e.pods.SetObserverHealth(err)
-}
+func (e *Evictor) SetObserverHealth(err error) { e.nodes.SetObserverHealth(err) }
 
 // SetLeaseHealth says whether leases can be read; err says why not. Until both are well, nothing is judged or harmed.
-func (e *Evictor) SetLeaseHealth(err error) {
-	e.nodes.SetLeaseHealth(err)
-	e.pods.SetLeaseHealth(err)
-}
+func (e *Evictor) SetLeaseHealth(err error) { e.nodes.SetLeaseHealth(err) }
 
 // Kick makes the evictor ask anew whatever was refused, and try again what has failed; call it when the answer of a Gate
 // changes.
-func (e *Evictor) Kick() {
-	e.nodes.Kick()
-	e.pods.Kick()
-}
+func (e *Evictor) Kick() { e.nodes.Kick() }
 
 // Silent returns the nodes whose leases have to be read live now, and when to ask again; see nodelifecycle.Controller.
 func (e *Evictor) Silent() (nodes []string, next time.Time) { return e.nodes.Silent() }

@@ -250,6 +250,23 @@ func TestMayEvictIsNotAskedSoonerBecauseOfNews(t *testing.T) {
 	require.Len(t, toldOf(e, "default/a-0-p0", held...), 3)
 }
 
+// A pod that a Gate refuses with Pace for long takes no turns from other nodes of its zone.
+func TestWhatIsPacedLetsOthersHaveTheirTurns(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 20), evictortest.PodsPerNode(1))
+	start(c, config(), evictor.Options{Gate: mayEvict(func(_ context.Context, pod *v1.Pod, _ taints.Deadline) error {
+		if pod.Spec.NodeName == "a-0" {
+			return &gate.Refused{Reason: "Budget", Pace: true}
+		}
+		return nil
+	})})
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	c.Fail("a-1", "a-2")
+	c.Advance(2 * time.Minute)
+	require.True(t, c.HasNoExecute("a-1"))
+	require.True(t, c.HasNoExecute("a-2"))
+}
+
 // What a Gate refuses with Pace leaves later node by node, at the zone's rate, and is asked about once for each turn.
 func TestWhatIsPacedLeavesNodeByNode(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 20), evictortest.PodsPerNode(2))

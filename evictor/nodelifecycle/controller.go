@@ -1,7 +1,6 @@
 package nodelifecycle
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -178,55 +177,14 @@ func (c *Controller) LeaseObserved(node string, renewTime time.Time, resourceVer
 
 // SetObserverHealth says whether the evictor itself can see the cluster; err says why not. While it cannot, verdicts stay
 // as they are, and nothing is written. When it can again, what has failed is tried again at once.
-func (c *Controller) SetObserverHealth(err error) { c.sight(&c.unseen, err) }
+func (c *Controller) SetObserverHealth(err error) { c.around.SetObserverHealth(err) }
 
 // SetLeaseHealth is SetObserverHealth for who reads leases, such as a leases.Reader. The controller sees when both are well.
-func (c *Controller) SetLeaseHealth(err error) { c.sight(&c.noLease, err) }
-
-func (c *Controller) sight(of *error, err error) {
-	c.mu.Lock()
-	*of = err
-	if err = cmp.Or(c.unseen, c.noLease); err != nil {
-		err = fmt.Errorf("observer is not healthy: %w", err)
-	}
-	c.around.Permits.Blind(err)
-	sees := c.blind && err == nil
-	if err != nil && !c.blind {
-		c.monitor.Freeze()
-	} else if sees {
-		c.monitor.Thaw()
-		c.restarted()
-		for _, n := range c.nodes {
-			if c.reads && n.failed() && n.verdict.Expired && n.unread == nil { // its renewals may be what we did not see
-				c.unknown(n, errAsked)
-			}
-		}
-	}
-	c.count()
-	c.blind = err != nil
-	c.mu.Unlock()
-	if sees {
-		c.Kick()
-	}
-	c.around.Inbox.Kick()
-}
+func (c *Controller) SetLeaseHealth(err error) { c.around.SetLeaseHealth(err) }
 
 // Kick makes the controller ask anew whatever was refused, and try again what has failed. Call it when the answer of a Gate
 // changes.
-func (c *Controller) Kick() {
-	c.around.Permits.Reask()
-	c.mu.Lock()
-	environment.RetryNow(c.lifts, c.mu.Now)
-	environment.RetryNow(c.writes, c.mu.Now)
-	environment.RetryNow(c.marks, c.mu.Now)
-	environment.RetryNow(c.deletes, c.mu.Now)
-	for _, n := range c.nodes {
-		c.tryPods(n, true)
-		c.askTurn(n, true)
-	}
-	c.mu.Unlock()
-	c.around.Inbox.Kick()
-}
+func (c *Controller) Kick() { c.around.Kick() }
 
 // Zones returns the status of every zone as of the last monitor pass, sorted by key.
 func (c *Controller) Zones() []zone.Status { return c.zones.Zones() }

@@ -71,7 +71,7 @@ func (c *Controller) released(item turn) {
 	defer c.mu.Unlock()
 	item.Forget()
 	if n := c.nodes[item.Key.node]; n != nil && n.uid == item.Key.uid {
-		n.overdue = false
+		n.overdue, n.released = false, true
 		c.changed = append(c.changed, n.name)
 	}
 }

@@ -116,7 +116,7 @@ func (c *Controller) Overdue(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := c.nodes[name]; n != nil {
-		n.overdue = true
+		n.overdue, n.released = true, n.released && c.around.Permits.Closed(n.domain) == nil
 		c.release(n)
 	}
 }

@@ -32,8 +32,6 @@ type engine struct {
 	started bool
 	begun   time.Time // when all heartbeat clocks last started
 	blind   bool      // the evictor cannot see the cluster: verdicts are frozen
-	unseen  error     // why, as the program says
-	noLease error     // why, as a reader of leases says
 
 	monitor *health.Monitor
 	zones   *zone.Tracker[string]
@@ -114,6 +112,7 @@ type node struct {
 	refused  *gate.Refused       // why its turn was
 	held     *gate.Refused       // what held back all of its pods in its last turn
 	overdue  bool                // pods of it wait for a turn to be released
+	released bool                // they were, since no pod might leave the domain
 	busy     bool                // a write is in flight
 	failures int                 // of writes, in a row
 	pods     map[types.UID]ofPod // what is remembered of its pods in this outage

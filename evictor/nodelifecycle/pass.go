@@ -63,6 +63,39 @@ func (h half) read(nodes []string, pods []cluster.PodKey) {
 	h.started = true
 }
 
+// Blind freezes verdicts while the evictor cannot see the cluster.
+func (h half) Blind(blind bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if blind {
+		h.monitor.Freeze()
+	} else {
+		h.monitor.Thaw()
+		h.restarted()
+		for _, n := range h.nodes {
+			if h.reads && n.failed() && n.verdict.Expired && n.unread == nil { // its renewals may be what we did not see
+				h.unknown(n, errAsked)
+			}
+		}
+	}
+	h.count()
+	h.blind = blind
+}
+
+// Retry tries again what has failed, and asks for turns anew.
+func (h half) Retry() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	environment.RetryNow(h.lifts, h.mu.Now)
+	environment.RetryNow(h.writes, h.mu.Now)
+	environment.RetryNow(h.marks, h.mu.Now)
+	environment.RetryNow(h.deletes, h.mu.Now)
+	for _, n := range h.nodes {
+		h.tryPods(n, true)
+		h.askTurn(n, true)
+	}
+}
+
 // Next is when Plan has something to do without any change.
 func (h half) Next() time.Time {
 	h.mu.Lock()

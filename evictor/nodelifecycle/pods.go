@@ -43,14 +43,10 @@ func (e *engine) marksNow(n *node) bool {
 }
 
 func (e *engine) markPod(n *node, pod *v1.Pod) {
-	if n.sees(pod) && pod.DeletionTimestamp == nil && !n.pods[pod.UID].marked && isReady(pod) {
+	ready := func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue }
+	if n.sees(pod) && pod.DeletionTimestamp == nil && !n.pods[pod.UID].marked && seen.Spared(pod) != "Completed" && slices.ContainsFunc(pod.Status.Conditions, ready) {
 		e.marks.ScheduleEntry(timedworker.Entry[cluster.PodRef, struct{}]{Key: cluster.RefOf(pod), Due: e.mu.Now, OnDuplicate: timedworker.KeepFirst})
 	}
-}
-
-func isReady(pod *v1.Pod) bool {
-	is := func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue }
-	return seen.Spared(pod) != "Completed" && slices.ContainsFunc(pod.Status.Conditions, is)
 }
 
 type podWork = timedworker.Work[cluster.PodRef, struct{}]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/timedworker"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // syncNode reads the node again, notes what it says, and schedules what follows.
@@ -21,7 +22,7 @@ func (e *engine) syncNode(name string) {
 		return
 	}
 	if n == nil {
-		n = &node{name: name, uid: object.UID, seen: e.mu.Now}
+		n = &node{name: name, uid: object.UID, seen: e.mu.Now, belongs: zone.KeyOf(object.Labels)} // while Domain panics
 		n.domain, n.excluded, n.hold = e.facts(n, object)
 		n.belongs = n.domain
 		e.nodes[name], e.attention[name] = n, n

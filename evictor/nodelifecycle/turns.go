@@ -35,10 +35,11 @@ func (e *engine) dequeue(n *node, reason string) {
 	}
 }
 
-// release has a node wait in its zone to release its overdue pods, once harm is permitted there.
+// release has a node wait in its zone to release its overdue pods, once harm is permitted there: before the nodes that wait to be
+// tainted, or among them if it was released since and its pods were refused once more.
 func (e *engine) release(n *node) {
 	if n.overdue && !n.early && e.around.Permits.Last(gate.Harm, n.domain) == nil {
-		entry := ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(true), Exempt: true, OnDuplicate: ratelimitqueue.KeepFirst}
+		entry := ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(true), Exempt: !n.released, OnDuplicate: ratelimitqueue.KeepFirst}
 		if e.turns.AddEntry(n.domain, entry) == ratelimitqueue.Unknown {
 			e.around.Inbox.Kick() // Run hands it out
 		}

@@ -47,6 +47,7 @@ func (e *engine) check(p *pod) (due *v1.Pod, domain zone.Key, wait time.Duration
 	}
 	if because != "NotDue" && e.around.Permits.Closed(own.Domain) != nil {
 		e.overdue(p)
+		e.tellOverdue(p.node)
 	}
 	if because == notSettled && p.delayed != because {
 		p.no = nil

@@ -1,7 +1,6 @@
 package tainteviction
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -82,41 +81,14 @@ func (c *Controller) LeaseObserved(string, time.Time, string) {}
 
 // SetObserverHealth says whether the evictor itself can see the cluster; while it cannot, it evicts nothing. When it can
 // again, what has failed is tried again at once.
-func (c *Controller) SetObserverHealth(err error) { c.sight(&c.unseen, err) }
+func (c *Controller) SetObserverHealth(err error) { c.around.SetObserverHealth(err) }
 
 // SetLeaseHealth is SetObserverHealth for who reads leases. The controller sees when both are well.
-func (c *Controller) SetLeaseHealth(err error) { c.sight(&c.noLease, err) }
-
-func (c *Controller) sight(of *error, err error) {
-	c.mu.Lock()
-	*of = err
-	err = cmp.Or(c.unseen, c.noLease)
-	c.around.Permits.Blind(err)
-	sees := c.blind && err == nil
-	c.blind = err != nil
-	c.mu.Unlock()
-	if sees {
-		c.Kick()
-	}
-	c.around.Inbox.Kick()
-}
+func (c *Controller) SetLeaseHealth(err error) { c.around.SetLeaseHealth(err) }
 
 // Kick makes the controller ask anew whatever was refused, and try again what has failed. Call it when the answer of a Gate
 // changes.
-func (c *Controller) Kick() {
-	c.around.Permits.Reask()
-	c.mu.Lock()
-	now := c.mu.Now
-	environment.RetryNow(c.armed, now)
-	for _, p := range c.pods {
-		p.again = time.Time{}
-		if p.armed && (p.closed || p.refused > 0) {
-			c.armed.Schedule(p.ref, p, now)
-		}
-	}
-	c.mu.Unlock()
-	c.around.Inbox.Kick()
-}
+func (c *Controller) Kick() { c.around.Kick() }
 
 // Eviction is an armed eviction: the pod has to leave, and has not yet.
 type Eviction struct {

@@ -38,7 +38,7 @@ func (p *pod) waits(now time.Time) bool {
 func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
 	p.why, p.armed, p.delayed, p.no = why, true, "", nil
 	if p.overdue = p.overdue && !why.At.After(e.mu.Now); !why.At.After(e.begun) {
-		e.markOverdue(p)
+		e.overdue(p)
 	}
 	due := why.At
 	if p.again.After(due) {
@@ -48,15 +48,9 @@ func (e *engine) arm(p *pod, why taints.Deadline, kind Kind) {
 	e.decide(e.decision(p, kind, "", nil))
 }
 
-// overdue has the pod leave with its node, at the zone's rate, if it leaves by our own taint.
+// overdue has the pod leave with its node, at the zone's rate, if it leaves by our own taint. tellOverdue follows, but not during a
+// visit of the store, which may have locked what whoever is told waits for.
 func (e *engine) overdue(p *pod) {
-	e.markOverdue(p)
-	e.tellOverdue(p.node)
-}
-
-// markOverdue is what overdue does during a visit of the store, which may have locked what whoever is told waits for. Once the
-// visit has ended, tellOverdue follows.
-func (e *engine) markOverdue(p *pod) {
 	if taints.OwnNoExecute(p.why.Taint) && e.clients.Verdicts != nil {
 		p.overdue, p.node.untold = true, true
 	}

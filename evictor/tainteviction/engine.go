@@ -29,9 +29,6 @@ type engine struct {
 
 	started bool
 	begun   time.Time // the first Plan
-	blind   bool      // the evictor cannot see the cluster
-	unseen  error     // why, as the program says
-	noLease error     // why, as a reader of leases says
 
 	armed *timedworker.Set[cluster.PodRef, *pod]
 	nodes map[string]*node

@@ -51,11 +51,11 @@ func (e *eviction) Refused(no environment.Refusal) timedworker.Result {
 		e.decide(e.decision(p, EvictionDelayed, no.Reason, no.Refused))
 	}
 	p.delayed, p.no = no.Reason, no.Refused
-	ours := taints.OwnNoExecute(p.why.Taint) && e.clients.Verdicts != nil
 	p.refused++
-	if p.closed = no.Closed || no.Pace && ours; p.closed {
+	if p.closed = no.Closed || no.Pace && taints.OwnNoExecute(p.why.Taint) && e.clients.Verdicts != nil; p.closed {
 		p.refused = 1
 		e.overdue(p)
+		e.tellOverdue(p.node)
 	}
 	wait := no.Wait(p.refused, timedworker.Backoff{Initial: e.cfg.GateInterval, Max: e.cfg.RetryMax, Factor: 2, Jitter: e.opts.Jitter})
 	if p.again = e.mu.Now.Add(wait); no.Closed || p.closed && no.Again.IsZero() {

@@ -91,9 +91,14 @@ func TestAloneWhatFailsIsTold(t *testing.T) {
 	})
 	var told []string
 	panicked := 0
+	in := make(map[zone.Key]bool)
 	drive(t, c, clients, tainteviction.Options{
 		Domain:  func(*v1.Node) zone.Key { panic("the domain") },
 		OnPanic: func(any, any, []byte) { panicked++ },
+		Gate: gate.Func(func(_ context.Context, act gate.Act) error {
+			in[act.Domain] = in[act.Domain] || act.Do == gate.Harm
+			return nil
+		}),
 		Observer: func(d tainteviction.Decision) {
 			told = append(told, fmt.Sprint(d.Kind, " ", d.Reason, " ", d.Err != nil))
 		},
@@ -109,6 +114,7 @@ func TestAloneWhatFailsIsTold(t *testing.T) {
 	require.Contains(t, told, "WriteFailed eviction true")
 	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
 	require.GreaterOrEqual(t, panicked, 2)
+	require.Equal(t, map[zone.Key]bool{{}: false, {Zone: "a"}: true}, in, "by the node's labels")
 }
 
 type syncing struct {

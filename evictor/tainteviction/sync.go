@@ -8,13 +8,31 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
+	"github.com/evictkit/evictkit/evictor/internal/environment"
 	"github.com/evictkit/evictkit/evictor/internal/seen"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // half is the controller as a loop drives it.
 type half struct{ *Controller }
 
 func (h half) Next() time.Time { return time.Time{} }
+
+// Blind does nothing: while the evictor is blind, nothing is permitted.
+func (h half) Blind(bool) {}
+
+// Retry tries again what has failed or was refused.
+func (h half) Retry() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	environment.RetryNow(h.armed, h.mu.Now)
+	for _, p := range h.pods {
+		p.again = time.Time{}
+		if p.armed && (p.closed || p.refused > 0) {
+			h.armed.Schedule(p.ref, p, h.mu.Now)
+		}
+	}
+}
 
 func (h half) Report(what string, failed error) {
 	h.mu.Lock()
@@ -77,7 +95,7 @@ func (e *engine) syncNode(name string) {
 		return
 	}
 	if n == nil {
-		n = &node{name: name, uid: object.UID}
+		n = &node{name: name, uid: object.UID, domain: zone.KeyOf(object.Labels)} // while Domain panics
 		e.nodes[name] = n
 	}
 	if len(n.taints) == 0 && len(n.pods) == 0 && !slices.ContainsFunc(object.Spec.Taints, noExecute) {

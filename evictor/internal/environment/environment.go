@@ -3,6 +3,8 @@
 package environment
 
 import (
+	"cmp"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +26,10 @@ type Environment struct {
 	Panicked
 	MostTurns atomic.Int64 // may be out at once; 0 means no bound
 
-	asking   atomic.Int32         // functions of Options that run now with a Lock held
+	asking   atomic.Int32 // functions of Options that run now with a Lock held
+	seeing   sync.Mutex
+	unseen   error                // why the evictor cannot see the cluster, as the program says
+	noLease  error                // as a reader of leases says
 	reported map[string]time.Time // when the failure of one was last reported; Out guards it
 }
 
@@ -43,4 +48,38 @@ func New(s Settings) *Environment {
 	e.Evicted.pods, e.Evicted.now = make(map[cluster.PodKey]*evicted), make(map[cluster.PodKey]bool)
 	e.Permits = &Permits{gate: s.Gate, clock: e.Clock, interval: s.Interval, panicked: s.Panicked, changed: e.Inbox.Kick, refused: make(map[remembered]memory)}
 	return e
+}
+
+// SetObserverHealth says whether the evictor itself can see the cluster; err says why not.
+func (e *Environment) SetObserverHealth(err error) { e.see(&e.unseen, err) }
+
+// SetLeaseHealth says whether leases can be read.
+func (e *Environment) SetLeaseHealth(err error) { e.see(&e.noLease, err) }
+
+func (e *Environment) see(of *error, err error) {
+	e.mayWait()
+	e.seeing.Lock()
+	defer e.seeing.Unlock()
+	was := cmp.Or(e.unseen, e.noLease)
+	*of = err
+	is := cmp.Or(e.unseen, e.noLease)
+	if (was == nil) != (is == nil) {
+		for _, part := range e.Parts {
+			part.Blind(is != nil)
+		}
+	}
+	e.Permits.Blind(is) // once the halves know what they did not see
+	if was != nil && is == nil {
+		e.Kick()
+	}
+	e.Inbox.Kick()
+}
+
+// Kick makes all ask anew whatever was refused, and try again what has failed.
+func (e *Environment) Kick() {
+	e.Permits.Reask()
+	for _, part := range e.Parts {
+		part.Retry()
+	}
+	e.Inbox.Kick()
 }

@@ -80,6 +80,7 @@ func (e *Environment) Evict(ctx context.Context, pod cluster.PodRef, by Eviction
 		}
 		if err == nil || apierrors.IsNotFound(err) {
 			e.Evicted.Note(pod)
+			e.Inbox.Pod(pod.PodKey) // which may have gone meanwhile
 		}
 		result = by.Tried(err)
 	}()

@@ -22,6 +22,10 @@ type Half interface {
 	// Plan reads what has changed, and decides. It makes no write. It returns the nodes about which the parts after it
 	// have to think again.
 	Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) (changed []string)
+	// Blind says that the evictor cannot see the cluster any more, or can again.
+	Blind(blind bool)
+	// Retry tries again what has failed.
+	Retry()
 	// Next is when Plan has something to do without any change; zero for never.
 	Next() time.Time
 }

@@ -47,7 +47,8 @@ func (s Taints) Observe(node *v1.Node, running bool, now time.Time, ahead time.D
 			} else if t.TimeAdded == nil {
 				seen.Taint.TimeAdded = before.Taint.TimeAdded
 			}
-		case taints.OwnNoExecute(t) && len(s) > 1 && back(node, s.last(), t):
+		case taints.OwnNoExecute(t) && len(s) > 1 && !Same(&s.last().Taint, t) && !there(node, s.last()):
+			// the one of ours that came after it has gone: a swap, too
 			seen.Start, seen.Outage = now, began(before)
 		default:
 			seen.Start, seen.Outage = before.Start, before.Outage
@@ -79,11 +80,6 @@ func (s Taints) last() (last *taints.Begun) {
 		}
 	}
 	return last
-}
-
-// back says whether the taint is the one that stays when the one of ours that came after it has gone: a swap, too.
-func back(node *v1.Node, last *taints.Begun, t *v1.Taint) bool {
-	return !Same(&last.Taint, t) && !there(node, last)
 }
 
 // there says whether the node still has the taint.

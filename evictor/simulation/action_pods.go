@@ -22,10 +22,10 @@ func (x *Pod) goes(deletes func(c *cluster, pod int32)) action {
 	return action{
 		more: " " + x.Name,
 		play: func(p *player, e *Planned) error {
-			i, exists := p.cluster.findPod(evictor.PodKey{Namespace: namespace, Name: name})
-			if exists {
+			key := evictor.PodKey{Namespace: namespace, Name: name}
+			if i, exists := p.cluster.findPod(key); exists {
 				deletes(p.cluster, i)
-			} else if e.Number < 0 {
+			} else if !p.cluster.withdraws(key) && e.Number < 0 {
 				return fmt.Errorf("pod %s does not exist", x.Name)
 			}
 			return nil

@@ -32,7 +32,7 @@ func (w *World) Add(object runtime.Object) error {
 		if i, ok := c.findPod(key); ok {
 			c.pods[i].object.given = o.DeepCopy()
 		}
-		c.tellAdded(o.Spec.NodeName, key)
+		c.tellPod(o.Spec.NodeName, key, "is added")
 	case *v1.Node:
 		c.tellHappening(o.Name, "the node registers")
 		if i := c.nodeByID[o.Name]; c.renewals.period > 0 && !c.nodes[i].failed {

@@ -230,10 +230,10 @@ func (c *cluster) tellHappening(node, text string) {
 	}
 }
 
-// tellAdded tells that an event added a pod.
-func (c *cluster) tellAdded(node string, pod evictor.PodKey) {
+// tellPod tells what happens to a pod that was not there before.
+func (c *cluster) tellPod(node string, pod evictor.PodKey, does string) {
 	if c.happened != nil {
-		c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Pod: pod, Text: fmt.Sprintf("pod %s is added", pod)})
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Pod: pod, Text: fmt.Sprintf("pod %s %s", pod, does)})
 	}
 }
 

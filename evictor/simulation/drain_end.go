@@ -98,9 +98,9 @@ func checkTimeout(f faults, timeout time.Duration, then string) {
 // check reports the faults of a drain.
 func (d *Drain) check(f faults) {
 	checkTimeout(f, d.Timeout, d.Then)
-	for name, value := range map[string]string{"bare": d.Bare, "emptyDir": d.EmptyDir} {
-		if value != "" && value != refusePods && value != EvictPods {
-			f.in(name).add("%q is neither %s nor %s", value, refusePods, EvictPods)
+	for _, pods := range []struct{ name, value string }{{"bare", d.Bare}, {"emptyDir", d.EmptyDir}} {
+		if pods.value != "" && pods.value != refusePods && pods.value != EvictPods {
+			f.in(pods.name).add("%q is neither %s nor %s", pods.value, refusePods, EvictPods)
 		}
 	}
 }

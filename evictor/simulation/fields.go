@@ -227,7 +227,7 @@ func (p *player) addNode(a *AddNode) error {
 	c.tellHappening(a.Name, "the node registers")
 	if c.happened != nil {
 		for _, key := range c.SortedPods(a.Name) {
-			c.tellAdded(a.Name, key)
+			c.tellPod(a.Name, key, "is added")
 		}
 	}
 	c.startKubelet(c.nodeByID[a.Name])
@@ -243,7 +243,7 @@ func (p *player) addPod(a *AddPod) error {
 	if err := p.addFresh(a.Name, a.Node, c.podSpec(&a.PodFields, NoOwner, cmp.Or(a.TolerationSeconds, p.scenario.DefaultTolerationSeconds))); err != nil {
 		return err
 	}
-	c.tellAdded(a.Node, evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: a.Name})
+	c.tellPod(a.Node, evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: a.Name}, "is added")
 	return nil
 }
 

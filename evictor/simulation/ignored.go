@@ -36,7 +36,7 @@ func (c *cluster) noteIgnored(spec *v1.PodSpec) {
 	}{
 		{resourceClaims, later.Some(spec, "ResourceClaims")},
 		{"preferred affinity", prefers(spec.Affinity)},
-		{"a scheduler of their own", spec.SchedulerName != "" && spec.SchedulerName != v1.DefaultSchedulerName},
+		{"a scheduler of their own", ownScheduler(spec)},
 		{schedulingGates, later.Some(spec, "SchedulingGates")},
 		{"priorities (nothing is preempted)", spec.Priority != nil && *spec.Priority > 0},
 		{namespacesLabels, byNamespaceLabels(spec.Affinity)},
@@ -45,6 +45,17 @@ func (c *cluster) noteIgnored(spec *v1.PodSpec) {
 			c.ignore(of.what)
 		}
 	}
+}
+
+func ownScheduler(spec *v1.PodSpec) bool {
+	return spec.SchedulerName != "" && spec.SchedulerName != v1.DefaultSchedulerName
+}
+
+// schedulable says whether nobody but kube-scheduler keeps a pod from a node.
+func schedulable(pod *v1.Pod) bool {
+	kind, _ := ControllerOf(&pod.ObjectMeta)
+	return kind != "DaemonSet" && kind != "Node" && !ownScheduler(&pod.Spec) &&
+		!later.Some(&pod.Spec, "SchedulingGates") && !later.Some(&pod.Spec, "ResourceClaims")
 }
 
 func (c *cluster) ignore(what string) {

@@ -15,10 +15,11 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// Reasons for leaving pods out, as in Report.NotSimulated.
+// Reasons for leaving pods out, as in Report.NotSimulated. A pod WithoutNode is left out if no pod comes back, or if somebody else
+// says when it gets a node, or which one: a gate, another scheduler, a resource claim, a DaemonSet.
 const (
 	OnMissingNodes = "pods on nodes that do not exist"
-	withoutNode    = "pods without a node"
+	WithoutNode    = "pods without a node"
 )
 
 var (
@@ -144,8 +145,8 @@ func (f *filler) pod(pod *v1.Pod) error {
 	}
 	f.note(pod)
 	if pod.Spec.NodeName == "" {
-		if !f.unbound {
-			f.cluster.ignore(withoutNode)
+		if !f.unbound || !schedulable(pod) {
+			f.cluster.ignore(WithoutNode)
 			return nil
 		}
 		return f.cluster.AddUnboundObject(pod, f.making)

@@ -109,7 +109,7 @@ func (c *cluster) addPod(id podID, p pod, nodeName string) error {
 	if !ok {
 		return fmt.Errorf("pod %s: node %s does not exist", id.name, nodeName)
 	}
-	if _, known := c.podByID[id]; known {
+	if _, known := c.podByID[id]; known || len(c.unboundKeys) > 0 && c.holds(c.spaces[id.space], id.name) {
 		return fmt.Errorf("pod %s/%s already exists", c.spaces[id.space], id.name)
 	}
 	c.serial++

@@ -155,7 +155,7 @@ func (p *player) place(b comeback, target int32) {
 	key.Name = cmp.Or(b.named, key.Name)
 	for taken := !own; taken; {
 		key.Name = successor(key.Name)
-		_, taken = c.findPod(key)
+		taken = c.holds(key.Namespace, key.Name)
 	}
 	n := &c.nodes[target]
 	c.misses(b.spec, -1)
@@ -164,6 +164,7 @@ func (p *player) place(b comeback, target int32) {
 	if begins {
 		fresh.ready, fresh.unstarted = false, true
 	}
+	delete(c.unboundKeys, b.key)
 	if err := c.addPod(c.id(key), fresh, n.Name); err != nil {
 		return // another pod has its name
 	}
@@ -172,6 +173,7 @@ func (p *player) place(b comeback, target int32) {
 	}
 	l := timeline.Line{T: c.Clock.Elapsed(), Kind: timeline.KindSchedule, Node: n.Name, Pod: joinPodName(key.Namespace, key.Name)}
 	if b.fresh {
+		c.tellPod(n.Name, key, "is scheduled")
 		p.line(l)
 		return
 	}

@@ -58,9 +58,14 @@ func (w *waiting) add(b comeback) {
 	w.activeQ = slices.Insert(w.activeQ, at, b)
 }
 
-// compare orders pods by when they are created.
+// compare orders pods by when they are created, and those of one instant by priority.
 func (b *comeback) compare(other *comeback) int {
-	return cmp.Or(cmp.Compare(b.at+b.wait, other.at+other.wait), cmp.Compare(b.rank, other.rank))
+	return cmp.Or(cmp.Compare(b.at+b.wait, other.at+other.wait), b.higher(other), cmp.Compare(b.rank, other.rank))
+}
+
+// higher orders pods by priority, the highest first.
+func (b *comeback) higher(other *comeback) int {
+	return cmp.Compare(other.spec.Spec.Priority(), b.spec.Spec.Priority())
 }
 
 // refuse queues a pod behind those that are alike.
@@ -78,10 +83,14 @@ func (w *waiting) refuse(a placement.Alike, minds bool, state int, b comeback) *
 	return q
 }
 
-// queues returns the queues of unschedulable pods: the queue whose first pod has waited longest comes first.
+// queues returns the queues of unschedulable pods: those of the highest priority first, and of these the one whose first pod has
+// waited longest.
 func (w *waiting) queues() []*queue { return slices.SortedFunc(maps.Values(w.unschedulable), byFirst) }
 
-func byFirst(a, b *queue) int { return cmp.Compare(a.pods[0].number, b.pods[0].number) }
+func byFirst(a, b *queue) int {
+	first, other := &a.pods[0], &b.pods[0]
+	return cmp.Or(first.higher(other), cmp.Compare(first.number, other.number))
+}
 
 // served removes the first pod of the first queue, and puts the queue where it belongs then.
 func (w *waiting) served(all []*queue) (left []*queue) {
@@ -112,6 +121,7 @@ func (c *cluster) forget(which func(comeback) bool) {
 	dropped := func(b comeback) bool {
 		is := which(b)
 		if is {
+			delete(c.unboundKeys, b.key)
 			c.misses(b.spec, -1)
 		}
 		return is

@@ -161,6 +161,8 @@ func todayOf(sets []scenariofile.Set) (*simulation.Scenario, error) {
 	switch {
 	case s.Config.UseEvictionAPI:
 		return nil, errors.New("--set config.useEvictionAPI: drill deletes pods, as kube-controller-manager does, and asks no disruption budget")
+	case s.Config.KubeAPIQPS != 0 || s.Config.KubeAPIBurst != 0:
+		return nil, errors.New("--set config.kubeAPIQPS, config.kubeAPIBurst: drill plays without a limit of writes")
 	case !s.Config.LeaderElection:
 		return nil, errors.New("--set config.leaderElection: drill plays with leader election")
 	}

@@ -196,17 +196,18 @@ func TestADrillAsJSONAndItsCommand(t *testing.T) {
 func TestADrillRefusesWhatItCannotPlay(t *testing.T) {
 	file := dump(t, "a")
 	for want, args := range map[string][]string{
-		"needs a file of":          {},
-		"leave out --scenario":     {file, "--scenario", "x.yaml"},
-		"leave out --until":        {file, "--until", "1h"},
-		"only config.… and":        {file, "--set", "until=1h"},
-		"asks no disruption":       {file, "--set", "config.useEvictionAPI=true"},
-		"with leader election":     {file, "--set", "config.leaderElection=false"},
-		"no node has the label x":  {file, "--by", "x"},
-		"--lost 1m0s is too short": {file, "--lost", "1m"},
-		"-1s is negative":          {file, "--set", "heartbeat.notReadyFor=-1s"},
-		"must lie in (0,1]":        {file, "--set", "config.unhealthyZoneThreshold=2"},
-		"text or json":             {file, "-o", "csv"},
+		"needs a file of":           {},
+		"leave out --scenario":      {file, "--scenario", "x.yaml"},
+		"leave out --until":         {file, "--until", "1h"},
+		"only config.… and":         {file, "--set", "until=1h"},
+		"asks no disruption":        {file, "--set", "config.useEvictionAPI=true"},
+		"with leader election":      {file, "--set", "config.leaderElection=false"},
+		"without a limit of writes": {file, "--set", "config.kubeAPIQPS=5"},
+		"no node has the label x":   {file, "--by", "x"},
+		"--lost 1m0s is too short":  {file, "--lost", "1m"},
+		"-1s is negative":           {file, "--set", "heartbeat.notReadyFor=-1s"},
+		"must lie in (0,1]":         {file, "--set", "config.unhealthyZoneThreshold=2"},
+		"text or json":              {file, "-o", "csv"},
 	} {
 		_, _, err := simulate(t, append([]string{"drill"}, args...)...)
 		require.ErrorIs(t, err, errUsage, want)

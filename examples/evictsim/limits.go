@@ -45,7 +45,7 @@ func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 	for i := range all[:min(len(all), mostLimits)] {
 		fmt.Fprintf(w, "  %s\n", limitText(zoneName(all[i].zone), &all[i].Limit, s))
 	}
-	if more := len(all) - mostLimits; more > 0 {
+	if more := max(0, len(held)-mostLimits) + max(0, len(all)-mostLimits); more > 0 {
 		fmt.Fprintf(w, "  … and %s more\n", count(more))
 	}
 }

@@ -29,7 +29,7 @@ func standIn(t *testing.T, name, script string) string {
 
 func TestUpstreamIsAnotherProgram(t *testing.T) {
 	dir := t.TempDir()
-	report := `{"Report":{"Nodes":180,"Pods":1620,"Until":3000000000000,"Evicted":7},"Left":{"unboundPods":1}}`
+	report := `{"Report":{"Nodes":180,"Pods":1620,"Until":3000000000000,"Evicted":7,"NotSimulated":{"pods without a node":1}},"Left":{}}`
 	program := standIn(t, "oracle", `cp "$5" "`+dir+`/got.yaml"; echo '`+report+`' >"$4"; echo '{"t":1.000,"kind":"evict","node":"n","pod":"p"}'`)
 	timeline := filepath.Join(dir, "timeline")
 	text, _, err := simulate(t, "--engine", "upstream", "--upstream-program", program, "--set", "until=50m", "--timeline", timeline, "-o", "json")

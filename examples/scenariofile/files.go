@@ -18,8 +18,7 @@ import (
 
 // Left counts what files contain but a simulation does not play.
 type Left struct {
-	Unbound int            `json:"unboundPods"` // pods that are not bound to any of the nodes
-	Kinds   map[string]int `json:"kinds"`       // objects of kinds that are not read; nil if none
+	Kinds map[string]int `json:"kinds"` // objects of kinds that are not read; nil if none
 }
 
 // Simulation returns what a simulation plays. While it plays, it reads the files' nodes, pods, PodDisruptionBudgets,
@@ -65,11 +64,6 @@ func (l *Left) read(ctx context.Context, files []string, read func(bytes int), a
 		}
 		count, err := objects.Stream(&source{ctx, f, read}, file, func(object runtime.Object) error {
 			switch o := object.(type) {
-			case *v1.Pod:
-				if o.Spec.NodeName == "" {
-					l.Unbound++
-					return nil
-				}
 			case *batchv1.Job:
 				o.Spec.Parallelism = new(int32) // the files have the pods that it has
 			case *appsv1.StatefulSet:

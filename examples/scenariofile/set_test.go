@@ -88,8 +88,8 @@ func TestPodsBeforeTheirNodes(t *testing.T) {
 	one := write("one.yaml", node("a")+pod("p1", "a")+pod("pending", `""`)+pod("p2", "b")+pod("p3", "a"))
 	two := write("two.yaml", pod("p4", "b")+node("b")+pod("lost", "c"))
 	read := 0
-	played, left := filed(func(n int) { read += n }, one, two)
-	_, err := simulation.Play(context.Background(), played, func(w *simulation.World) (simulation.Controller, error) {
+	played := filed(func(n int) { read += n }, one, two)
+	r, err := simulation.Play(context.Background(), played, func(w *simulation.World) (simulation.Controller, error) {
 		on := map[string][]string{}
 		for _, node := range []string{"a", "b"} {
 			w.Clients().Pods.PodsOnNode(node, func(pod *v1.Pod) bool {
@@ -101,7 +101,7 @@ func TestPodsBeforeTheirNodes(t *testing.T) {
 		return w.NewEvictor(evictor.Options{})
 	})
 	require.NoError(t, err)
-	require.Equal(t, 1, left.Unbound, "and the report counts the pod on node c")
+	require.Equal(t, map[string]int{simulation.OnMissingNodes: 1, simulation.WithoutNode: 1}, r.NotSimulated)
 	size := func(paths ...string) (n int) {
 		for _, path := range paths {
 			info, err := os.Stat(path)
@@ -112,11 +112,18 @@ func TestPodsBeforeTheirNodes(t *testing.T) {
 	}
 	require.Equal(t, size(one, two), read, "once")
 
+	played = filed(nil, one, two)
+	played.ReplaceAfter = 0
+	r, err = simulation.Play(context.Background(), played)
+	require.NoError(t, err)
+	require.Equal(t, 4+1, r.Pods, "where pods come back, one that waited gets a node")
+	require.Equal(t, map[string]int{simulation.OnMissingNodes: 1}, r.NotSimulated)
+
 	four := write("four.yaml", pod("p9", "a")+pod("p1", "a"))
-	played, _ = filed(nil, one, four)
+	played = filed(nil, one, four)
 	_, err = simulation.Play(context.Background(), played)
 	require.ErrorContains(t, err, "pod default/p1 already exists")
-	played, _ = filed(nil, write("five.yaml", node("a")+pod("p1", "a")), four)
+	played = filed(nil, write("five.yaml", node("a")+pod("p1", "a")), four)
 	_, err = simulation.Play(context.Background(), played)
 	require.ErrorContains(t, err, four+": line 3: object 2 (Pod \"p1\"): pod default/p1 already exists")
 
@@ -130,10 +137,11 @@ func TestPodsBeforeTheirNodes(t *testing.T) {
 }
 
 // filed plays the objects of files for a minute.
-func filed(read func(int), files ...string) (simulation.Scenario, *scenariofile.Left) {
+func filed(read func(int), files ...string) (played simulation.Scenario) {
 	s := scenariofile.New()
 	s.Cluster.Files, s.Until = files, time.Minute
-	return s.Simulation(context.Background(), read)
+	played, _ = s.Simulation(context.Background(), read)
+	return played
 }
 
 // A drain lets a pod go that is not Ready, though too few are, where its budget says so.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -121,7 +123,8 @@ func (g *Group) secondReplicas(label string, of map[string]map[string]string) al
 			second := pod.DeepCopy()
 			second.Name, second.UID, second.Spec.NodeName, second.Status = pod.Name+"-second", "", "", v1.PodStatus{}
 			if kind, set := simulation.ControllerOf(&pod.ObjectMeta); kind == "StatefulSet" {
-				second.Name, second.Spec.Volumes = set+"-1", nil
+				ordinal, _ := strconv.Atoi(strings.TrimPrefix(pod.Name, set+"-")) // it has one
+				second.Name, second.Spec.Volumes = fmt.Sprintf("%s-%d", set, ordinal+1), nil
 			}
 			constrain(second, label, of[name])
 			s.Pods = append(slices.Clip(s.Pods), second)
@@ -170,6 +173,9 @@ func moreNodes(like *v1.Node, label string, others []*v1.Node, count int) alter 
 
 // standWhere gives a node the place of another: its zone, its region and the label.
 func standWhere(node, other *v1.Node, label string) {
+	if node.Labels == nil {
+		node.Labels = make(map[string]string)
+	}
 	for _, key := range append(slices.Clip(whereLabels), label) {
 		if value, has := other.Labels[key]; has {
 			node.Labels[key] = value

@@ -267,3 +267,15 @@ func TestSettingsAreNotSlowedDownBecausePodsFindNoNode(t *testing.T) {
 	little.EvictedWhileRunning *= 0.997
 	require.False(t, little.beats(&a.Today), "0 % fewer is no advice")
 }
+
+// A node without labels is lost with the zone that has no name, and others take its place. Who waits for a node today is no loss's doing.
+func TestNodesWithoutLabelsAndPodsWithoutNodes(t *testing.T) {
+	bare := &v1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: "x"}}
+	bare.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("4")}
+	waits := &v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "waits", Namespace: "shop"}}
+	cpus("100")(waits)
+	b := small{[]string{"b"}, "ReplicaSet", []string{"x", "b0", "b1"}, cpus("3"), []any{bare, waits}}.broken(t)
+	require.Equal(t, "zone (no zone)", b.Loss.Name)
+	require.Equal(t, 1, b.Effect.MostPending, "the pod of the lost node alone")
+	require.NotEmpty(t, b.Groups[0].Remedies)
+}

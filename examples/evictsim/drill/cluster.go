@@ -47,11 +47,13 @@ func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster,
 	if err != nil {
 		return nil, err
 	}
+	// What waits for a node today is no loss's doing.
+	objects.Pods = slices.DeleteFunc(objects.Pods, func(pod *v1.Pod) bool { return pod.Spec.NodeName == "" })
 	c := &Cluster{Config: config, NotReadyFor: NotReadyFor, objects: objects, zones: make(map[zone.Key][]string), pods: make(map[evictor.PodKey]placed)}
 	pods := make(map[string]int)
 	for _, pod := range objects.Pods {
 		kind, _ := simulation.ControllerOf(&pod.ObjectMeta)
-		if pod.Spec.NodeName == "" || kind == "DaemonSet" || kind == "Node" || finished(pod) || pod.DeletionTimestamp != nil {
+		if kind == "DaemonSet" || kind == "Node" || finished(pod) || pod.DeletionTimestamp != nil {
 			continue
 		}
 		pods[pod.Spec.NodeName]++
@@ -133,7 +135,7 @@ func (c *Cluster) Losses(labels []string, lostFor time.Duration) ([]Loss, error)
 	if len(c.zones) > 1 {
 		for _, key := range slices.SortedFunc(maps.Keys(c.zones), func(a, b zone.Key) int { return cmp.Compare(a.String(), b.String()) }) {
 			name := strings.TrimPrefix(key.String(), ":")
-			add("zone "+name, v1.LabelTopologyZone, fmt.Sprintf("zone: %q", name), c.zones[key])
+			add("zone "+cmp.Or(name, "(no zone)"), v1.LabelTopologyZone, fmt.Sprintf("zone: %q", name), c.zones[key])
 		}
 	}
 	for _, label := range labels {

@@ -73,6 +73,7 @@ type Field struct {
 
 // Ignored is the part of the input that the simulation ignores.
 type Ignored struct {
+	Unbound int `json:"unboundPods"` // that are bound to none of the nodes
 	scenariofile.Left
 	Pods   map[string]int `json:"pods"`           // by feature that is not simulated
 	Events []int          `json:"eventsAfterEnd"` // by their numbers in the file
@@ -181,11 +182,12 @@ type Row struct {
 func New(engine, name string, set []scenariofile.Set, played simulation.Scenario, r *simulation.Report, left scenariofile.Left, expected []scenariofile.Expectation) *Outcome {
 	played = played.WithDefaults()
 	features := maps.Clone(r.NotSimulated)
-	left.Unbound += features[simulation.OnMissingNodes]
+	unbound := features[simulation.OnMissingNodes] + features[simulation.WithoutNode]
 	delete(features, simulation.OnMissingNodes)
+	delete(features, simulation.WithoutNode)
 	o := &Outcome{
 		Version: Version, Engine: engine, Scenario: name, Settings: settings(&played),
-		Ignored: Ignored{left, features, r.After}, Played: played,
+		Ignored: Ignored{unbound, left, features, r.After}, Played: played,
 		Figures: Values(simulation.Figures(r)), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Checks: scenariofile.Checks(r, expected), Report: r, Warnings: append([]string{}, r.Warnings...),
 		Zones: []Part{}, Workloads: []Part{}, Budgets: []Part{}, Changes: []json.RawMessage{}, Unplaced: []Unplaced{}, // empty lists, not null
 	}

@@ -20,6 +20,9 @@ func priorityOf(spec *v1.PodSpec) (priority, preempts int32) {
 	return priority, priority
 }
 
+// Priority is 0 where a pod states none.
+func (s *Spec) Priority() int32 { return s.needs().priority }
+
 // CouldPreempt returns how many pods at most of those that find no node, of each spec so many, would find one if pods of lower priority
 // left it: one that has too little room for them now. Pods that ask for the same share a node's room, others do not. Topology spread,
 // pod affinity and host ports are taken to be as needed.
@@ -27,7 +30,7 @@ func (f *Filters) CouldPreempt(unschedulable iter.Seq2[*Spec, int]) (pods int) {
 	lowest := int32(math.MaxInt32)
 	f.of.EachPod(func(p Pod) {
 		if p.Takes {
-			lowest = min(lowest, p.needs().priority)
+			lowest = min(lowest, p.Priority())
 		}
 	})
 	kept := make(map[int32][]stays)
@@ -59,7 +62,7 @@ func (f *Filters) staying(priority int32) []stays {
 			return
 		}
 		at := &all[p.Node]
-		if p.needs().priority < priority {
+		if p.Priority() < priority {
 			at.leaves = true
 			return
 		}

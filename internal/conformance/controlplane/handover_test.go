@@ -181,6 +181,9 @@ func (c *cluster) handOver(t *testing.T, p, w, m, try int) (result handedOver, b
 		end = time.Now().Add(outage)
 	}
 	lost := time.Now()
+	if h.replicas[0].Ended() {
+		return result, "the leader could not renew its lease"
+	}
 	require.NoError(t, ways[w].lose(h.replicas[0]))
 	if moments[m].outage {
 		c.hold(t, time.Until(end), h.calm)

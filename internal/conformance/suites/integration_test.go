@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +36,14 @@ func TestIntegration(t *testing.T) {
 		t.Run(side, func(t *testing.T) {
 			t.Parallel()
 			changes := changesOf(t, suite)
-			found, out := play(t, program, append(env, changing(changes, "")), tests)
+			all := append(slices.Clone(env), changing(changes, ""))
+			found, out := play(t, program, all, tests)
+			if late := found.unlisted(t, suite); len(late) > 0 { // each waits in real time, and this machine may have been busy
+				t.Log("once more, alone:", late)
+				again, more := play(t, program, all, "-test.run="+only(late))
+				maps.Copy(found, again)
+				out += more
+			}
 			judge(t, suite, found, out)
 			for _, one := range changes {
 				t.Run("without "+one.change(), func(t *testing.T) {

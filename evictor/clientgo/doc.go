@@ -106,8 +106,8 @@
 // The guard must notice before grace periods end: keep 1.625 times LeaseSilence below NodeMonitorGracePeriod; nobody
 // checks it. Without a watch of leases, it only notices broken watches.
 //
-// Once etcd was restored from a backup, restart the program, as all controllers: what it has read has later versions, and
-// counts as newer than what is there.
+// Once etcd was restored from a backup, restart the program, as all controllers: what it has read has later versions,
+// and counts as newer than what is there.
 //
 // # Lost lease events
 //

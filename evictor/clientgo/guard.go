@@ -69,12 +69,6 @@ func (g *guard) targets() []evictor.Target {
 	return g.told
 }
 
-func (g *guard) health() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.err
-}
-
 // blindness is seen for who does not hold mu.
 func (g *guard) blindness() error {
 	g.mu.Lock()

@@ -109,7 +109,7 @@ events: [{at: 1m, fail: {zone: a, count: 2}}, {at: 4m, fail: {zone: b, count: 4}
 until: 40m
 `))
 	require.NoError(t, err)
-	require.Contains(t, story, "\n  the budget let 6 pods wait that had to leave, because its bound a storm was exceeded; from 6m45s on, for up to 13m20s\n")
+	require.Contains(t, story, "\n  the budget let 6 pods wait that had to leave, because its bound a storm was exceeded; from 6m45s on, for up to 13m30s\n")
 
 	const group = zones + `together: [set]
 maintenance: %s

@@ -151,6 +151,11 @@ func (c *cluster) Recover(n *node) bool {
 	ran := n.parted
 	n.failed, n.parted, n.reach = false, false, 0
 	c.bookNode(i)
+	for p := n.firstPod; !ran && p >= 0; p = c.pods[p].next {
+		if c.pods[p].unstarted { // its start begins again
+			c.pods[p].until = 0
+		}
+	}
 	if c.kubelets.down {
 		c.tellHappening(n.Name, "the kubelet is back and waits for the API")
 	} else {

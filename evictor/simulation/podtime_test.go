@@ -80,3 +80,24 @@ func TestADeletedPodTakesItsGracePeriodToEnd(t *testing.T) {
 	r, _ := play(t, s)
 	require.Equal(t, 1, r.TerminatingAtEnd)
 }
+
+// A machine that fails starts its pods anew when it is back, however soon. While its network alone fails, they start.
+func TestAStartBeginsAgain(t *testing.T) {
+	on := &simulation.Nodes{Names: []string{"a"}}
+	for name, c := range map[string]struct {
+		fails simulation.Event
+		want  time.Duration
+	}{
+		"the machine": {simulation.Event{Fail: on}, 100 * time.Second},
+		"its network": {simulation.Event{Partition: &simulation.Partition{Nodes: *on}}, 70 * time.Second},
+	} {
+		c.fails.At = 80 * time.Second
+		r, _ := play(t, simulation.Scenario{
+			Nodes: []*v1.Node{node("a", "z", nil), node("b", "z", nil)}, Pods: []*v1.Pod{pod("web-0", "b", "ReplicaSet", "web")},
+			ReplaceAfter: 10 * time.Second, ReadyAfter: time.Minute, Until: 10 * time.Minute,
+			Events: []simulation.Event{{At: time.Minute, DeletePod: &simulation.Pod{Name: "web-0"}}, c.fails, {At: 100 * time.Second, Recover: on}},
+		})
+		require.Equal(t, 1, r.Workloads[0].ReadyAtEnd)
+		require.InDelta(t, c.want.Hours(), r.Workloads[0].PodHoursMissing, time.Second.Hours(), name)
+	}
+}

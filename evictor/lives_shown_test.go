@@ -185,6 +185,9 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	if was == "" || !slices.Equal(livesNoSchedule(known.object), livesNoSchedule(node)) { // without Ready they call for nothing
 		known.said = now
 	}
+	if own, _ := livesNoExecute(node.Spec.Taints); len(own) > 0 && m.turns[name] != nil {
+		m.turns[name].loose = true // it is known what came of it, also if somebody takes the taint away before the next look
+	}
 	known.object, known.changed, known.reported = node, now, known.reported || ready != "" && (ready != v1.ConditionUnknown || known.object == nil)
 	if m.world.plan.Half == livesTaintEviction {
 		known.domain = m.world.plan.domain(node) // it has no passes

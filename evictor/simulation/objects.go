@@ -145,7 +145,7 @@ func (f *filler) pod(pod *v1.Pod) error {
 	}
 	f.note(pod)
 	if pod.Spec.NodeName == "" {
-		if !f.unbound || !schedulable(pod) {
+		if !f.unbound || !f.making && !schedulable(pod) {
 			f.cluster.ignore(WithoutNode)
 			return nil
 		}

@@ -60,7 +60,10 @@ func (w *waiting) add(b comeback) {
 
 // compare orders pods by when they are created, and those of one instant by priority.
 func (b *comeback) compare(other *comeback) int {
-	return cmp.Or(cmp.Compare(b.at+b.wait, other.at+other.wait), b.higher(other), cmp.Compare(b.rank, other.rank))
+	if earlier := cmp.Compare(b.at+b.wait, other.at+other.wait); earlier != 0 {
+		return earlier
+	}
+	return cmp.Or(b.higher(other), cmp.Compare(b.rank, other.rank))
 }
 
 // higher orders pods by priority, the highest first.

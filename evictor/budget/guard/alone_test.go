@@ -205,6 +205,28 @@ func TestWhatIsToldAfterTheRecoveryIsOver(t *testing.T) {
 	}
 }
 
+// A turn of a node that an earlier process has emptied may be refused first: that nothing is left to do is no less an act.
+func TestAnInheritedTurnThatWasRefused(t *testing.T) {
+	held := true
+	hold := func(*v1.Node) (string, bool) { return "Repair", held }
+	a := standAlone(t, false, evictor.Options{}, oneActing)
+	a.see(object("a"), object("b"))
+	a.pass(time.Second)
+	a.verdict("a", v1.ConditionUnknown)
+	a.tell(nodelifecycle.PodEvicted, "a", "", nil)
+	a.start(false, evictor.Options{Hold: hold})
+	a.see(object("a"), object("b"))
+	a.pass(time.Second)
+	a.verdict("a", v1.ConditionUnknown)
+	require.Error(t, a.turn("a"), "held")
+	held = false
+	a.see(object("a"), object("b"))
+	require.NoError(t, a.turn("a"))
+	a.tell(nodelifecycle.TurnEnded, "a", "Dropped", nil)
+	require.Equal(t, 1, a.used("acting", ""))
+	require.Error(t, a.turn("b"))
+}
+
 // A node that comes after a pass is not judged by it, however late that is told.
 func TestALatePassJudgesNobodyWhoCameAfterIt(t *testing.T) {
 	a := standAlone(t, true, evictor.Options{}, budget.Bound{Name: "bad", Of: budget.Bad, Max: budget.Count(1)})

@@ -137,8 +137,10 @@ func (g *Guard) reserve(name string) error {
 	if n.state >= reserved { // it counts already
 		return nil
 	}
-	n.anew = n.state == inherited && g.budget.End(name) // what an earlier process did is done anew
-	n.state = idle
+	if n.state == inherited { // what an earlier process did is done anew
+		n.anew = g.budget.End(name)
+		n.state = idle
+	}
 	if _, err := g.budget.Reserve(name); err != nil {
 		return refused(err)
 	}

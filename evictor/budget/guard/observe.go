@@ -33,7 +33,7 @@ func (g *Guard) observeNode(d nodelifecycle.Decision) {
 		g.fresh = append(g.fresh, n)
 	case nodelifecycle.NodeVerdict:
 		n.judged, n.is.Ready = true, d.To == v1.ConditionTrue
-		n.begun = n.begun && (g.taints || !n.is.Ready)
+		n.begun, n.anew = n.begun && (g.taints || !n.is.Ready), n.anew && !n.is.Ready
 		g.budget.Set(n.name, n.is)
 	case nodelifecycle.NodeRemoved:
 		g.forget(n)

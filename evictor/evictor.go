@@ -145,8 +145,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if opts.Observer != nil {
 		ofNodes.Observer, ofPods.Observer = opts.Observer.ObserveNode, opts.Observer.ObservePod
 	}
-	e := &Evictor{}
-	var err error
+	e, err := &Evictor{}, error(nil)
 	unfed := clients
 	unfed.Source = nil // it feeds both
 	e.nodes, err = nodelifecycle.Within(around, cfg.Nodes, unfed, ofNodes)

@@ -11,8 +11,8 @@ import (
 
 // Part is one thing that a replica must be able to do to be fit to lead.
 type Part struct {
-	// Name is "lists" (the first lists are complete), "watches" (they deliver changes), "passes" (an evictor looks at the
-	// cluster) or "writes" (some write arrives, if the evictor's own do not).
+	// Name is "lists" (the first lists are complete), "watches" (they deliver changes, and leases can be read), "passes" (an
+	// evictor looks at the cluster) or "writes" (some write arrives, if the evictor's own do not).
 	Name string
 	// Err is why it fails; nil means that it works.
 	Err error

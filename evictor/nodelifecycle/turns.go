@@ -47,7 +47,7 @@ func (e *engine) release(n *node) {
 }
 
 func (e *engine) notOverdue(n *node) {
-	n.overdue = false
+	n.overdue, n.released = false, false
 	e.turns.Remove(n.turnKey(true))
 }
 

@@ -22,7 +22,7 @@ type Kind string
 // Served; a NodeQueued follows if more are left. Undone comes after Served: the store, newer than the write, does not show the taint.
 const (
 	NodeRegistered    Kind = "NodeRegistered"    // a node was seen for the first time
-	NodeRemoved       Kind = "NodeRemoved"       // a node is gone, or another one has taken its name
+	NodeRemoved       Kind = "NodeRemoved"       // a node is gone, or another one has taken its name; its turn is over, too
 	NodeVerdict       Kind = "NodeVerdict"       // the observed readiness of a node changed; Unknown is told after its lease was read
 	ConditionsWritten Kind = "ConditionsWritten" // conditions of a silent node were set to Unknown (written)
 	LabelsWritten     Kind = "LabelsWritten"     // the deprecated os and arch labels were set (written)

@@ -38,6 +38,7 @@ func (c *Controller) take(ctx context.Context) (item turn, ok bool) {
 // mayTurn asks about a turn, unless asksTurn says no.
 func (c *Controller) mayTurn(ctx context.Context, item turn) (asked bool, no *gate.Refused) {
 	if domain, asks := c.asksTurn(item); asks {
+		c.around.Out.Deliver() // what became of its last turn, before another is asked about
 		if no = c.around.Permits.May(ctx, gate.Act{Do: gate.Harm, Domain: domain}); no == nil {
 			asked, no = true, c.around.Permits.May(ctx, gate.Act{Do: gate.Turn, Node: item.Key.node, Domain: domain})
 		}
@@ -71,7 +72,8 @@ func (c *Controller) released(item turn) {
 	defer c.mu.Unlock()
 	item.Forget()
 	if n := c.nodes[item.Key.node]; n != nil && n.uid == item.Key.uid {
-		n.overdue, n.released = false, true
+		c.notOverdue(n) // nor does what was added meanwhile wait
+		n.released = true
 		c.changed = append(c.changed, n.name)
 	}
 }

@@ -31,7 +31,7 @@ func (h half) Report(what string, failed error) {
 func (h half) Plan(ctx context.Context, nodes []string, pods []cluster.PodKey) (changed []string) {
 	h.ask(ctx)
 	h.read(nodes, pods)
-	h.around.Out.Deliver() // a Gate that observes knows every verdict when it is asked about a turn
+	h.around.Out.Deliver() // a Gate that observes knows every verdict when it is asked about a turn, but for those that a worker is telling
 	h.hand(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,9 +153,6 @@ func (e *engine) pass() {
 // judge records a new verdict.
 func (e *engine) judge(n *node, v health.Verdict) {
 	first := !n.judged()
-	if first {
-		n.announced = v.Observed
-	}
 	silent := v.Expired && !n.verdict.Expired
 	n.verdict, n.heard = v, false
 	switch {
@@ -167,11 +164,11 @@ func (e *engine) judge(n *node, v health.Verdict) {
 	if silent && e.reads && n.unread == nil && n.read.Before(v.LastBeat) { // who reads is late
 		e.unknown(n, errAsked)
 	}
-	if first && !n.seen.After(e.begun) { // it may have failed before we watched
-		n.early = n.failed()
+	if first { // it may have failed before we watched
+		n.announced, n.early = v.Observed, n.failed() && !n.seen.After(e.begun)
 	}
 	if v.Ready == v1.ConditionTrue {
-		n.early, n.emptying = false, emptying{}
+		n.early, n.emptying = false, emptying{begun: n.begun} // what its turn has done stays done
 		e.dequeue(n, standings[ready])
 		e.notOverdue(n)
 	}

@@ -43,8 +43,8 @@ func (e *engine) marksNow(n *node) bool {
 }
 
 func (e *engine) markPod(n *node, pod *v1.Pod) {
-	ready := func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue }
-	if n.sees(pod) && pod.DeletionTimestamp == nil && !n.pods[pod.UID].marked && seen.Spared(pod) != "Completed" && slices.ContainsFunc(pod.Status.Conditions, ready) {
+	ready := slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue })
+	if n.sees(pod) && ready && pod.DeletionTimestamp == nil && !n.pods[pod.UID].marked && seen.Spared(pod) != "Completed" {
 		e.marks.ScheduleEntry(timedworker.Entry[cluster.PodRef, struct{}]{Key: cluster.RefOf(pod), Due: e.mu.Now, OnDuplicate: timedworker.KeepFirst})
 	}
 }
@@ -148,13 +148,14 @@ func spared(pod *v1.Pod) string {
 
 // remove is the work of deletes.
 func (c *Controller) remove(ctx context.Context, w podWork) timedworker.Result {
-	return c.around.Evict(ctx, w.Key, &removal{c, w.Key}, c.clients.PodWriter, c.cfg.RetryInitial)
+	return c.around.Evict(ctx, w.Key, &removal{c, w.Key, nil}, c.clients.PodWriter, c.cfg.RetryInitial)
 }
 
 // removal is one try to delete a pod of a node that is emptied.
 type removal struct {
 	*Controller
 	ref cluster.PodRef
+	of  *node // on which it was at the last Check; another of its name has nothing to do with it
 }
 
 // Check says whether the pod is to be deleted now or, if that may still become so, when to ask again.
@@ -162,7 +163,7 @@ func (r *removal) Check() (act gate.Act, wait time.Duration, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ref, n := r.ref, r.nodes[r.ref.Node]
-	if n == nil {
+	if r.of = n; n == nil {
 		return act, 0, false
 	}
 	pod, _ := r.clients.Pods.Pod(ref.PodKey)
@@ -191,7 +192,7 @@ func (r *removal) Refused(no environment.Refusal) timedworker.Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ref, n := r.ref, r.nodes[r.ref.Node]
-	if n == nil {
+	if n != r.of {
 		return timedworker.Forget()
 	}
 	how := n.leaving[ref]
@@ -216,10 +217,10 @@ func (r *removal) Tried(err error) timedworker.Result {
 	defer r.mu.Unlock()
 	ref, n := r.ref, r.nodes[r.ref.Node]
 	if err == nil {
-		r.decide(Decision{Kind: PodEvicted, Node: ref.Node, Pod: ref, Reason: "PodEvictionTimeout"})
+		r.decide(Decision{Kind: PodEvicted, Node: ref.Node, NodeUID: r.of.uid, Pod: ref, Reason: "PodEvictionTimeout"})
 	}
 	switch {
-	case n == nil:
+	case n != r.of:
 		return timedworker.Forget()
 	case err == nil || apierrors.IsNotFound(err):
 		n.begun = n.begun || err == nil

@@ -28,6 +28,9 @@ func (e *engine) syncNode(name string) {
 		e.nodes[name], e.attention[name] = n, n
 		e.decide(Decision{Kind: NodeRegistered, Node: name, NodeUID: n.uid, Zone: n.domain})
 		e.note(n, object, e.monitor.ObserveNode(object).Heartbeat)
+		if v, judged := e.monitor.Verdict(name); judged && v.UID == n.uid { // by a pass that knew the earlier node of its name
+			e.judge(n, v)
+		}
 	}
 	if n.failed() {
 		e.attention[name] = n

@@ -39,8 +39,7 @@ func (e *engine) dequeue(n *node, reason string) {
 // tainted, or among them if it was released since and its pods were refused once more.
 func (e *engine) release(n *node) {
 	if n.overdue && !n.early && e.around.Permits.Last(gate.Harm, n.domain) == nil {
-		entry := ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(true), Exempt: !n.released, OnDuplicate: ratelimitqueue.KeepFirst}
-		if e.turns.AddEntry(n.domain, entry) == ratelimitqueue.Unknown {
+		if e.turns.AddEntry(n.domain, ratelimitqueue.Entry[turnKey, struct{}]{Key: n.turnKey(true), Exempt: !n.released}) == ratelimitqueue.Unknown {
 			e.around.Inbox.Kick() // Run hands it out
 		}
 	}
@@ -198,6 +197,5 @@ func (e *engine) absent() (gap time.Duration) {
 
 // gap is the longest time between two calls of an evictor that runs.
 func (e *engine) gap() time.Duration {
-	period := e.cfg.NodeMonitorPeriod
-	return max(cmp.Or(e.cfg.MaxGap, e.cfg.NodeMonitorGracePeriod/4), period+period/5)
+	return max(cmp.Or(e.cfg.MaxGap, e.cfg.NodeMonitorGracePeriod/4), e.cfg.NodeMonitorPeriod*6/5)
 }

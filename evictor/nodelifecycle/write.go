@@ -106,7 +106,7 @@ func (w *writing) look() error {
 		return errGone
 	case w.around.Permits.Last(gate.Write, zone.Key{}) != nil:
 		return errClosed
-	case object != nil:
+	case object != nil && object.UID == w.n.uid:
 		w.object = object
 	}
 	w.draw()

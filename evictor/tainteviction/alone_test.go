@@ -7,11 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor/cluster"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/evictor/gate"
 	"github.com/evictkit/evictkit/evictor/tainteviction"
+	"github.com/evictkit/evictkit/internal/clockcases"
 )
 
 // Alone, nodes are not watched, written or reported. Our own taints are like foreign ones: they wait for no rate and no
@@ -94,4 +96,53 @@ func TestVerdictsAreNotAskedDuringAVisit(t *testing.T) {
 	c.Advance(time.Second)
 	require.Equal(t, []string{"a-0"}, verdicts.overdue, "once for all of them")
 	require.Equal(t, []string{"a-0-p0", "a-0-p1"}, c.Evicted(), "Own says that nobody waits for a turn")
+}
+
+// answers are verdicts that say what the test says.
+type answers struct{ own cluster.Own }
+
+func (a *answers) Own(string) cluster.Own { return a.own }
+func (*answers) Overdue(string)           {}
+
+// Whoever gives verdicts may change his mind without a reason, and without telling anybody.
+func TestVerdictsNeedNoReason(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60)))
+	verdicts := &answers{cluster.Own{Wanted: true}}
+	clients := clientsOf(c)
+	clients.Verdicts = verdicts
+	var told []tainteviction.Kind
+	drive(t, c, clients, tainteviction.Options{
+		Observer: func(d tainteviction.Decision) { told = append(told, d.Kind) },
+		OnPanic:  func(_, value any, _ []byte) { t.Errorf("%v", value) },
+	})
+	c.Taint("a-0", v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute})
+	c.Advance(30 * time.Second)
+	verdicts.own = cluster.Own{}
+	c.Advance(time.Hour)
+	require.Empty(t, c.Evicted())
+	require.Equal(t, []tainteviction.Kind{tainteviction.EvictionArmed, tainteviction.EvictionCancelled}, told)
+}
+
+// A deadline that comes from the time of a taint, or of a pod, does not move when the wall clock is set.
+func TestADeadlineOfATaintThatWasThere(t *testing.T) {
+	for _, set := range []time.Duration{0, time.Hour, -time.Hour} {
+		c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor("drain", 300)))
+		added := metav1.NewTime(clockcases.Start.Add(-time.Minute))
+		c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute, TimeAdded: &added})
+		clk := clockcases.New(true)
+		e, err := tainteviction.New(tainteviction.DefaultConfig(), clientsOf(c), tainteviction.Options{Clock: clk})
+		require.NoError(t, err)
+		step := func(passed time.Duration) []string {
+			clk.Pass(passed)
+			_, err := e.Step(context.Background())
+			require.NoError(t, err)
+			return c.Evicted()
+		}
+		require.Empty(t, step(0))
+		require.Empty(t, step(time.Minute))
+		clk.Set(set)
+		e.NodeChanged("a-0")
+		require.Empty(t, step(179*time.Second), set)
+		require.Equal(t, []string{"a-0-p0"}, step(2*time.Second), set)
+	}
 }

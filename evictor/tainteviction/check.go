@@ -36,7 +36,7 @@ func (e *engine) check(p *pod) (due *v1.Pod, domain zone.Key, wait time.Duration
 	if reason == "" && why.Forever {
 		reason = p.reason(own)
 	}
-	if reason != "" {
+	if reason != "" || why.Forever {
 		e.cancelled(p, reason)
 		return nil, domain, 0
 	}
@@ -65,15 +65,14 @@ func (e *engine) earliest(p *pod, object *v1.Pod, why taints.Deadline, own clust
 	if because == "" || !taints.OwnNoExecute(why.Taint) {
 		return why, wait, because
 	}
-	others := e.deadline(p, object, false)
-	if others.Forever {
-		return why, wait, because
+	if others := e.deadline(p, object, false); !others.Forever {
+		w, b := e.holdsBack(p, others, own)
+		if b == "" {
+			return others, w, b
+		}
+		wait = min(wait, w)
 	}
-	w, b := e.holdsBack(p, others, own)
-	if b == "" {
-		return others, w, b
-	}
-	return why, min(wait, w), because
+	return why, wait, because
 }
 
 // holdsBack says what an eviction waits for, if anything, and for how long. For our own taints the verdict counts, not the

@@ -1,6 +1,7 @@
 package tainteviction
 
 import (
+	"cmp"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -100,7 +101,7 @@ func (p *pod) reason(own cluster.Own) string {
 	case p.why.Taint == nil: // it never was
 		return ""
 	case taints.OwnNoExecute(p.why.Taint) && !own.Wanted && (own.Why != notSettled || len(p.node.taints) > 0):
-		return own.Why
+		return cmp.Or(own.Why, "Unwanted")
 	case p.node.taints.Has(p.why.Taint):
 		return "Tolerated"
 	}

@@ -38,8 +38,8 @@ type Decision struct {
 	Tolerated  time.Duration
 	Deadline   time.Time
 
-	// Reason is a short stable text. Cancelled: a Why of Verdicts, TaintRemoved, Tolerated, Completed or MirrorPod. Delayed:
-	// NotSettled (the next verdict decides), DisruptionBudget, TooManyRequests or a Gate's.
+	// Reason is a short stable text. Cancelled: a Why of Verdicts (Unwanted if it is empty), TaintRemoved, Tolerated, Completed
+	// or MirrorPod. Delayed: NotSettled (the next verdict decides), DisruptionBudget, TooManyRequests or a Gate's.
 	Reason string
 	Err    error
 }

@@ -195,7 +195,7 @@ func (e *engine) shown(key cluster.PodKey, object *v1.Pod, n *node, own cluster.
 func (e *engine) meet(object *v1.Pod, n *node) *pod {
 	p := &pod{ref: cluster.RefOf(object), node: n, bound: e.mu.Now}
 	if !e.started {
-		p.bound = boundAt(object, e.mu.Shown(e.mu.Now)).Add(e.mu.Lead)
+		p.bound = e.mu.Now.Add(boundAt(object, e.mu.Shown(e.mu.Now)).Sub(e.mu.Shown(e.mu.Now))) // an age, however the clock is set
 	}
 	if n.pods == nil {
 		n.pods = make(map[cluster.PodKey]*pod)

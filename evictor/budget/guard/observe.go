@@ -57,10 +57,9 @@ func (g *Guard) observePod(d tainteviction.Decision) {
 	defer g.mu.Unlock()
 	g.hears = true
 	n := g.nodes[d.Pod.Node]
-	if n == nil {
-		return
-	}
-	if d.Kind == tainteviction.PodEvicted && taints.OwnNoExecute(d.Taint) || d.Kind == tainteviction.WriteFailed && environment.OutcomeOf(d.Err) == environment.Unknown {
+	left := d.Kind == tainteviction.PodEvicted && taints.OwnNoExecute(d.Taint)
+	mayHave := d.Kind == tainteviction.WriteFailed && environment.OutcomeOf(d.Err) == environment.Unknown
+	if n != nil && (left || mayHave) {
 		g.podLeft(n)
 	}
 }

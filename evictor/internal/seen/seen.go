@@ -31,7 +31,7 @@ func (s Taints) Observe(node *v1.Node, running bool, now time.Time, ahead time.D
 		if t.Effect != v1.TaintEffectNoExecute {
 			continue
 		}
-		plausible := taints.PlausibleStart(t, node.CreationTimestamp.Time, now.Add(-ahead)).Add(ahead)
+		plausible := now.Add(taints.PlausibleStart(t, node.CreationTimestamp.Time, now.Add(-ahead)).Sub(now.Add(-ahead))) // an age, however the clock is set
 		seen := taints.Begun{Taint: v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, TimeAdded: t.TimeAdded.DeepCopy()}, Start: now}
 		before, swap := s.before(len(current), t)
 		switch {
@@ -92,7 +92,7 @@ func there(node *v1.Node, was *taints.Begun) bool {
 func swapped(node *v1.Node, outage, now time.Time, ahead time.Duration) time.Time {
 	for i := range node.Status.Conditions {
 		c := &node.Status.Conditions[i]
-		at := c.LastTransitionTime.Time.Add(ahead)
+		at := now.Add(c.LastTransitionTime.Sub(now.Add(-ahead)))
 		if c.Type == v1.NodeReady && c.Status == v1.ConditionUnknown && !at.Before(outage) && !at.After(now) {
 			return at
 		}

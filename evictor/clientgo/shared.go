@@ -17,7 +17,7 @@ import (
 //	func(ctx context.Context, example clientgo.Object) (clientgo.Informer, error) { return mgr.GetCache().GetInformer(ctx, example) }
 //
 // The Cluster calls it once for each kind while it runs, and again a second after an error. It may block until the
-// informer has synced, but not longer than the context.
+// informer has synced, but not longer than the context. When Run ends, the informers live on and tell the Cluster nothing more.
 type Informers func(ctx context.Context, example Object) (Informer, error)
 
 // Object is controller-runtime's client.Object.
@@ -31,6 +31,7 @@ type Object interface {
 // controller-runtime's have unless they are restricted to a few namespaces.
 type Informer interface {
 	AddEventHandler(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)
+	RemoveEventHandler(cache.ResourceEventHandlerRegistration) error
 	AddIndexers(cache.Indexers) error
 	HasSynced() bool
 	IsStopped() bool
@@ -86,6 +87,7 @@ type late struct {
 	informer Informer  // guarded by mu: nil until obtained
 	indexer  reader    // guarded by mu: nil until obtained
 	waiting  []*handed // guarded by mu: handlers added before that, in order
+	told     []func()  // guarded by mu: each removes a handler from the informer
 }
 
 // handed is a handler that was added before the informer was obtained.
@@ -94,18 +96,45 @@ type handed struct {
 	synced  cache.InformerSynced // guarded by late.mu: nil until the informer is obtained
 }
 
-// obtain gets the informer, with retries until the context ends.
+// obtain gets the informer, with retries until the context ends. Then the informer, which may live on, tells nobody here.
 func (l *late) obtain(ctx context.Context) {
+	defer l.leave()
 	for {
 		err := l.try(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		l.link.note(err)
-		if err == nil || !wait(ctx, reconnectEvery) {
+		if err == nil {
+			<-ctx.Done()
+			return
+		}
+		l.leave()
+		if !wait(ctx, reconnectEvery) {
 			return
 		}
 	}
+}
+
+// leave removes all handlers from the informer.
+func (l *late) leave() {
+	l.mu.Lock()
+	told := l.told
+	l.told = nil
+	l.mu.Unlock()
+	for _, remove := range told {
+		remove()
+	}
+}
+
+// tell has the informer tell a handler. mu is held.
+func (l *late) tell(informer Informer, h cache.ResourceEventHandler) (cache.InformerSynced, error) {
+	r, err := informer.AddEventHandler(h)
+	if err != nil {
+		return nil, err
+	}
+	l.told = append(l.told, func() { _ = informer.RemoveEventHandler(r) }) // fails only for what another informer returned
+	return r.HasSynced, nil
 }
 
 func (l *late) try(ctx context.Context) error {
@@ -123,16 +152,14 @@ func (l *late) try(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if mirror != nil {
-		if _, err := informer.AddEventHandler(mirror); err != nil {
+		if _, err := l.tell(informer, mirror); err != nil {
 			return err
 		}
 	}
 	for _, h := range l.waiting {
-		r, err := informer.AddEventHandler(h.handler)
-		if err != nil {
+		if h.synced, err = l.tell(informer, h.handler); err != nil {
 			return err
 		}
-		h.synced = r.HasSynced
 	}
 	l.informer, l.indexer, l.waiting = informer, indexer, nil
 	return nil
@@ -176,11 +203,7 @@ func (l *late) handle(h cache.ResourceEventHandler) (cache.InformerSynced, error
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.informer != nil {
-		r, err := l.informer.AddEventHandler(h)
-		if err != nil {
-			return nil, err
-		}
-		return r.HasSynced, nil
+		return l.tell(l.informer, h)
 	}
 	early := &handed{handler: h}
 	l.waiting = append(l.waiting, early)

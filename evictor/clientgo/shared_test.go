@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,6 +136,46 @@ func TestOneCacheServesTwo(t *testing.T) {
 		cancel()
 		require.NoError(t, <-ran)
 		require.NoError(t, <-ran)
+	})
+}
+
+// counting counts an informer's handlers.
+type counting struct {
+	cache.SharedIndexInformer
+	handlers *atomic.Int32
+}
+
+func (c counting) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	c.handlers.Add(1)
+	return c.SharedIndexInformer.AddEventHandler(h)
+}
+
+func (c counting) RemoveEventHandler(r cache.ResourceEventHandlerRegistration) error {
+	c.handlers.Add(-1)
+	return c.SharedIndexInformer.RemoveEventHandler(r)
+}
+
+// TestACacheTellsNobodyAfterRun: it lives on, and would keep the Clusters of earlier terms with it.
+func TestACacheTellsNobodyAfterRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		client := fake.NewClientset(node("a-0"), lease("a-0"), pod("p", "a-0"))
+		p := cached(t, client)
+		var handlers atomic.Int32
+		cluster, err := clientgo.New(client, clientgo.Options{Informers: func(ctx context.Context, example clientgo.Object) (clientgo.Informer, error) {
+			informer, err := p.GetInformer(ctx, example)
+			return counting{informer.(cache.SharedIndexInformer), &handlers}, err
+		}})
+		require.NoError(t, err)
+		require.NoError(t, cluster.Feed(&heard{}))
+		ran := make(chan error)
+		go func() { ran <- cluster.Run(ctx) }()
+		time.Sleep(time.Second)
+		require.True(t, cluster.Synced())
+		require.GreaterOrEqual(t, int(handlers.Load()), 3)
+		cancel()
+		require.NoError(t, <-ran)
+		require.Zero(t, handlers.Load())
 	})
 }
 

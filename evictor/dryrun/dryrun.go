@@ -1,5 +1,6 @@
 // Package dryrun has clients that write nothing, and stores that show what was left out, so that the decisions that follow
-// are made as well. Give them to an evictor, or to a half, in place of the real ones.
+// are made as well. Give them to an evictor, or to a half, in place of the real ones. A node that is back may stay Unknown for up
+// to five minutes: its kubelet reports at once only what differs from its own last report, and nothing was written.
 package dryrun
 
 import (
@@ -29,7 +30,6 @@ type Clients struct {
 	mu    sync.Mutex
 	nodes map[string]shadow                 // as they would be, until another node has the name
 	gone  map[cluster.PodKey]cluster.PodRef // would have been deleted
-	ready map[cluster.PodKey]cluster.PodRef // would have been marked not Ready
 }
 
 // shadow is what would have been written to a node.
@@ -110,7 +110,6 @@ func (c *Clients) Pod(key cluster.PodKey) (*v1.Pod, bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.gone, key)
-		delete(c.ready, key)
 		return nil, false
 	}
 	return c.shadow(pod), true
@@ -129,10 +128,6 @@ func (c *Clients) shadow(pod *v1.Pod) *v1.Pod {
 		pod = pod.DeepCopy()
 		pod.DeletionTimestamp = &metav1.Time{Time: pod.CreationTimestamp.Time}
 	}
-	if was, ok := c.ready[key]; ok && was.Shows(pod) {
-		pod = pod.DeepCopy()
-		pod.Status.Conditions = slices.DeleteFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady })
-	}
 	return pod
 }
 
@@ -143,7 +138,7 @@ func (c *Clients) UpdateTaints(_ context.Context, node *v1.Node, change taints.C
 	})
 }
 
-// errNobodyToTell is what each write fails with without To.
+// errNobodyToTell is what each write but MarkNotReady fails with without To.
 var errNobodyToTell = errors.New("dryrun: Clients.To is nil: set it to the evictor that these clients are given to")
 
 func (c *Clients) write(node *v1.Node, change func(after *shadow)) error {
@@ -193,24 +188,18 @@ func (c *Clients) UpdateLabels(_ context.Context, node *v1.Node, labels map[stri
 
 // Evict writes nothing.
 func (c *Clients) Evict(_ context.Context, pod cluster.PodRef, _ taints.Deadline) error {
-	return c.note(&c.gone, pod)
-}
-
-// MarkNotReady writes nothing.
-func (c *Clients) MarkNotReady(_ context.Context, pod cluster.PodRef) error {
-	return c.note(&c.ready, pod)
-}
-
-func (c *Clients) note(in *map[cluster.PodKey]cluster.PodRef, pod cluster.PodRef) error {
 	if absent.Value(c.To) {
 		return errNobodyToTell
 	}
 	c.mu.Lock()
-	if *in == nil {
-		*in = make(map[cluster.PodKey]cluster.PodRef)
+	if c.gone == nil {
+		c.gone = make(map[cluster.PodKey]cluster.PodRef)
 	}
-	(*in)[pod.PodKey] = pod
+	c.gone[pod.PodKey] = pod
 	c.mu.Unlock()
 	c.To.PodChanged(pod.PodKey)
 	return nil
 }
+
+// MarkNotReady writes nothing. The pod shows as it is: an evictor knows by itself which pods it has marked in an outage.
+func (c *Clients) MarkNotReady(context.Context, cluster.PodRef) error { return nil }

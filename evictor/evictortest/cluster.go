@@ -115,7 +115,8 @@ func (c *Cluster) Start(config evictor.Config, options ...evictor.Options) *evic
 }
 
 // Restart starts a new evictor with the same configuration and drops the old one, as when its process restarts. The new
-// one makes its first step at once.
+// one makes its first step at once. Its Options are the same values: what they remember, such as a guard.Guard, lives on. Call
+// Start with new ones to have that restart, too.
 func (c *Cluster) Restart() *evictor.Evictor {
 	c.t.Helper()
 	if c.evictor == nil {

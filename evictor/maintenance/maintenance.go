@@ -23,7 +23,8 @@ import (
 )
 
 // Announced spares a node for a time after it has first seen that maintenance is announced, or until it no longer is. What
-// is announced anew later is believed for as long again. Give [Announced.Hold] and
+// is announced anew later is believed for as long again, and so is each later stage: maintenance that was planned long ago
+// begins. Give [Announced.Hold] and
 // [Announced.Excluded] to the evictor first, then call [Announced.Step]. Its methods may be called from any goroutine.
 type Announced struct {
 	// For is how long an announcement is believed. A condition names no end, hence this limit; a restart of the program
@@ -40,15 +41,17 @@ type Announced struct {
 
 type announcement struct {
 	uid   types.UID
+	stage int // the latest that was seen
 	since time.Time
 	over  bool // Changed was told
 }
 
+// announcing has the stages in order.
 var announcing = []v1.NodeConditionType{"MaintenancePlanned", "MaintenanceInProgress", "DrainInProgress", "Drained", "GracefulNodeShutdownInProgress"}
 
 // Hold is for evictor.Options. The reason is the condition that announces maintenance.
 func (a *Announced) Hold(node *v1.Node) (reason string, held bool) {
-	condition, some := announces(node)
+	stage, some := announces(node)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !some {
@@ -57,17 +60,17 @@ func (a *Announced) Hold(node *v1.Node) (reason string, held bool) {
 	}
 	now := a.Clock.Now()
 	is, known := a.nodes[node.Name]
-	if !known || is.uid != node.UID {
+	if !known || is.uid != node.UID || is.stage < stage {
 		if a.nodes == nil {
 			a.nodes = make(map[string]announcement)
 		}
-		is = announcement{uid: node.UID, since: now}
+		is = announcement{uid: node.UID, stage: stage, since: now}
 		a.nodes[node.Name] = is
 	}
 	if now.Sub(is.since) >= a.For {
 		return "", false
 	}
-	return string(condition), true
+	return string(announcing[stage]), true
 }
 
 // Excluded is for evictor.Options: a node that is spared counts neither as ready nor as not ready, nor does one that
@@ -80,15 +83,15 @@ func (a *Announced) Excluded(node *v1.Node) bool {
 // Conditions returns the conditions that announce maintenance.
 func Conditions() []v1.NodeConditionType { return slices.Clone(announcing) }
 
-func announces(node *v1.Node) (condition v1.NodeConditionType, some bool) {
-	for _, condition := range announcing {
-		for i := range node.Status.Conditions {
-			if c := &node.Status.Conditions[i]; c.Type == condition && c.Status == v1.ConditionTrue {
-				return condition, true
-			}
+// announces returns the latest stage that a node announces.
+func announces(node *v1.Node) (stage int, some bool) {
+	stage = -1
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Status == v1.ConditionTrue {
+			stage = max(stage, slices.Index(announcing, c.Type))
 		}
 	}
-	return "", false
+	return stage, stage >= 0
 }
 
 // Step tells Changed of the nodes whose time is over, because nothing else changes them then. It returns when to call it

@@ -83,6 +83,21 @@ func TestAnnouncementEnds(t *testing.T) {
 	}
 }
 
+// Maintenance that was planned longer ahead than an announcement is believed begins all the same. An earlier stage begins nothing.
+func TestALaterStageIsBelievedAnew(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+	start(c, config(true, 5*time.Second))
+	c.Condition("a-0", "MaintenancePlanned", v1.ConditionTrue)
+	c.Advance(time.Hour)
+	c.Condition("a-0", "MaintenanceInProgress", v1.ConditionTrue)
+	c.Fail("a-0")
+	c.Advance(29 * time.Minute)
+	require.False(t, c.HasNoExecute("a-0"))
+	c.Condition("a-0", "MaintenanceInProgress", v1.ConditionFalse)
+	c.Advance(2 * time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+}
+
 // What is announced late ends what has begun. Taints of others evict as ever.
 func TestAnnouncedAfterTheTaint(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(2), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 300)))

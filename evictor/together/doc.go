@@ -7,7 +7,7 @@
 //		Group:     replica,                // func(pod *v1.Pod) []cluster.PodKey: who leaves with it
 //		Gate:      hours,                  // the evictor's own: it is asked about each of them
 //		Check:     cluster.CheckEviction,  // of package clientgo: do the disruption budgets permit it?
-//		Observer:  why.ObservePod,         // gets their evictions as decisions like others
+//		Observer:  why.ObservePod,         // the evictor's own: it hears of their evictions as of others
 //	}
 //	clients.PodWriter = groups
 //	e, err := evictor.New(config, clients, evictor.Options{Gate: hours, Observer: why})
@@ -25,7 +25,8 @@
 //     eviction, and does Check permit it? Check is asked about the condemned pod, too.
 //  3. One no holds all of them back. It is the answer to the evictor, which asks again as after any refusal.
 //  4. It evicts the members in the order of their names, and the condemned pod last. Before each it looks at the store
-//     and asks the Gate about harm and a write again.
+//     again, asks the Gate about harm and a write, and asks whether the node is held. A Gate must refuse writes by itself
+//     while the cluster cannot be seen, as that of package clientgo does: the evictor's own sight counts only before.
 //
 // Members cost no turn, and the rate of their zone does not count. A pod that is condemned while it leaves with another
 // one leaves once.

@@ -37,13 +37,15 @@ type Writer struct {
 	Gate gate.Gate
 	// Domain returns the domain of a member's node for Gate; nil for zone.KeyOf of its labels. Give the evictor's.
 	Domain func(node *v1.Node) zone.Key
-	// Held says why a member's node is held, empty if it is not. Nil: none is. An evictor's Nodes().Held knows.
+	// Held says why a member's node is held, empty if it is not. It is asked like Gate. Nil: none is. An evictor's Nodes().Held
+	// knows.
 	Held func(node string) (reason string)
 	// Check returns the error that evicting the pod would return now, and evicts nothing. Nil permits everything.
 	Check func(ctx context.Context, pod cluster.PodRef) error
 	// Observer gets the evictions of members that were made (PodEvicted) and that failed (WriteFailed). Of PodEvicted,
 	// Reason is Together, Err names the pod that it goes with, and the taint, toleration and deadline are that pod's; there is
-	// no taint if a failed node is emptied. The evictor may tell of other decisions at the same time. Nil: nobody is told.
+	// no taint if a failed node is emptied. Give the evictor's, so that guards and gates that count hear of them. The evictor
+	// may tell of other decisions at the same time. Nil: nobody is told.
 	Observer func(tainteviction.Decision)
 	// Clock is that of the evictor; nil for the real one.
 	Clock clock.PassiveClock
@@ -138,10 +140,8 @@ func stays(pod *v1.Pod) bool {
 // ask asks everybody about one of them, before the first leaves. The evictor has asked its Gate about the condemned pod.
 func (w *Writer) ask(ctx context.Context, m member, condemned cluster.PodRef, why taints.Deadline) error {
 	if m.ref != condemned {
-		if w.Held != nil {
-			if reason := w.Held(m.ref.Node); reason != "" {
-				return refused(m.ref, &gate.Refused{Reason: "Held", Err: fmt.Errorf("node %s is held: %s", m.ref.Node, reason)})
-			}
+		if err := w.held(m.ref); err != nil {
+			return err
 		}
 		for _, act := range []gate.Act{{Do: gate.Harm, Domain: m.domain}, {Do: gate.Evict, Node: m.ref.Node, Domain: m.domain, Pod: m.object, Why: why}} {
 			if err := w.may(ctx, m.ref, act); err != nil {
@@ -154,6 +154,17 @@ func (w *Writer) ask(ctx context.Context, m member, condemned cluster.PodRef, wh
 	}
 	if err := w.Check(ctx, m.ref); err != nil && !apierrors.IsNotFound(err) {
 		return failed(m.ref, err)
+	}
+	return nil
+}
+
+// held refuses if the pod's node is held.
+func (w *Writer) held(pod cluster.PodRef) error {
+	if w.Held == nil {
+		return nil
+	}
+	if reason := w.Held(pod.Node); reason != "" {
+		return refused(pod, &gate.Refused{Reason: "Held", Err: fmt.Errorf("node %s is held: %s", pod.Node, reason)})
 	}
 	return nil
 }
@@ -223,7 +234,10 @@ func (w *Writer) mayStill(ctx context.Context, m member, condemned cluster.PodRe
 			return err
 		}
 	}
-	return nil
+	if m.ref == condemned && !ours(why.Taint) {
+		return nil // the taints of others evict from held nodes, too
+	}
+	return w.held(m.ref)
 }
 
 // remains says whether the store shows that the pod stays, and it was not evicted.
@@ -235,13 +249,15 @@ func (w *Writer) remains(ref cluster.PodRef) bool {
 // fails says whether what condemned a pod is still there: the taint, and, unless it is somebody else's, that the node is not Ready.
 func (w *Writer) fails(name string, taint *v1.Taint) bool {
 	node, _ := w.Nodes.Node(name)
-	ours := taint == nil || taints.OwnNoExecute(taint) // nil: a failed node is emptied without taints
 	switch {
-	case node == nil, ours && slices.ContainsFunc(node.Status.Conditions, isReady):
+	case node == nil, ours(taint) && slices.ContainsFunc(node.Status.Conditions, isReady):
 		return false
 	}
 	return taint == nil || slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(taint) })
 }
+
+// ours says whether the evictor itself condemned the pod: by its taint or, without taints, nil, because the node is emptied.
+func ours(taint *v1.Taint) bool { return taint == nil || taints.OwnNoExecute(taint) }
 
 func isReady(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue }
 

@@ -153,6 +153,26 @@ func TestTheyLeaveTogether(t *testing.T) {
 	})
 }
 
+// A hold that comes while they leave keeps the rest.
+func TestAHoldKeepsTheRest(t *testing.T) {
+	harmed(t, func(t *testing.T, l *life, harm func(node string)) {
+		held := false
+		l.refuse = func(gate.Act) error {
+			if !held && len(l.of()) == 1 {
+				held = true
+				l.e.Nodes().Hold("b-0", "repair")
+			}
+			return nil
+		}
+		harm("a-0")
+		l.Advance(20 * time.Minute)
+		require.Equal(t, []string{"a-1-p0"}, l.of())
+		l.e.Nodes().Release("b-0")
+		l.Advance(20 * time.Minute)
+		require.Equal(t, []string{"a-1-p0", "b-0-p0", "a-0-p0"}, l.of())
+	})
+}
+
 // One no holds all of them back, whoever says it.
 func TestOneNoHoldsAllBack(t *testing.T) {
 	for name, row := range map[string]struct {

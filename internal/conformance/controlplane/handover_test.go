@@ -54,13 +54,13 @@ func nothing(*replica) error { return nil }
 // moments are when it is lost, and how to reach that moment once the nodes have stopped.
 var moments = []struct {
 	name   string
-	reach  func(*testing.T, *handOver)
+	reach  func(*handOver) error
 	outage bool
 }{
-	{"before the verdict", func(t *testing.T, h *handOver) { h.c.hold(t, grace/2, h.calm) }, false},
-	{"while tainting", func(t *testing.T, h *handOver) { h.taints(t, len(h.failing)/2) }, false},
-	{"while tolerations run", func(t *testing.T, h *handOver) { h.taints(t, len(h.failing)) }, false},
-	{"during an API outage", func(t *testing.T, h *handOver) { h.taints(t, len(h.failing)/2) }, true},
+	{"before the verdict", func(h *handOver) error { return h.stays(grace / 2) }, false},
+	{"while tainting", func(h *handOver) error { return h.taints(len(h.failing) / 2) }, false},
+	{"while tolerations run", func(h *handOver) error { return h.taints(len(h.failing)) }, false},
+	{"during an API outage", func(h *handOver) error { return h.taints(len(h.failing) / 2) }, true},
 }
 
 // programs are the programs that hand over, and the requests after which a follower is ready.
@@ -170,14 +170,16 @@ func (c *cluster) handOver(t *testing.T, p, w, m, try int) (result handedOver, b
 	first := h.startBoth(t, p, lease)
 	h.fleet.Stop(h.failing...)
 	stopped := time.Now()
-	moments[m].reach(t, h)
-	end := stopped
-	if first != *c.lease(t, lease).HolderIdentity {
-		return result, "the leader could not renew its lease"
+	reached, end := moments[m].reach(h), stopped
+	if h.replicas[0].Ended() || h.calm(nil) != "" || first != *c.lease(t, lease).HolderIdentity {
+		return result, "a replica could not renew its lease"
 	}
+	require.NoError(t, reached)
 	if moments[m].outage {
 		h.setDown(true)
-		c.hold(t, 2*time.Second, h.calm)
+		if err := h.stays(2 * time.Second); err != nil {
+			return result, err.Error()
+		}
 		end = time.Now().Add(outage)
 	}
 	lost := time.Now()
@@ -186,7 +188,9 @@ func (c *cluster) handOver(t *testing.T, p, w, m, try int) (result handedOver, b
 	}
 	require.NoError(t, ways[w].lose(h.replicas[0]))
 	if moments[m].outage {
-		c.hold(t, time.Until(end), h.calm)
+		if err := h.stays(time.Until(end)); err != nil {
+			return result, err.Error()
+		}
 		h.setDown(false)
 	}
 	c.leads(t, lease, first)
@@ -311,10 +315,12 @@ func (h *handOver) calm(*Now) string {
 	return ""
 }
 
+// stays lets time pass, and returns early with an error if that is not calm.
+func (h *handOver) stays(d time.Duration) error { return h.c.view.Hold(h.c.ctx, d, h.calm) }
+
 // taints waits until that many of the nodes are tainted.
-func (h *handOver) taints(t *testing.T, n int) {
-	t.Helper()
-	h.c.wait(t, grace+failing*time.Second+soon, func(now *Now) string {
+func (h *handOver) taints(n int) error {
+	return h.c.view.Wait(h.c.ctx, grace+failing*time.Second+soon, func(now *Now) string {
 		tainted := 0
 		for _, node := range h.failing {
 			if _, ok := now.Tainted(node); ok {

@@ -55,7 +55,7 @@ func lateTaints(t *testing.T, h *handOver) {
 		return r.Method == http.MethodPatch && strings.HasPrefix(r.URL.Path, "/api/v1/nodes/") && !strings.HasSuffix(r.URL.Path, "/status")
 	}
 	arrive := h.holdAndStop(t, patches, 1, func() {})
-	h.taints(t, len(h.failing))
+	require.NoError(t, h.taints(len(h.failing)))
 	before := map[string]*metav1.Time{}
 	h.c.view.Look(func(now *Now) {
 		for _, node := range h.failing {

@@ -1,5 +1,7 @@
 package simulation
 
+import "github.com/evictkit/evictkit/evictor"
+
 // Pods of DaemonSets belong to their nodes, and count in no figure but Report.DaemonSetPods.
 
 func (s *podSpec) ofDaemonSet() bool { return s.OwnerKind == "DaemonSet" }
@@ -15,8 +17,12 @@ func (c *cluster) endsForGood(p *pod) {
 	if p.terminating || p.phase.finished() || p.spec.recreated() {
 		return
 	}
+	c.lostForGood(c.keyOf(p))
+}
+
+func (c *cluster) lostForGood(key evictor.PodKey) {
 	if c.stats.LostForGood++; len(c.stats.LostPods) < mostLostForGood {
-		c.stats.LostPods = append(c.stats.LostPods, c.keyOf(p))
+		c.stats.LostPods = append(c.stats.LostPods, key)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/internal/placement"
 )
 
 // Objects may be of any date, and time 0 is that of a cluster which was just read: the newest time in the objects. Those of
@@ -41,11 +43,17 @@ func (c *cluster) podDated(object *v1.Pod) {
 	}
 }
 
-// keepAges moves the times of all objects back if the newest is later than Epoch. A pod was bound when its object says so. One
-// without a date is from time 0: an API server dates each object that it is given.
+// keepAges moves the times of all objects back if the newest is later than Epoch. A pod was bound when its object says so, and a
+// node is silent at least since it is Unknown. One without a date is from time 0: an API server dates each object that it is given.
 func (c *cluster) keepAges() {
 	if by := c.newest.Sub(Epoch); by > 0 {
 		c.moveBack(by)
+	}
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		if at := placement.FindCondition(n.Conditions, v1.NodeReady); n.failed && at >= 0 && !n.Conditions[at].LastTransitionTime.IsZero() {
+			n.failedAt = int64(min(n.Conditions[at].LastTransitionTime.Sub(Epoch), 0))
+		}
 	}
 	for i := range c.pods {
 		if p := &c.pods[i]; p.object != nil {

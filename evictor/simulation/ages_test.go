@@ -50,6 +50,19 @@ func TestARestartChangesNoDeadlineOfADump(t *testing.T) {
 	}
 }
 
+// A node that was silent in a dump has been for as long as it was Unknown.
+func TestANodeThatWasSilentInADumpHasBeenFor(t *testing.T) {
+	read := simulation.Epoch.AddDate(26, 10, 0)
+	s := dumped(read)
+	s.Nodes[0].Status.Conditions[0].Status = v1.ConditionUnknown
+	s.Nodes[0].Status.Conditions[0].LastTransitionTime = metav1.NewTime(read.Add(-20 * time.Minute))
+	s.Events = []simulation.Event{{At: 15 * time.Minute, Recover: &simulation.Nodes{Names: []string{"a"}}}}
+	r, _ := play(t, s)
+	require.Equal(t, 1, r.Evicted)
+	require.Zero(t, r.NeedlessEvictions)
+	require.Greater(t, r.EvictionDelayWorst, 20*time.Minute)
+}
+
 // A taint that a node already had keeps its age, and so do the pods that tolerate it for a time.
 func TestATaintInADumpKeepsItsAge(t *testing.T) {
 	read := simulation.Epoch.AddDate(26, 10, 0)

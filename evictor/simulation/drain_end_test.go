@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
@@ -163,22 +164,25 @@ func TestTimeoutsOfDrainsAreChecked(t *testing.T) {
 
 // A budget that refuses an evictor is told, with how many pods it kept and for how long.
 func TestBudgetsThatRefuseAnEvictorAreTold(t *testing.T) {
-	s := guarded(simulation.Event{At: time.Minute, Fail: &simulation.Nodes{Names: []string{"n1"}}})
-	s.AskBudgets = true
-	labels := s.Pods[0].Labels
-	s.Pods = append(s.Pods, &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db0-1", Labels: labels}, Spec: v1.PodSpec{NodeName: "n1"}})
-	two := intstr.FromInt(2)
-	s.Objects[0].(*policyv1.PodDisruptionBudget).Spec.MinAvailable = &two
-	r, _ := play(t, s)
-	require.Zero(t, r.Evicted)
-	require.Equal(t, 1, r.EvictionsRefused)
-	require.Equal(t, 1, r.RefusedAtEnd)
-	require.Greater(t, r.LongestRefused, 110*time.Minute)
-	s.Events = append(s.Events, simulation.Event{At: time.Hour, Recover: &simulation.Nodes{Names: []string{"n1"}}})
-	r, _ = play(t, s)
-	require.Equal(t, 1, r.EvictionsRefused)
-	require.Zero(t, r.RefusedAtEnd, "nobody wants to evict it any more")
-	require.Less(t, r.LongestRefused, time.Hour)
+	for _, taintBased := range []bool{true, false} {
+		s := guarded(simulation.Event{At: time.Minute, Fail: &simulation.Nodes{Names: []string{"n1"}}})
+		s.Config = evictor.DefaultConfig()
+		s.AskBudgets, s.Config.Nodes.TaintBasedEviction = true, taintBased
+		labels := s.Pods[0].Labels
+		s.Pods = append(s.Pods, &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db0-1", Labels: labels}, Spec: v1.PodSpec{NodeName: "n1"}})
+		two := intstr.FromInt(2)
+		s.Objects[0].(*policyv1.PodDisruptionBudget).Spec.MinAvailable = &two
+		r, _ := play(t, s)
+		require.Zero(t, r.Evicted)
+		require.Equal(t, 1, r.EvictionsRefused)
+		require.Equal(t, 1, r.RefusedAtEnd)
+		require.Greater(t, r.LongestRefused, 110*time.Minute)
+		s.Events = append(s.Events, simulation.Event{At: time.Hour, Recover: &simulation.Nodes{Names: []string{"n1"}}})
+		r, _ = play(t, s)
+		require.Equal(t, 1, r.EvictionsRefused)
+		require.Zero(t, r.RefusedAtEnd, "nobody wants to evict it any more")
+		require.Less(t, r.LongestRefused, time.Hour)
+	}
 }
 
 // Pods that run and are marked not Ready are told as such.

@@ -87,6 +87,16 @@ func TestPartition(t *testing.T) {
 	require.Zero(t, r.TerminatingAtEnd, "they end when the kubelet hears of it")
 }
 
+// A node whose replacement has not come at the end was replaced all the same.
+func TestANodeIsReplacedBeforeTheEnd(t *testing.T) {
+	s := Scenario{Until: 3 * time.Minute, Zones: []Zone{{Name: "a", Nodes: 2}}, Events: []Event{
+		{At: 2 * time.Minute, ReplaceNode: &ReplaceNode{Nodes: Nodes{Names: []string{"a-000"}}, After: 90 * time.Second}},
+		{At: 4 * time.Minute, Fail: named("a-001")},
+	}}
+	_, _, r := told(t, newCluster(clockOf(nil)), s)
+	require.Equal(t, []int{2}, r.After)
+}
+
 func TestReplaceNode(t *testing.T) {
 	s := Scenario{Until: 10 * time.Minute, Events: []Event{
 		{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a-000"}}, NodeTaint: NodeTaint{Key: "node.kubernetes.io/own", Effect: "NoSchedule"}}},

@@ -71,6 +71,15 @@ func (h *heldBack) ends(pod evictor.PodRef, at time.Duration) {
 	h.all[was.reason].Longest = max(h.all[was.reason].Longest, at-was.since)
 }
 
+// endsOn ends it for all pods of a node.
+func (h *heldBack) endsOn(node string, at time.Duration) {
+	for pod := range h.now {
+		if pod.Node == node {
+			h.ends(pod, at)
+		}
+	}
+}
+
 // report returns all, those first that held back longest. A pod that is gone by now was not evicted.
 func (h *heldBack) report(at time.Duration, stays func(evictor.PodRef) bool) (all []HeldBack) {
 	for pod, is := range h.now {

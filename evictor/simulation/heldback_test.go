@@ -27,4 +27,8 @@ func TestWhatIsHeldBackHasOneReasonAtATime(t *testing.T) {
 		{Reason: "Held", From: 4 * time.Minute, Longest: 5 * time.Minute, Pods: 2, AtEnd: 1},
 		{Reason: "Budget: few", From: time.Minute, Longest: 3 * time.Minute, Pods: 2},
 	}, h.report(10*time.Minute, func(pod evictor.PodRef) bool { return pod != gone }))
+	q.Node = "n"
+	h.holds(q, "Held", 11*time.Minute)
+	h.endsOn("n", 12*time.Minute)
+	require.NotContains(t, h.now, q)
 }

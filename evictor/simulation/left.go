@@ -109,7 +109,7 @@ func (p *player) stays(n *node, i int32, groups map[labelled]bool) string {
 // staysUntainted is stays without taints: pods stay until the turn of their node.
 func (p *player) staysUntainted(n *node, pod *pod) string {
 	switch {
-	case p.cluster.wasRefused(pod):
+	case p.cluster.waitsForBudget(pod):
 		return leftBudget
 	case n.IsReady():
 		return leftUnnoticed

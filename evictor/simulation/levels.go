@@ -16,7 +16,8 @@ import (
 // level tracks how many of the desired members are live over time. States that last for no time do not count.
 type level struct {
 	desired, have   int
-	lowest          int
+	lowest          int // since some were desired
+	least, ofLeast  int // the smallest share of the desired ones
 	lowestAt, since int64
 	below           int64 // time with fewer live members than desired
 	most, of        int   // the most that were lacking, and how many were desired then
@@ -48,8 +49,11 @@ func (l *level) pass(now int64) {
 	if took == 0 {
 		return
 	}
-	if !l.counted || l.have < l.lowest {
+	if l.counted && l.have < l.lowest || !l.counted && l.desired > 0 {
 		l.lowest, l.lowestAt, l.counted = l.have, l.since, true
+	}
+	if l.have*l.ofLeast < l.least*l.desired || l.ofLeast == 0 {
+		l.least, l.ofLeast = l.have, l.desired
 	}
 	if l.have < l.desired {
 		l.below += took
@@ -102,12 +106,12 @@ func inHours(nanoseconds float64) float64 {
 
 func (l *level) report(now int64) Level {
 	l.pass(now)
-	lowest, share := l.lowest, 1.0
+	lowest, least, of, share := l.lowest, l.least, l.ofLeast, 1.0
 	if !l.counted {
-		lowest = l.have
+		lowest, least, of = l.have, l.have, l.desired
 	}
-	if l.desired > 0 {
-		share = float64(lowest) / float64(l.desired)
+	if of > 0 {
+		share = float64(least) / float64(of)
 	}
 	return Level{
 		Desired: l.desired, LowestReady: lowest, LowestAt: time.Duration(l.lowestAt), LowestReadyShare: share, ReadyAtEnd: l.have,

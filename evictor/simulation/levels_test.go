@@ -39,6 +39,27 @@ func shop(t *testing.T, budgetFirst bool, minAvailable, maxUnavailable *intstr.I
 	return c
 }
 
+// What comes later lacked nothing before, and a zone that has lost all its nodes has had none.
+func TestLevelsBeginWithWhatTheyCount(t *testing.T) {
+	_, r := playOn(t, newCluster(clockOf(nil)), Scenario{
+		Zones: []Zone{{Name: "a", Nodes: 2, PodsPerNode: 3}, {Name: "b", Nodes: 1}}, ReplaceAfter: -1, Until: 30 * time.Minute, Points: 100,
+		Events: []Event{
+			{At: 10 * time.Minute, AddNode: &AddNode{Name: "c-0", Zone: "c", PodsPerNode: 4}}, {At: 11 * time.Minute, AddNode: &AddNode{Name: "a-x", Zone: "a", PodsPerNode: 2}},
+			{At: 12 * time.Minute, DeleteNode: &Nodes{Zone: "b"}},
+		},
+	})
+	require.InDelta(t, 1, r.LowestReadyShare, 0)
+	lowest := make(map[string]int)
+	for i := range r.Zones {
+		lowest[r.Zones[i].Name] = r.Zones[i].LowestNodes
+	}
+	require.Equal(t, map[string]int{":a": 2, ":b": 0, ":c": 1}, lowest)
+	for i := range r.Workloads {
+		require.Zero(t, r.Workloads[i].Below, r.Workloads[i].Name)
+		require.NotZero(t, r.Workloads[i].LowestReady, r.Workloads[i].Name)
+	}
+}
+
 // A budget does not stop deletions, but the report says for how long fewer pods lived than it needs.
 func TestBudgetsAreReported(t *testing.T) {
 	for _, test := range []struct {

@@ -199,8 +199,8 @@ func (p *player) finish() error {
 		r.After = append(r.After, p.postponed[i].Number)
 	}
 	for i := range p.events {
-		if number := p.events[i].Number; number > 0 { // negative numbers are events made by controllers
-			r.After = append(r.After, number)
+		if e := &p.events[i]; e.Number > 0 && !e.registers { // negative numbers are events made by controllers, and what a replaced node does has begun
+			r.After = append(r.After, e.Number)
 		}
 	}
 	slices.Sort(r.After)

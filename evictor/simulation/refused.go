@@ -44,11 +44,8 @@ func (c *cluster) ask(i int32) error {
 	return refusal
 }
 
-// wasRefused says whether a budget has refused to evict the pod.
-func (c *cluster) wasRefused(p *pod) bool {
-	_, was := c.refusals.pods[p.serial]
-	return was
-}
+// waitsForBudget says whether a budget has refused to evict the pod, and somebody still wants to.
+func (c *cluster) waitsForBudget(p *pod) bool { return c.refusals.pods[p.serial].waits }
 
 func (c *cluster) refused(p *pod) {
 	r, known := c.refusals.pods[p.serial]

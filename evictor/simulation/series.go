@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
@@ -149,10 +150,10 @@ func (s *sampler) sample(p *player) {
 	}
 }
 
-// knowWorkloads begins the series of those that are new: so many samples before they existed.
+// knowWorkloads begins the series of those that are new: so many samples before they existed, in which nothing lacked.
 func (s *sampler) knowWorkloads(c *cluster, before int) {
 	for len(s.levels) < len(c.levels.workloads) {
-		s.levels, s.below = append(s.levels, make([]byte, before)), append(s.below, make([]byte, before))
+		s.levels, s.below = append(s.levels, bytes.Repeat([]byte{100}, before)), append(s.below, make([]byte, before))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -145,9 +146,23 @@ func (p *player) observeNode(d *evictor.NodeDecision) {
 		p.heldBack.holds(d.Pod, d.Reason, at)
 	case nodelifecycle.PodEvicted, nodelifecycle.PodSpared:
 		p.heldBack.ends(d.Pod, at)
+	case nodelifecycle.NodeVerdict:
+		if d.To == v1.ConditionTrue && !p.scenario.Config.Nodes.TaintBasedEviction { // nobody tells of each pod
+			p.nobodyLeaves(d.Node, at)
+		}
 	default: // it is not about a pod
 	}
 	p.cluster.hinder(d, p.world.holds)
+}
+
+// nobodyLeaves notes that no eviction from a node is wanted any more.
+func (p *player) nobodyLeaves(node string, at time.Duration) {
+	p.heldBack.endsOn(node, at)
+	if i, exists := p.cluster.nodeByID[node]; exists {
+		for k := p.cluster.nodes[i].firstPod; k >= 0; k = p.cluster.pods[k].next {
+			p.cluster.leavesNow(k)
+		}
+	}
 }
 
 func (p *player) observePod(d *evictor.PodDecision) {

@@ -30,6 +30,7 @@ func (c *cluster) withdraws(key evictor.PodKey) (exists bool) {
 			goes := b.fresh && b.key == key && b.spec.OwnerKind == ""
 			if goes {
 				c.leveled(b.member, -1, 0)
+				c.lostForGood(key)
 			}
 			return goes
 		})

@@ -57,6 +57,7 @@ func TestTheNameOfAPodThatWaits(t *testing.T) {
 		require.ErrorContains(t, err, "pod shop/big already exists")
 		_, _, r := told(t, c, Scenario{Until: time.Hour, ReplaceAfter: 10 * time.Second, Events: []Event{{At: time.Minute, DeletePod: &Pod{Name: "shop/big"}}}})
 		require.Equal(t, pending, r.PendingAtEnd, owner)
+		require.Equal(t, 1-pending, r.LostForGood, owner)
 		require.Equal(t, pending == 1, c.holds("shop", "big"))
 		_, exists := c.findPod(evictor.PodKey{Namespace: "shop", Name: "big"})
 		require.False(t, exists)

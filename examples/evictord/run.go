@@ -69,7 +69,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	announced.Changed, changed = e.all.NodeChanged, e.all.Kick
 	stopped.attach(e, clients.Nodes, o.announced > 0)
-	m.Watch(e.nodes, e.pods, func() error { return cmp.Or(cluster.Parts()[0].Err, cluster.Health()) }) // who has no lists sees nothing
+	m.Watch(e.nodes, e.pods, func() error { return cmp.Or(cluster.Parts()[0].Err, cluster.Health()) }) // without lists, its first part, it sees nothing
 	rival := newBeside(looking, &o, clients.Nodes, clock.RealClock{}, logger)
 	secured, err := newSecurity(ctx, &o, config, logger)
 	if err != nil {

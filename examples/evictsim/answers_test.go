@@ -121,6 +121,7 @@ func TestExplainFindsThePodAndSaysWhyItStays(t *testing.T) {
 		text += `{"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "` + key[0] + `", "name": "` + key[1] + `"}, "spec": {"nodeName": "n",
 			"tolerations": [{"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 3600}]}}`
 	}
+	text += `{"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "shop", "name": "once"}, "spec": {"nodeName": "n"}, "status": {"phase": "Succeeded"}}`
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	scenario := func(events string) string {
 		return scenarioFile(t, "cluster: {files: ["+file+"], zones: [{name: a, nodes: 3}]}\nevents: ["+events+"]\nuntil: 10m\n")
@@ -133,6 +134,11 @@ func TestExplainFindsThePodAndSaysWhyItStays(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, story, "At the end it is still there: its eviction is not yet done; the last word is: ")
 	require.Contains(t, story, "1h1m")
+	for pod, want := range map[string]string{"shop/once": "it has ended, and no pod that has is evicted\n", "shop/web": "node n is not Ready, and its turn has not come\n"} {
+		story, _, err = simulate(t, "explain", "--set", "config.taintBasedEviction=false", "--scenario", scenario("{at: 8m, fail: {node: n}}"), "--pod", pod)
+		require.NoError(t, err)
+		require.Contains(t, story, "At the end it is still there: "+want)
+	}
 	_, _, err = simulate(t, "explain", "--scenario", scenario(""), "--pod", "db")
 	require.ErrorContains(t, err, "pod default/db does not exist: is it shop/db or test/db?")
 	for asked, want := range map[string]string{"--pod=shop/wbe": "pod shop/wbe does not exist (do you mean shop/web?)", "--node=a-01": "node a-01 does not exist (do you mean a-001?)"} {

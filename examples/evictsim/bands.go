@@ -177,13 +177,19 @@ func (l *lasting) end(on map[string]int, at time.Duration, nodes []string) (all 
 
 // calls notes what the API does with calls from then on.
 func (l *lasting) calls(i int, e *simulation.Planned) {
-	for whose := range l.api {
-		if e.API.For == whose || e.API.For == "" || e.API.For == "all" {
-			ended := l.end(l.api, e.At, []string{whose})
-			l.spans[i].ends = l.spans[i].ends || ended && e.API.State == simulation.APIUp
-		}
+	var whose []string
+	if e.API.For != simulation.ForKubelets {
+		whose = append(whose, simulation.ForEvictor)
+	}
+	if e.API.For != simulation.ForEvictor && e.API.State != simulation.APIFailing {
+		whose = append(whose, simulation.ForKubelets)
 	}
 	if e.API.State != simulation.APIUp {
-		l.begin(l.api, i, e.At, []string{e.API.For})
+		l.begin(l.api, i, e.At, whose)
+		return
+	}
+	for _, side := range whose { // the other may have been up
+		ended := l.end(l.api, e.At, []string{side})
+		l.spans[i].ends = l.spans[i].ends || ended
 	}
 }

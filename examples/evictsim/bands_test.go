@@ -83,6 +83,22 @@ until: 60m
 	}, texts)
 }
 
+// An outage of the API that ends for one side after the other is over then.
+func TestAnOutageThatEndsByHalves(t *testing.T) {
+	s, err := scenariofile.Complete("test", []byte(`
+cluster: {zones: [{name: a, nodes: 4}]}
+events:
+- {at: 5m, api: {state: down}}
+- {at: 8m, api: {state: up, for: evictor}}
+- {at: 10m, api: {state: up, for: kubelets}}
+until: 30m
+`), ".")
+	require.NoError(t, err)
+	events, _ := eventsOf(simulated(s), touchedIn(t, s))
+	require.Len(t, events, 1)
+	require.Equal(t, "api down at 5m for 5m", events[0].Text)
+}
+
 // TestRepeatedEventsAreFolded: whether by repeat or written out.
 func TestRepeatedEventsAreFolded(t *testing.T) {
 	s, err := scenariofile.Complete("test", []byte(`

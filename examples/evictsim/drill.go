@@ -135,7 +135,7 @@ func (f *flags) drilled(c *cobra.Command, d *drillFlags, files []string, today *
 	if err != nil {
 		return nil, err
 	}
-	a.Files, a.sets, a.NotReady = files, f.sets, cluster.NotReadyFor.Seconds()
+	a.Files, a.sets, a.NotReady, a.Waiting = files, f.sets, cluster.NotReadyFor.Seconds(), cluster.Waiting
 	a.Play = a.command()
 	if report != nil {
 		err = drillReport(ctx, report, cluster, a)
@@ -193,6 +193,7 @@ type assessment struct {
 	Play         string         `json:"play"` // the command that plays the worst loss with the best settings
 	NotSimulated map[string]int `json:"notSimulated"`
 	NotReady     float64        `json:"notReadyForSeconds"` // at first, after a loss
+	Waiting      int            `json:"waitingPods"`        // without a node, and left out
 	Headline     string         `json:"headline"`
 	Helps        string         `json:"helps"` // most, against the worst loss
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,7 +60,11 @@ func apply(s *drill.Score) (all []page.Apply) {
 // command plays the worst loss with the best settings.
 func (a *assessment) command() string {
 	best, loss := &a.advice.Best.Settings, &a.worst.Loss
-	sets := []string{"cluster={files: [" + strings.Join(a.Files, ", ") + "]}"}
+	var files []string
+	for _, file := range a.Files {
+		files = append(files, strconv.Quote(file))
+	}
+	sets := []string{"cluster={files: [" + strings.Join(files, ", ") + "]}"}
 	sets = append(sets, a.sets...)
 	for i := range drilledSettings {
 		if d := &drilledSettings[i]; d.of(best) != d.of(&a.advice.Today.Settings) {
@@ -67,8 +72,8 @@ func (a *assessment) command() string {
 		}
 	}
 	end := drill.Begins + loss.For
-	sets = append(sets, fmt.Sprintf("events=[{at: %s, fail: {%s}}, {at: %s, recover: {%s}}]", short(drill.Begins), loss.Where, short(end), loss.Where),
-		"until="+short(loss.Until()))
+	sets = append(sets, fmt.Sprintf("events=[{at: %s, fail: {%s}}, {at: %s, recover: {%s}}]", drill.Begins, loss.Where, end, loss.Where),
+		"until="+loss.Until().String())
 	text := "evictsim"
 	for _, set := range sets {
 		text += " --set '" + strings.ReplaceAll(set, "'", `'\''`) + "'"

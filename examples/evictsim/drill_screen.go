@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/evictkit/evictkit/examples/evictsim/drill"
 )
 
@@ -65,12 +67,16 @@ func (a *assessment) title() string {
 	return fmt.Sprintf("%s: %s and %s", strings.Join(a.Files, ", "), some(a.Nodes, "node"), some(a.Pods, "pod"))
 }
 
-// starts says what the kubelets of lost nodes do once they are back.
+// starts says what the kubelets of lost nodes do once they are back, and who is left out.
 func (a *assessment) starts() string {
-	if a.NotReady == 0 {
-		return "The lost nodes are Ready at once when they are back."
+	text := "The lost nodes are Ready at once when they are back."
+	if a.NotReady > 0 {
+		text = fmt.Sprintf("The lost nodes report Ready=False for %s when they are back (%s).", seconds(a.NotReady), notReady)
 	}
-	return fmt.Sprintf("The lost nodes report Ready=False for %s when they are back (%s).", seconds(a.NotReady), notReady)
+	if a.Waiting > 0 {
+		text += fmt.Sprintf(" %s without a node %s left out; the command below plays them, too.", some(a.Waiting, "pod"), english.PluralWord(a.Waiting, "is", "are"))
+	}
+	return text
 }
 
 func (a *assessment) notSimulated() string {
@@ -152,11 +158,11 @@ func (a *assessment) alarmTable() *columns {
 func (a *assessment) settingTable() (table *columns, title, note string) {
 	table = &columns{titles: []string{">RATE", ">THRESHOLD", ">GRACE", ">TOLERATION", ">LOST", ">MISSING", ">PENDING", ">BEFORE EVICTION", ">WHILE RUNNING", ""}}
 	rows, unbeaten := slices.Clone(a.Front), slices.Contains(a.Front, a.Today)
-	if !unbeaten {
-		at, _ := slices.BinarySearchFunc(rows, a.Today, func(s, today scoreTold) int {
-			return cmp.Compare(s.PodHoursBeforeEviction, today.PodHoursBeforeEviction)
-		})
-		rows = slices.Insert(rows, at, a.Today)
+	for _, s := range []scoreTold{a.Today, a.Best} {
+		if !slices.Contains(rows, s) {
+			at, _ := slices.BinarySearchFunc(rows, s, func(row, s scoreTold) int { return cmp.Compare(row.PodHoursBeforeEviction, s.PodHoursBeforeEviction) })
+			rows = slices.Insert(rows, at, s)
+		}
 	}
 	shown := 0
 	for i := range rows {
@@ -169,7 +175,7 @@ func (a *assessment) settingTable() (table *columns, title, note string) {
 		case i > 0 && i < len(rows)-1 && len(rows) > mostFront && i*mostFront/len(rows) == (i-1)*mostFront/len(rows):
 			continue
 		}
-		if *s != a.Today || unbeaten {
+		if slices.Contains(a.Front, *s) {
 			shown++
 		}
 		grace, _ := time.ParseDuration(s.NodeMonitorGracePeriod) // it was formatted by us

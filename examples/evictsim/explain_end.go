@@ -64,20 +64,20 @@ func (t *tale) stays() string {
 		return ""
 	case pod.DeletionTimestamp != nil:
 		return "it is deleted, and waits for the kubelet of node " + node.Name
+	case pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed:
+		return "it has ended, and no pod that has is evicted"
+	}
+	ready := slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue })
+	tainted := slices.ContainsFunc(node.Spec.Taints, func(taint v1.Taint) bool { return taint.Effect == v1.TaintEffectNoExecute })
+	switch {
+	case ready && !tainted: // whatever held its eviction back before
+		return "nothing asks it to leave: node " + node.Name + " has no NoExecute taint"
 	case t.held != "":
 		return t.held
+	case tainted:
+		return "it tolerates the taints of node " + node.Name + " without a limit"
 	}
-	for i := range node.Spec.Taints {
-		if node.Spec.Taints[i].Effect == v1.TaintEffectNoExecute {
-			return "it tolerates the taints of node " + node.Name + " without a limit"
-		}
-	}
-	for i := range node.Status.Conditions {
-		if c := &node.Status.Conditions[i]; c.Type == v1.NodeReady && c.Status != v1.ConditionTrue {
-			return fmt.Sprintf("node %s is not Ready, and waits for its taint", node.Name)
-		}
-	}
-	return "nothing asks it to leave: node " + node.Name + " has no NoExecute taint"
+	return fmt.Sprintf("node %s is not Ready, and its turn has not come", node.Name)
 }
 
 // holds keeps what the pod's eviction waits for.

@@ -34,7 +34,7 @@ func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*simulati
 	if len(outcomes) > 1 {
 		d.Verdict = bestOf(outcomes, names)
 		for _, name := range names {
-			d.Varied = append(d.Varied, setting(name))
+			d.Varied = append(d.Varied, setting(name, names))
 		}
 	}
 	for i, o := range outcomes {

@@ -160,6 +160,9 @@ func tolerance(s *simulation.Scenario) string {
 	var all []time.Duration
 	for i := range s.Zones {
 		z, seconds := &s.Zones[i], simulation.TolerationSeconds(300)
+		if len(z.Pod.Tolerations) > 0 {
+			return "" // they may say something else
+		}
 		for _, set := range []*simulation.TolerationSeconds{s.DefaultTolerationSeconds, z.TolerationSeconds} {
 			if set != nil {
 				seconds = max(0, *set) // none, and less than nothing, are no time

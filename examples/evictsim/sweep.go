@@ -250,7 +250,7 @@ func (f *flags) printAll(w io.Writer, outcomes []*outcome.Outcome) error {
 	names := outcome.Differing(outcomes)
 	var titles []string
 	for _, name := range names {
-		titles = append(titles, setting(name))
+		titles = append(titles, setting(name, names))
 	}
 	shown := slices.DeleteFunc(slices.Clone(compared), func(of comparedFigure) bool {
 		return !slices.ContainsFunc(outcomes, func(o *outcome.Outcome) bool { return o.Figures[of.figure] != 0 })

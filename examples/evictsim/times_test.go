@@ -41,10 +41,11 @@ func TestReadersAreToldWhatTakesNoTime(t *testing.T) {
 
 func TestTheSummarySaysWhatPodsTolerate(t *testing.T) {
 	for zones, says := range map[string]string{
-		"[{name: a, nodes: 2, podsPerNode: 1}]":                                                            "heartbeat every 10s; generated pods tolerate an outage for 5m\n",
-		"[{name: a, nodes: 2, podsPerNode: 1, tolerationSeconds: 30}]":                                     "; generated pods tolerate an outage for 30s\n",
-		"[{name: a, nodes: 2, podsPerNode: 1, tolerationSeconds: none}]":                                   "; generated pods tolerate no outage\n",
-		"[{name: a, nodes: 2}]":                                                                            "heartbeat every 10s\n",
+		"[{name: a, nodes: 2, podsPerNode: 1}]":                                           "heartbeat every 10s; generated pods tolerate an outage for 5m\n",
+		"[{name: a, nodes: 2, podsPerNode: 1, tolerationSeconds: 30}]":                    "; generated pods tolerate an outage for 30s\n",
+		"[{name: a, nodes: 2, podsPerNode: 1, tolerationSeconds: none}]":                  "; generated pods tolerate no outage\n",
+		"[{name: a, nodes: 2, podsPerNode: 1, pod: {tolerations: [{operator: Exists}]}}]": "heartbeat every 10s\n",
+		"[{name: a, nodes: 2}]": "heartbeat every 10s\n",
 		"[{name: a, nodes: 2, podsPerNode: 1, tolerationSeconds: 0}, {name: b, nodes: 1, podsPerNode: 1}]": "; generated pods tolerate an outage for 0s to 5m\n",
 	} {
 		story, _, err := simulate(t, "--scenario", scenarioFile(t, "cluster: {zones: "+zones+"}\nuntil: 1m\n"))

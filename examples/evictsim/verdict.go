@@ -176,7 +176,7 @@ func evictedPods(r *simulation.Report) string {
 	text := "no pod was evicted"
 	if r.Evicted > 0 {
 		text = some(r.Evicted, "pod") + " " + english.PluralWord(r.Evicted, "was", "were") + " evicted"
-		if r.ReturnedPods == 0 { // otherwise replacements are among them
+		if r.ReturnedPods == 0 && r.Evicted <= r.Pods { // otherwise replacements are among them, or pods that came later
 			text = fmt.Sprintf("%s of %s %s evicted", count(r.Evicted), some(r.Pods, "pod"), english.PluralWord(r.Evicted, "was", "were"))
 		}
 		if late := r.Delayed - (r.Evicted - r.EvictedFromLiveNodes); r.EvictionDelayWorst > 0 && late <= 0 {
@@ -256,10 +256,16 @@ func bestOf(outcomes []*outcome.Outcome, names []string) string {
 func label(o *outcome.Outcome, names []string) string {
 	var parts []string
 	for _, name := range names {
-		parts = append(parts, setting(name)+" "+o.Value(name))
+		parts = append(parts, setting(name, names)+" "+o.Value(name))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// setting is the short name of a setting.
-func setting(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+// setting is the short name of a setting, if no other one has it.
+func setting(path string, all []string) string {
+	last := func(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+	if slices.ContainsFunc(all, func(other string) bool { return other != path && last(other) == last(path) }) {
+		return path
+	}
+	return last(path)
+}

@@ -45,6 +45,11 @@ func TestVerdict(t *testing.T) {
 			simulation.Report{Zones: []simulation.ZoneReport{deleted}, Pods: 100, Evicted: 50},
 			"Zone a lost 5 of 10 nodes: 50 of 100 pods were evicted.",
 		},
+		"pods that came later": {
+			"Zone a lost all of its 3 nodes: 2 pods were evicted.",
+			simulation.Report{Zones: []simulation.ZoneReport{zoneOf("a", 3, 0, time.Minute, 0)}, Pods: 1, Evicted: 2},
+			"Zone a lost all of its 3 nodes: 2 pods were evicted.",
+		},
 		"many zones": {
 			"4 zones lost nodes: 1 pod was evicted.",
 			simulation.Report{
@@ -146,6 +151,20 @@ func TestPlayed(t *testing.T) {
 	o := &outcome.Outcome{Engine: "evictkit", Scenario: "day.yaml", Set: []outcome.Field{{Name: "config.nodeEvictionRate", Value: "5"}, {Name: "until", Value: "24h"}},
 		Report: &simulation.Report{Nodes: 5000, Pods: 150_000, Until: 24 * time.Hour, Zones: make([]simulation.ZoneReport, 3)}}
 	require.Equal(t, "5,000 nodes in 3 zones with 150,000 pods, over 24h. Scenario: day.yaml, config.nodeEvictionRate=5, until=24h. Engine: evictkit.", played(o))
+}
+
+// Two settings whose paths end alike are told by their paths.
+func TestNamesOfSettings(t *testing.T) {
+	all := []string{"events.1.at", "events.2.at", "config.nodeEvictionRate"}
+	for path, want := range map[string]string{"events.1.at": "events.1.at", "events.2.at": "events.2.at", "config.nodeEvictionRate": "nodeEvictionRate"} {
+		require.Equal(t, want, setting(path, all))
+	}
+}
+
+// Of several changes of one thing, the last holds.
+func TestTheLastChangeHolds(t *testing.T) {
+	o := &outcome.Outcome{Set: []outcome.Field{{Name: "until", Value: "20m"}, {Name: "until", Value: "10m"}}, Settings: []outcome.Field{{Name: "until", Value: "?"}}}
+	require.Equal(t, "10m", o.Value("until"))
 }
 
 func TestBestOf(t *testing.T) {

@@ -20,20 +20,20 @@ func Resolved(name string, data []byte, dir string, sets ...Set) ([]byte, error)
 		return nil, err
 	}
 	var paths []*yaml.Node
-	if cluster := field(root, "cluster"); cluster != nil {
+	if cluster := pointed(field(root, "cluster")); cluster != nil {
 		if files := field(cluster, "files"); files != nil {
-			paths = append(paths, files.Content...)
+			paths = append(paths, pointed(files).Content...)
 		}
 	}
 	if traces := field(root, "availability"); traces != nil {
-		for _, trace := range traces.Content {
-			if file := field(trace, "file"); file != nil {
+		for _, trace := range pointed(traces).Content {
+			if file := field(pointed(trace), "file"); file != nil {
 				paths = append(paths, file)
 			}
 		}
 	}
 	for _, path := range paths {
-		if filepath.IsAbs(path.Value) {
+		if path = pointed(path); filepath.IsAbs(path.Value) {
 			continue
 		}
 		absolute, err := filepath.Abs(filepath.Join(dir, path.Value))
@@ -43,4 +43,12 @@ func Resolved(name string, data []byte, dir string, sets ...Set) ([]byte, error)
 		path.Value, path.Style = absolute, yaml.DoubleQuotedStyle
 	}
 	return yaml.Marshal(&document)
+}
+
+// pointed is what an alias stands for.
+func pointed(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
 }

@@ -59,13 +59,15 @@ func TestSet(t *testing.T) {
 // Another program that reads the text from elsewhere finds the same files.
 func TestResolved(t *testing.T) {
 	dir := t.TempDir()
-	text := "cluster: {files: [objects.yaml, /abs.yaml]}\navailability:\n- {zone: z, file: ../trace.json}\nuntil: 1m\n"
+	text := "cluster: {files: [objects.yaml, /abs.yaml]}\navailability:\n- {zone: z, file: &trace ../trace.json}\n- {zone: y, file: *trace}\nuntil: 1m\n"
 	resolved, err := scenariofile.Resolved("f", []byte(text), dir, scenariofile.Set{Path: "until", Value: "2m"})
 	require.NoError(t, err)
 	s, err := scenariofile.Parse("f", resolved)
 	require.NoError(t, err)
 	require.Equal(t, []string{filepath.Join(dir, "objects.yaml"), "/abs.yaml"}, s.Cluster.Files)
-	require.Equal(t, filepath.Join(filepath.Dir(dir), "trace.json"), s.Availability[0].File)
+	for i := range 2 {
+		require.Equal(t, filepath.Join(filepath.Dir(dir), "trace.json"), s.Availability[i].File)
+	}
 	require.Equal(t, 2*time.Minute, s.Until)
 	_, err = scenariofile.Resolved("f", []byte("{"), dir)
 	require.ErrorContains(t, err, "f:1: near this line")

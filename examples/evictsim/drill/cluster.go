@@ -21,6 +21,7 @@ import (
 type Cluster struct {
 	Config      evictor.Config // of today
 	NotReadyFor time.Duration  // of lost nodes that are back; see simulation.Scenario
+	Waiting     int            // pods that have no node, which are left out: that is no loss's doing
 
 	objects simulation.Scenario // and nothing else
 	nodes   []node
@@ -47,9 +48,9 @@ func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster,
 	if err != nil {
 		return nil, err
 	}
-	// What waits for a node today is no loss's doing.
+	all := len(objects.Pods)
 	objects.Pods = slices.DeleteFunc(objects.Pods, func(pod *v1.Pod) bool { return pod.Spec.NodeName == "" })
-	c := &Cluster{Config: config, NotReadyFor: NotReadyFor, objects: objects, zones: make(map[zone.Key][]string), pods: make(map[evictor.PodKey]placed)}
+	c := &Cluster{Config: config, NotReadyFor: NotReadyFor, Waiting: all - len(objects.Pods), objects: objects, zones: make(map[zone.Key][]string), pods: make(map[evictor.PodKey]placed)}
 	pods := make(map[string]int)
 	for _, pod := range objects.Pods {
 		kind, _ := simulation.ControllerOf(&pod.ObjectMeta)

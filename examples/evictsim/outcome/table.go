@@ -18,7 +18,7 @@ func (o *Outcome) Value(name string) string {
 	case "scenario":
 		return o.Scenario
 	}
-	for _, f := range slices.Concat(o.Set, o.Settings) {
+	for _, f := range slices.Backward(slices.Concat(o.Settings, o.Set)) { // the last change holds
 		if f.Name == name {
 			return f.Value
 		}

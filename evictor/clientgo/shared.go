@@ -88,6 +88,7 @@ type late struct {
 	indexer  reader    // guarded by mu: nil until obtained
 	waiting  []*handed // guarded by mu: handlers added before that, in order
 	told     []func()  // guarded by mu: each removes a handler from the informer
+	left     bool      // guarded by mu: Run has ended
 }
 
 // handed is a handler that was added before the informer was obtained.
@@ -98,7 +99,7 @@ type handed struct {
 
 // obtain gets the informer, with retries until the context ends. Then the informer, which may live on, tells nobody here.
 func (l *late) obtain(ctx context.Context) {
-	defer l.leave()
+	defer l.leave(true)
 	for {
 		err := l.try(ctx)
 		if ctx.Err() != nil {
@@ -109,18 +110,18 @@ func (l *late) obtain(ctx context.Context) {
 			<-ctx.Done()
 			return
 		}
-		l.leave()
+		l.leave(false)
 		if !wait(ctx, reconnectEvery) {
 			return
 		}
 	}
 }
 
-// leave removes all handlers from the informer.
-func (l *late) leave() {
+// leave removes all handlers from the informer, for good once Run has ended.
+func (l *late) leave(ended bool) {
 	l.mu.Lock()
 	told := l.told
-	l.told = nil
+	l.told, l.left = nil, ended
 	l.mu.Unlock()
 	for _, remove := range told {
 		remove()
@@ -202,7 +203,10 @@ func keeping(store cache.Store) cache.ResourceEventHandler {
 func (l *late) handle(h cache.ResourceEventHandler) (cache.InformerSynced, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.informer != nil {
+	switch {
+	case l.left:
+		return func() bool { return false }, nil
+	case l.informer != nil:
 		return l.tell(l.informer, h)
 	}
 	early := &handed{handler: h}

@@ -175,6 +175,7 @@ func TestACacheTellsNobodyAfterRun(t *testing.T) {
 		require.GreaterOrEqual(t, int(handlers.Load()), 3)
 		cancel()
 		require.NoError(t, <-ran)
+		require.NoError(t, cluster.Feed(&heard{}), "too late")
 		require.Zero(t, handlers.Load())
 	})
 }

@@ -66,6 +66,9 @@ func (a *Announced) Hold(node *v1.Node) (reason string, held bool) {
 		}
 		is = announcement{uid: node.UID, stage: stage, since: now}
 		a.nodes[node.Name] = is
+	} else if stage < is.stage { // the later one has ended, and may begin again
+		is.stage = stage
+		a.nodes[node.Name] = is
 	}
 	if now.Sub(is.since) >= a.For {
 		return "", false

@@ -25,8 +25,9 @@
 //     eviction, and does Check permit it? Check is asked about the condemned pod, too.
 //  3. One no holds all of them back. It is the answer to the evictor, which asks again as after any refusal.
 //  4. It evicts the members in the order of their names, and the condemned pod last. Before each it looks at the store
-//     again, asks the Gate about harm and a write, and asks whether the node is held. A Gate must refuse writes by itself
-//     while the cluster cannot be seen, as that of package clientgo does: the evictor's own sight counts only before.
+//     again, asks the Gate about harm and a write, and asks whether the node is held. While the cluster cannot be seen,
+//     the PodWriter or the Gate must refuse by itself, as the PodWriter of package clientgo does: the evictor's own
+//     sight counts only before the first leaves.
 //
 // Members cost no turn, and the rate of their zone does not count. A pod that is condemned while it leaves with another
 // one leaves once.

@@ -24,7 +24,9 @@ func (a *assessment) tell(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	a.lossTable().write(w, "")
-	fmt.Fprintln(w, a.starts())
+	for _, line := range brokenAt(a.starts(), 100) {
+		fmt.Fprintln(w, line)
+	}
 	if alarms := a.alarmTable(); len(alarms.rows) == 0 {
 		fmt.Fprintln(w, "\n"+noAlarm)
 	} else {
@@ -190,6 +192,9 @@ func (a *assessment) settingTable() (table *columns, title, note string) {
 	title = fmt.Sprintf("Settings: %d of the %d that none of the %d played beats", shown, len(a.Front), a.Searched)
 	if !unbeaten {
 		title += ", and today's"
+	}
+	if a.Best != a.Today && !slices.Contains(a.Front, a.Best) {
+		title += ", and the advised"
 	}
 	return table, title, fmt.Sprintf("Pod-hours LOST and MISSING in the worst %s, and the most PENDING in one; BEFORE EVICTION is the part of LOST that settings decide. WHILE RUNNING "+
 		"counts the pods that a false alarm of 1 to 30 minutes in each place evicts while they run, if every doubling of its length is equally likely.", losses)

@@ -160,7 +160,7 @@ func tolerance(s *simulation.Scenario) string {
 	var all []time.Duration
 	for i := range s.Zones {
 		z, seconds := &s.Zones[i], simulation.TolerationSeconds(300)
-		if len(z.Pod.Tolerations) > 0 {
+		if z.Nodes > 0 && z.PodsPerNode > 0 && len(z.Pod.Tolerations) > 0 {
 			return "" // they may say something else
 		}
 		for _, set := range []*simulation.TolerationSeconds{s.DefaultTolerationSeconds, z.TolerationSeconds} {

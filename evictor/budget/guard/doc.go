@@ -39,8 +39,9 @@
 // The evictor reads every node before the first turn, so the budget knows all of them by then: their labels, and the
 // taints that an earlier process has left. Before its first verdict a node is Ready if it says so. Verdicts of a pass
 // reach the budget before a turn is asked for; under Run a worker that is reporting at that instant may delay them by
-// as long as that takes. A silent node is bad only once its lease was read, though its zone counts it at once: while the API
-// server answers few reads, a budget counts fewer bad nodes than there are. A node that is gone leaves the budget. A new node of the same name is another one.
+// as long as that takes. A silent node is bad only once its lease was read, though its zone counts it at once: while
+// the API server answers few reads, a budget counts fewer bad nodes than there are. A node that is gone leaves the
+// budget. A new node of the same name is another one.
 //
 // A node is excluded if Options.Excluded of the evictor says so, or without that function if zone.Excluded does. It
 // is held if Options.Hold says so; the budget does not see Controller.Hold.

@@ -48,9 +48,14 @@ func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster,
 	if err != nil {
 		return nil, err
 	}
-	all := len(objects.Pods)
-	objects.Pods = slices.DeleteFunc(objects.Pods, func(pod *v1.Pod) bool { return pod.Spec.NodeName == "" })
-	c := &Cluster{Config: config, NotReadyFor: NotReadyFor, Waiting: all - len(objects.Pods), objects: objects, zones: make(map[zone.Key][]string), pods: make(map[evictor.PodKey]placed)}
+	waiting := 0
+	objects.Pods = slices.DeleteFunc(objects.Pods, func(pod *v1.Pod) bool {
+		if pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil && !finished(pod) {
+			waiting++
+		}
+		return pod.Spec.NodeName == ""
+	})
+	c := &Cluster{Config: config, NotReadyFor: NotReadyFor, Waiting: waiting, objects: objects, zones: make(map[zone.Key][]string), pods: make(map[evictor.PodKey]placed)}
 	pods := make(map[string]int)
 	for _, pod := range objects.Pods {
 		kind, _ := simulation.ControllerOf(&pod.ObjectMeta)

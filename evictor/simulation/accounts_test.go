@@ -22,7 +22,7 @@ func TestPodsThatNobodyRecreatesAreLostForGood(t *testing.T) {
 		want  []evictor.PodKey
 	}{
 		"evicted":                    {simulation.Event{Fail: &a}, simulation.NoOwner, false, []evictor.PodKey{one}},
-		"drained":                    {simulation.Event{Drain: &simulation.Drain{Nodes: a, Bare: simulation.EvictPods}}, simulation.NoOwner, false, []evictor.PodKey{one}},
+		"drained":                    {simulation.Event{Drain: &simulation.Drain{Nodes: a, Bare: "evict"}}, simulation.NoOwner, false, []evictor.PodKey{one}},
 		"on a deleted node":          {simulation.Event{DeleteNode: &a}, simulation.NoOwner, false, []evictor.PodKey{one}},
 		"without replacements":       {simulation.Event{Fail: &a}, simulation.NoOwner, true, []evictor.PodKey{one}},
 		"a controller recreates it":  {simulation.Event{Fail: &a}, "", false, nil},
@@ -44,7 +44,7 @@ func TestPodsThatNobodyRecreatesAreLostForGood(t *testing.T) {
 func TestOnlyTheFirstPodsThatAreLostAreNamed(t *testing.T) {
 	s := simulation.Scenario{
 		Zones:  []simulation.Zone{{Name: "a", Nodes: 3, PodsPerNode: 15, Pod: simulation.PodFields{Owner: simulation.NoOwner}}},
-		Events: []simulation.Event{{At: time.Minute, Drain: &simulation.Drain{Nodes: simulation.Nodes{Count: 2}, Bare: simulation.EvictPods}}}, Until: 5 * time.Minute,
+		Events: []simulation.Event{{At: time.Minute, Drain: &simulation.Drain{Nodes: simulation.Nodes{Count: 2}, Bare: "evict"}}}, Until: 5 * time.Minute,
 	}
 	r, _ := play(t, s)
 	require.Equal(t, 30, r.LostForGood)

@@ -26,7 +26,7 @@ const (
 )
 
 // check generates the zones and plans the events. It returns all faults that do not depend on what happens in the
-// scenario, at once, as an InvalidError, or nil. Events, zones and traces are named by their number, counted from 1, such as
+// scenario, at once, for Faults to find, or nil. Events, zones and traces are named by their number, counted from 1, such as
 //
 //	event 3 (at 2m0s): fail: zone "x" does not exist
 //

@@ -325,7 +325,7 @@ func TestFaultsLeadToTheirFields(t *testing.T) {
 		{At: 0, Repeat: &Repeat{Every: time.Minute, Events: []Event{{At: 0, Fail: &Nodes{Zone: "x"}}}}},
 		{At: time.Minute, AddPod: &AddPod{Name: "p", Node: "a-000", PodFields: PodFields{Labels: map[string]string{"a.b/c": "%"}}}},
 	}
-	var invalid InvalidError
+	var invalid invalidError
 	require.ErrorAs(t, checked(s), &invalid)
 	got := make(map[string]bool)
 	for _, f := range invalid {

@@ -255,9 +255,9 @@ func (c *cluster) refusedByDrain(n *node, by *Drain) (refused leftBy) {
 		}
 		why := ""
 		switch s := c.pods[i].spec; {
-		case s.emptyDir && by.EmptyDir != EvictPods:
+		case s.emptyDir && by.EmptyDir != evictPods:
 			why = "it has an emptyDir volume (emptyDir: refuse)"
-		case s.OwnerKind == "" && by.Bare != EvictPods:
+		case s.OwnerKind == "" && by.Bare != evictPods:
 			why = "it has no controller (bare: refuse)"
 		default:
 			continue
@@ -298,7 +298,7 @@ func (c *cluster) tellKept(node string, pod evictor.PodKey, why error) {
 // timesOut ends a drain whose timeout is over: it is given up, or deletes what is left.
 func (p *player) timesOut(d *drain, at time.Duration) {
 	d.deadline = never
-	if d.by.Drain.Then != ThenForce {
+	if d.by.Drain.Then != thenForce {
 		d.ended = drainGivenUp
 		p.stuck(d, DrainGivenUp)
 		return

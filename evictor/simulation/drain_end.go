@@ -14,9 +14,9 @@ const (
 	// thenGiveUp ends the drain: the node stays cordoned and keeps the pods, and a roll stops there. So do `kubectl drain
 	// --timeout` and managed node groups without force.
 	thenGiveUp = "giveUp"
-	// ThenForce deletes the pods without asking budgets, as Karpenter's terminationGracePeriod, Cluster API's
+	// thenForce deletes the pods without asking budgets, as Karpenter's terminationGracePeriod, Cluster API's
 	// nodeDrainTimeout and managed node groups with force do.
-	ThenForce = "force"
+	thenForce = "force"
 )
 
 // Values of Drain.Bare and Drain.EmptyDir: what becomes of pods without a controller, which nobody replaces, and of
@@ -25,8 +25,8 @@ const (
 	// refusePods evicts nothing from a node that has such a pod. So does kubectl drain without --force, or without
 	// --delete-emptydir-data.
 	refusePods = "refuse"
-	// EvictPods evicts them like others.
-	EvictPods = "evict"
+	// evictPods evicts them like others.
+	evictPods = "evict"
 )
 
 // Values of StuckDrain.Ended.
@@ -88,8 +88,8 @@ func (s *StuckRoll) String() string {
 func checkTimeout(f faults, timeout time.Duration, then string) {
 	notNegative(f.in("timeout"), timeout)
 	switch {
-	case then != "" && then != thenGiveUp && then != ThenForce:
-		f.in("then").add("%q is neither %s nor %s", then, thenGiveUp, ThenForce)
+	case then != "" && then != thenGiveUp && then != thenForce:
+		f.in("then").add("%q is neither %s nor %s", then, thenGiveUp, thenForce)
 	case then != "" && timeout == 0:
 		f.in("then").add("%s needs a timeout", then)
 	}
@@ -99,8 +99,8 @@ func checkTimeout(f faults, timeout time.Duration, then string) {
 func (d *Drain) check(f faults) {
 	checkTimeout(f, d.Timeout, d.Then)
 	for _, pods := range []struct{ name, value string }{{"bare", d.Bare}, {"emptyDir", d.EmptyDir}} {
-		if pods.value != "" && pods.value != refusePods && pods.value != EvictPods {
-			f.in(pods.name).add("%q is neither %s nor %s", pods.value, refusePods, EvictPods)
+		if pods.value != "" && pods.value != refusePods && pods.value != evictPods {
+			f.in(pods.name).add("%q is neither %s nor %s", pods.value, refusePods, evictPods)
 		}
 	}
 }
@@ -111,10 +111,10 @@ func (d *Drain) waits() bool { return d.Wait == nil || *d.Wait }
 // text describes what is not kubectl's default.
 func (d *Drain) text() string {
 	var all []string
-	if d.Bare == EvictPods {
+	if d.Bare == evictPods {
 		all = append(all, "bare: evict")
 	}
-	if d.EmptyDir == EvictPods {
+	if d.EmptyDir == evictPods {
 		all = append(all, "emptyDir: evict")
 	}
 	if !d.waits() {

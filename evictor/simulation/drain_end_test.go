@@ -68,7 +68,7 @@ func TestADrainThatCannotEmptyItsNodeIsTold(t *testing.T) {
 			"the drain of node n0 was given up after 15m, with 1 pod left: " + keeps, "16m0s n0 ",
 		},
 		simulation.DrainForced: {
-			drainOf(15*time.Minute+time.Second, simulation.ThenForce), 16*time.Minute + time.Second,
+			drainOf(15*time.Minute+time.Second, "force"), 16*time.Minute + time.Second,
 			map[string]float64{"drainsForced": 1, "drainedByForce": 1, "drained": 1, "returnedPods": 1, "longestRefusedSeconds": 901},
 			"the drain of node n0 was forced after 15m1s, with 1 pod left: " + keeps, "16m1s n0 ",
 		},
@@ -121,7 +121,7 @@ func TestARollThatNeverEndsIsTold(t *testing.T) {
 			require.Len(t, of(lines, "rollEnd"), 1)
 		})
 	}
-	r, lines := play(t, guarded(rollOf(15*time.Minute, simulation.ThenForce)))
+	r, lines := play(t, guarded(rollOf(15*time.Minute, "force")))
 	require.Zero(t, r.RollsUnfinished)
 	require.Empty(t, of(lines, "rollEnd"))
 	require.Equal(t, 3, r.Drains)
@@ -131,7 +131,7 @@ func TestARollThatNeverEndsIsTold(t *testing.T) {
 
 // While the API is down, a drain deletes nothing, by force or not.
 func TestAForcedDrainWaitsForTheAPI(t *testing.T) {
-	r, lines := play(t, guarded(drainOf(10*time.Minute, simulation.ThenForce),
+	r, lines := play(t, guarded(drainOf(10*time.Minute, "force"),
 		simulation.Event{At: 9 * time.Minute, API: &simulation.API{State: simulation.APIDown, For: simulation.ForEvictor}},
 		simulation.Event{At: 30 * time.Minute, API: &simulation.API{State: simulation.APIUp}}))
 	require.Equal(t, []string{"30m0s n0 db0-0"}, of(lines, "drain"))
@@ -144,7 +144,7 @@ func TestADrainCanBeGivenATimeoutLater(t *testing.T) {
 	r, lines := play(t, guarded(
 		simulation.Event{At: 30 * time.Second, Cordon: &zone},
 		simulation.Event{At: time.Minute, Drain: &simulation.Drain{Nodes: zone}},
-		simulation.Event{At: time.Hour, Drain: &simulation.Drain{Nodes: simulation.Nodes{Names: []string{"n0"}}, Timeout: time.Minute, Then: simulation.ThenForce}}))
+		simulation.Event{At: time.Hour, Drain: &simulation.Drain{Nodes: simulation.Nodes{Names: []string{"n0"}}, Timeout: time.Minute, Then: "force"}}))
 	require.Equal(t, []string{"1h1m0s n0 db0-0"}, of(lines, "drain"))
 	require.Equal(t, 1, r.DrainsForced)
 	require.Equal(t, 1, r.Drains, "the others have nothing to drain")
@@ -153,7 +153,7 @@ func TestADrainCanBeGivenATimeoutLater(t *testing.T) {
 func TestTimeoutsOfDrainsAreChecked(t *testing.T) {
 	for want, e := range map[string]simulation.Event{
 		"drain: timeout: -1s is negative":                  drainOf(-time.Second, ""),
-		"drain: then: force needs a timeout":               drainOf(0, simulation.ThenForce),
+		"drain: then: force needs a timeout":               drainOf(0, "force"),
 		`roll: then: "wait" is neither giveUp nor force`:   rollOf(time.Minute, "wait"),
 		`drain: then: "Force" is neither giveUp nor force`: drainOf(time.Minute, "Force"),
 	} {

@@ -50,12 +50,12 @@ func TestADrainRefusesWhatKubectlRefuses(t *testing.T) {
 		text    string
 	}{
 		"bare":              {[]*v1.Pod{web(), bare("b"), bare("a")}, Drain{}, 0, cordoned + "2 pods: pod shop/a: it has no controller (bare: refuse)"},
-		"bare, told so":     {[]*v1.Pod{web(), bare("b")}, Drain{Bare: refusePods, EmptyDir: EvictPods}, 0, cordoned + "1 pod: pod shop/b: it has no controller (bare: refuse)"},
-		"--force":           {[]*v1.Pod{web(), bare("b")}, Drain{Bare: EvictPods}, 2, ""},
-		"emptyDir":          {[]*v1.Pod{web(), scratching(owned("ReplicaSet", "web", "x", "a1"))}, Drain{Bare: EvictPods}, 0, cordoned + "1 pod: pod shop/x: it has an emptyDir volume (emptyDir: refuse)"},
+		"bare, told so":     {[]*v1.Pod{web(), bare("b")}, Drain{Bare: refusePods, EmptyDir: evictPods}, 0, cordoned + "1 pod: pod shop/b: it has no controller (bare: refuse)"},
+		"--force":           {[]*v1.Pod{web(), bare("b")}, Drain{Bare: evictPods}, 2, ""},
+		"emptyDir":          {[]*v1.Pod{web(), scratching(owned("ReplicaSet", "web", "x", "a1"))}, Drain{Bare: evictPods}, 0, cordoned + "1 pod: pod shop/x: it has an emptyDir volume (emptyDir: refuse)"},
 		"emptyDir and bare": {[]*v1.Pod{scratching(bare("x"))}, Drain{}, 0, cordoned + "1 pod: pod shop/x: it has an emptyDir volume (emptyDir: refuse)"},
 		"--delete-emptydir-data": {
-			[]*v1.Pod{web(), scratching(owned("ReplicaSet", "web", "x", "a1"))}, Drain{EmptyDir: EvictPods}, 2, "",
+			[]*v1.Pod{web(), scratching(owned("ReplicaSet", "web", "x", "a1"))}, Drain{EmptyDir: evictPods}, 2, "",
 		},
 		"finished": {[]*v1.Pod{web(), ended(bare("b")), ended(scratching(bare("c"))), ended(owned("DaemonSet", "d", "d", "a1"))}, Drain{}, 4, ""},
 		"stays":    {[]*v1.Pod{web(), mirrored(bare("b")), scratching(owned("DaemonSet", "d", "d", "a1"))}, Drain{}, 1, ""},
@@ -103,7 +103,7 @@ func TestADrainWaitsForASilentNode(t *testing.T) {
 		"given up": {Drain{Timeout: time.Minute}, nil, []string{
 			"the drain of node a1 was given up after 1m, with 1 pod left: pod shop/web: it is deleted, and its kubelet has not ended it",
 		}, 0},
-		"forced": {Drain{Timeout: time.Minute, Then: ThenForce}, nil, []string{
+		"forced": {Drain{Timeout: time.Minute, Then: thenForce}, nil, []string{
 			"the drain of node a1 was forced after 1m, with 1 pod left: pod shop/web: it is deleted, and its kubelet has not ended it",
 		}, 1},
 	} {
@@ -213,6 +213,6 @@ func TestFieldsOfDrainsAreChecked(t *testing.T) {
 	require.ErrorContains(t, f.invalid(), `bare: "keep" is neither refuse nor evict`)
 	require.ErrorContains(t, f.invalid(), `emptyDir: "Evict" is neither refuse nor evict`)
 	hurry := false
-	e := Event{Drain: &Drain{Nodes: *named("a"), Timeout: time.Minute, Bare: EvictPods, EmptyDir: EvictPods, Wait: &hurry}}
+	e := Event{Drain: &Drain{Nodes: *named("a"), Timeout: time.Minute, Bare: evictPods, EmptyDir: evictPods, Wait: &hurry}}
 	require.Equal(t, "drain node a (after 1m giveUp) (bare: evict, emptyDir: evict, wait: false)", e.String())
 }

@@ -127,20 +127,21 @@ type Drain struct {
 	// Karpenter and Cluster API: the drain tries until the node is empty, and Report.StuckDrains has those that never are.
 	Timeout time.Duration `yaml:"timeout,omitempty"`
 	// Then is what happens afterwards. With giveUp, or an empty text, the drain ends: the node stays cordoned and keeps the pods, and a
-	// roll stops there. So do kubectl drain --timeout and managed node groups without force. The other value is ThenForce. It needs a
-	// Timeout.
+	// roll stops there. So do kubectl drain --timeout and managed node groups without force. With force, which needs a Timeout, the
+	// pods are deleted and no budget is asked, as with Karpenter's terminationGracePeriod, Cluster API's nodeDrainTimeout and managed
+	// node groups with force.
 	Then string `yaml:"then,omitempty"`
 	// Bare and EmptyDir are about pods that have not finished. With refuse, or an empty text, nothing is evicted from a node that has
-	// such a pod. So does kubectl drain without --force, or without --delete-emptydir-data. The other value is EvictPods.
+	// such a pod. So does kubectl drain without --force, or without --delete-emptydir-data. The other value is evict.
 	Bare     string `yaml:"bare,omitempty"`
 	EmptyDir string `yaml:"emptyDir,omitempty"`
 	// Wait is whether the drain goes on until the pods that it has evicted are gone; nil means true. On a silent node
-	// they go when its kubelet is back or somebody removes their objects. Then of ThenForce waits no longer.
+	// they go when its kubelet is back or somebody removes their objects. With force it waits no longer.
 	Wait *bool `yaml:"wait,omitempty"`
 }
 
 // Roll selects nodes. One after the other, each is drained and, once empty, replaced as by ReplaceNode. Unless Then is
-// ThenForce, it stops at a node whose drain is given up. Its drains evict every pod but those of DaemonSets and mirror
+// force, it stops at a node whose drain is given up. Its drains evict every pod but those of DaemonSets and mirror
 // pods, whatever the API answers they try again, and they do not wait for the kubelet of a silent node, as Cluster API,
 // Karpenter and node groups do.
 type Roll struct {

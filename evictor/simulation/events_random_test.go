@@ -104,7 +104,7 @@ func randomEvent(r *rand.Rand, when time.Duration) Event {
 	case 6:
 		e.Drain = &Drain{Nodes: s, Timeout: time.Duration(r.Intn(3)) * 90 * time.Second}
 		if e.Drain.Timeout > 0 {
-			e.Drain.Then = []string{"", thenGiveUp, ThenForce}[r.Intn(3)]
+			e.Drain.Then = []string{"", thenGiveUp, thenForce}[r.Intn(3)]
 		}
 	case 7:
 		e.Uncordon = &s

@@ -13,15 +13,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// InvalidError has the faults of a scenario: all that can be told before it is played, or the first event that cannot
-// happen at its time.
-type InvalidError []*Fault // at least one
+// Faults returns the faults of a scenario that an error of Play or New tells: all that can be told before it is played, or the
+// first event that cannot happen at its time. It returns nil for other errors.
+func Faults(err error) []*Fault {
+	var invalid invalidError
+	errors.As(err, &invalid)
+	return invalid
+}
+
+type invalidError []*Fault // at least one
 
 // Error returns the texts of all faults, each in a line.
-func (e InvalidError) Error() string { return errors.Join(e.Unwrap()...).Error() }
+func (e invalidError) Error() string { return errors.Join(e.Unwrap()...).Error() }
 
 // Unwrap returns the faults.
-func (e InvalidError) Unwrap() []error {
+func (e invalidError) Unwrap() []error {
 	errs := make([]error, len(e))
 	for i, f := range e {
 		errs[i] = f
@@ -50,7 +56,7 @@ func (f faults) invalid() error {
 	if f.none() {
 		return nil
 	}
-	return InvalidError(*f.found)
+	return invalidError(*f.found)
 }
 
 // faults collects faults of a place, which at and in make narrower. Make it with newFaults.

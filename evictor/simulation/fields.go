@@ -171,7 +171,7 @@ func (z *Zone) check(f faults) {
 
 // addZone adds a generated zone. A name that exists already does not keep it from adding the others.
 func (p *player) addZone(z *Zone) (err error) {
-	t := p.template(z.Key(), &z.NodeFields, &z.Pod, z.TolerationSeconds)
+	t := p.template(zone.Key{Region: z.Region, Zone: z.Name}, &z.NodeFields, &z.Pod, z.TolerationSeconds)
 	t.pod, t.daemon = z.PodsPerNode, z.DaemonSetPodsPerNode
 	for k := range z.Nodes {
 		err = cmp.Or(err, p.addTemplated(z.NodeName(k), &t))

@@ -287,15 +287,8 @@ func (m *naive) line(t *testing.T, l *timeline.Line) {
 		count(&m.r.DiedWithNodes, !p.daemon && !p.terminating)
 		count(&m.r.LostForGood, !p.owned && !p.terminating)
 		delete(m.pods, l.Pod)
-		m.r.Writes-- // is no write of an evictor
 	case timeline.KindCancel:
-		m.r.Writes-- // is not a write
 		m.cancelled++
-	}
-	switch l.Kind {
-	case timeline.KindZone, timeline.KindCluster, timeline.KindSchedule, timeline.KindSettings, timeline.KindEvent, timeline.KindPending:
-	default:
-		m.r.Writes++
 	}
 }
 

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"math/bits"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -106,10 +107,7 @@ func (c *cluster) report(n *node) {
 	}
 	for kind, status := range n.kubelet {
 		if placement.FindCondition(conditions, kind) < 0 {
-			if !copied {
-				conditions, copied = append([]v1.NodeCondition(nil), conditions...), true
-			}
-			conditions = append(conditions, v1.NodeCondition{Type: kind, Status: status, Reason: "KubeletReport", LastTransitionTime: stamp(now)})
+			conditions = append(slices.Clip(conditions), v1.NodeCondition{Type: kind, Status: status, Reason: "KubeletReport", LastTransitionTime: stamp(now)})
 		}
 	}
 	n.Conditions = conditions

@@ -64,7 +64,7 @@ func TestAHealthyKubeletIsNeverSilentForLonger(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, last, 10)
 	require.Equal(t, 10*time.Second, longest)
-	require.Zero(t, r.Writes, "no node is declared not Ready without any event")
+	require.Zero(t, r.UnknownNodes+r.Taints+r.Evicted, "no node is declared not Ready without any event")
 }
 
 // beats is a target that is told of renewals.

@@ -85,14 +85,19 @@ func (l *level) change(now int64, desired, have int) {
 	l.desired, l.have = l.desired+desired, l.have+have
 }
 
+// Lows say when and for how long too few were live.
+type Lows struct {
+	LowestAt  time.Duration // when the lowest number began
+	Below     time.Duration `figure:""` // how long fewer were live than there should be, in all
+	BelowHalf time.Duration `figure:""` // how long fewer than half were, in all
+}
+
 // Level says how many of the desired members were live.
 type Level struct {
-	Desired          int           `figure:""`
-	LowestReady      int           `figure:""` // the fewest live members at any time
-	LowestAt         time.Duration // when that began
-	LowestReadyShare float64       `figure:""` // of those desired; 1 if none are
-	Below            time.Duration `figure:""` // how long fewer were live than desired, in all
-	BelowHalf        time.Duration `figure:""` // how long fewer than half were, in all
+	Desired          int     `figure:""`
+	LowestReady      int     `figure:""` // the fewest live members at any time
+	LowestReadyShare float64 `figure:""` // of those desired; 1 if none are
+	Lows
 	LongestBelowHalf time.Duration `figure:""`
 	PodHoursMissing  float64       `figure:""` // the time below, summed over the missing members
 	ReadyAtEnd       int           `figure:""`
@@ -114,9 +119,9 @@ func (l *level) report(now int64) Level {
 		share = float64(least) / float64(of)
 	}
 	return Level{
-		Desired: l.desired, LowestReady: lowest, LowestAt: time.Duration(l.lowestAt), LowestReadyShare: share, ReadyAtEnd: l.have,
-		Below: time.Duration(l.below), BelowHalf: time.Duration(l.belowHalf.sum), LongestBelowHalf: time.Duration(l.belowHalf.longest),
-		PodHoursMissing: inHours(l.lacking),
+		Desired: l.desired, LowestReady: lowest, LowestReadyShare: share, ReadyAtEnd: l.have,
+		Lows:             Lows{time.Duration(l.lowestAt), time.Duration(l.below), time.Duration(l.belowHalf.sum)},
+		LongestBelowHalf: time.Duration(l.belowHalf.longest), PodHoursMissing: inHours(l.lacking),
 	}
 }
 
@@ -127,11 +132,7 @@ type WorkloadReport struct {
 	Level
 	Budgets     int           // how many PodDisruptionBudgets select its pods
 	BelowBudget time.Duration `figure:""` // how long at least one of these was not kept, in all
-	// PodsWithoutEndpoints counts its pods that were marked not Ready, MostEndpointsGone those at the worst time, and
-	// LongestWithoutEndpoints is the longest time that one was.
-	PodsWithoutEndpoints    int           `figure:""`
-	MostEndpointsGone       int           `figure:""`
-	LongestWithoutEndpoints time.Duration `figure:""`
+	Unserved
 }
 
 // BudgetReport is the result for the pods of a PodDisruptionBudget. Deletions ignore it.
@@ -153,9 +154,7 @@ type workload struct {
 	pods    int     // that exist, bound to a node
 	budgets []int32 // that select pods of it
 	broken  while   // of these, those that are not kept
-
-	marked, mostMarked, everMarked int // pods that are not Ready because the controller said so
-	longestMarked                  int64
+	unserved
 }
 
 type workloadKey struct{ namespace, kind, name string }
@@ -286,7 +285,7 @@ func (l *levels) report(now int64) (workloads []WorkloadReport, budgets []Budget
 			w.broken.pass(now, 0)
 			workloads = append(workloads, WorkloadReport{
 				types.NamespacedName{Namespace: w.namespace, Name: w.name}, w.kind, w.level.report(now), len(w.budgets), time.Duration(w.broken.took),
-				w.everMarked, w.mostMarked, time.Duration(w.longestMarked),
+				w.Unserved,
 			})
 		}
 	}

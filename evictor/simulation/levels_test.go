@@ -85,13 +85,13 @@ func TestBudgetsAreReported(t *testing.T) {
 					ReplaceAfter: -1,
 				})
 				level := Level{
-					Desired: 3, LowestReady: 1, LowestAt: 2 * time.Minute, LowestReadyShare: 1.0 / 3, ReadyAtEnd: 3, Below: 4 * time.Minute,
-					BelowHalf: 3 * time.Minute, LongestBelowHalf: 3 * time.Minute, PodHoursMissing: (7 * time.Minute).Hours(),
+					Desired: 3, LowestReady: 1, LowestReadyShare: 1.0 / 3, ReadyAtEnd: 3,
+					Lows: Lows{LowestAt: 2 * time.Minute, Below: 4 * time.Minute, BelowHalf: 3 * time.Minute}, LongestBelowHalf: 3 * time.Minute, PodHoursMissing: (7 * time.Minute).Hours(),
 				}
 				require.Equal(t, 3*time.Minute, r.AnyBelowHalf)
 				below := map[int]time.Duration{0: 0, 1: 3 * time.Minute, 2: 4 * time.Minute}[test.most]
 				require.Equal(t, []WorkloadReport{{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}, Kind: "Deployment", Level: level, Budgets: 1, BelowBudget: below,
-					PodsWithoutEndpoints: 2, MostEndpointsGone: 2, LongestWithoutEndpoints: 3*time.Minute + 15*time.Second}}, r.Workloads)
+					Unserved: Unserved{PodsWithoutEndpoints: 2, MostEndpointsGone: 2, LongestWithoutEndpoints: 3*time.Minute + 15*time.Second}}}, r.Workloads)
 				require.Equal(t, []BudgetReport{
 					{NamespacedName: types.NamespacedName{Namespace: "other", Name: "web"}},
 					{NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}, Desired: 3, Needed: test.needed, LowestReady: 1, Below: below, LongestBelow: below, MostBelow: test.most},

@@ -13,9 +13,6 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Key returns the generated zone's key.
-func (z *Zone) Key() zone.Key { return zone.Key{Region: z.Region, Zone: z.Name} }
-
 // NodeName returns the name of the zone's i-th node, counted from 0: the zone's name and the number, with as many
 // digits as the last node needs, at least three.
 func (z *Zone) NodeName(i int) string {

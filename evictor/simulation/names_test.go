@@ -19,7 +19,6 @@ func TestNames(t *testing.T) {
 	}
 	require.Equal(t, "a-000-p12", podNameOf("a-000", 12))
 	require.Equal(t, "a-000-ds0", daemonSetPodName("a-000", 0))
-	require.Equal(t, zone.Key{Region: "r", Zone: "a"}, (&Zone{Name: "a", Region: "r"}).Key())
 
 	for text, want := range map[string][2]string{"x": {"default", "x"}, "shop/x": {"shop", "x"}} {
 		namespace, name := splitPodName(text)

@@ -127,7 +127,7 @@ func (p *player) drainOutside(n *node, e *Planned) {
 	c.list(d)
 	by := e.Drain
 	c.outside.Drain(outside.Drain{
-		Node: n.Name, Timeout: by.Timeout, Bare: by.Bare == EvictPods, EmptyDir: by.EmptyDir == EvictPods, Force: by.Then == ThenForce,
+		Node: n.Name, Timeout: by.Timeout, Bare: by.Bare == evictPods, EmptyDir: by.EmptyDir == evictPods, Force: by.Then == thenForce,
 	})
 }
 

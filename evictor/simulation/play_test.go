@@ -127,19 +127,19 @@ func TestObjectsArePlayed(t *testing.T) {
 		{
 			NamespacedName: types.NamespacedName{Namespace: "default", Name: "web"}, Kind: "ReplicaSet",
 			Level: simulation.Level{
-				Desired: 2, LowestReady: 1, LowestReadyShare: 0.5, LowestAt: time.Minute, ReadyAtEnd: 2,
-				Below: 5*time.Minute + 55*time.Second, PodHoursMissing: (5*time.Minute + 55*time.Second).Hours(),
+				Desired: 2, LowestReady: 1, LowestReadyShare: 0.5, ReadyAtEnd: 2,
+				Lows: simulation.Lows{LowestAt: time.Minute, Below: 5*time.Minute + 55*time.Second}, PodHoursMissing: (5*time.Minute + 55*time.Second).Hours(),
 			},
 			Budgets: 1, BelowBudget: 5*time.Minute + 55*time.Second,
-			PodsWithoutEndpoints: 1, MostEndpointsGone: 1, LongestWithoutEndpoints: 5 * time.Minute,
+			Unserved: simulation.Unserved{PodsWithoutEndpoints: 1, MostEndpointsGone: 1, LongestWithoutEndpoints: 5 * time.Minute},
 		},
 		{
 			NamespacedName: types.NamespacedName{Namespace: "default", Name: "db"}, Kind: "StatefulSet",
 			Level: simulation.Level{
-				Desired: 1, LowestAt: time.Minute,
-				Below: 19 * time.Minute, BelowHalf: 19 * time.Minute, LongestBelowHalf: 19 * time.Minute, PodHoursMissing: (19 * time.Minute).Hours(),
+				Desired: 1,
+				Lows:    simulation.Lows{LowestAt: time.Minute, Below: 19 * time.Minute, BelowHalf: 19 * time.Minute}, LongestBelowHalf: 19 * time.Minute, PodHoursMissing: (19 * time.Minute).Hours(),
 			},
-			PodsWithoutEndpoints: 1, MostEndpointsGone: 1, LongestWithoutEndpoints: 5 * time.Minute,
+			Unserved: simulation.Unserved{PodsWithoutEndpoints: 1, MostEndpointsGone: 1, LongestWithoutEndpoints: 5 * time.Minute},
 		},
 	}, []simulation.WorkloadReport{r.Workloads[0], r.Workloads[1]})
 	require.Equal(t, []simulation.BudgetReport{{

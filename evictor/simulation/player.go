@@ -60,8 +60,8 @@ type player struct {
 var errAPIDown = apierrors.NewServiceUnavailable("the API is down")
 
 // Play plays the scenario with the given controllers and reports the result. Without controllers, one evictor acts.
-// Controllers are made and stepped in the given order. Play stops when the context ends. The error is an InvalidError if
-// the scenario has faults, or that of a controller, of Read, of Timeline or of the context. Whatever does not depend on
+// Controllers are made and stepped in the given order. Play stops when the context ends. The error is what Faults
+// returns if the scenario has faults, or that of a controller, of Read, of Timeline or of the context. Whatever does not depend on
 // what happens is checked first: fields, and names of nodes, pods and zones that never exist. An event that cannot happen
 // at its time, such as one on a node that has been deleted, ends the simulation then.
 func Play(ctx context.Context, s Scenario, controllers ...Start) (*Report, error) {
@@ -114,7 +114,7 @@ func (s Scenario) player(c *cluster, starts []Start) (*player, error) {
 	p := &player{scenario: &s, starts: starts, cluster: c, report: c.stats.Report, seen: make(map[string]struct{}), leader: newLeader()}
 	p.cluster.readyAfter = int64(s.ReadyAfter)
 	if err := s.fill(p.cluster); err != nil {
-		return nil, InvalidError{{error: err}}
+		return nil, invalidError{{error: err}}
 	}
 	if err := p.check(); err != nil {
 		return nil, err

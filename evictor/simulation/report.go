@@ -15,8 +15,6 @@ import (
 // if it is a duration. SCENARIO.md in examples/scenariofile defines the figures. Figures returns them by name.
 type Report struct {
 	Until time.Duration
-	// Writes counts what the controllers wrote.
-	Writes int
 	// WritesWouldWait is how long a write would wait at most to be sent, if each client sent 20 a second in bursts of 30, as is
 	// usual. With Scenario.KubeAPIQPS they wait as that says.
 	WritesWouldWait time.Duration
@@ -29,21 +27,17 @@ type Report struct {
 	// KubeletFailures counts how often a kubelet failed or was cut off. UnknownNodes counts how often a node's Ready
 	// condition became Unknown. Taints counts how often a node got the not-ready or unreachable taint with effect
 	// NoExecute, and TaintedNodes the different nodes that got it. PodsMarkedNotReady counts how often a pod of a
-	// failed node was marked not Ready. MostEndpointsGone counts the pods that were marked so and not deleted, at the
-	// worst time.
+	// failed node was marked not Ready.
 	KubeletFailures    int `figure:""`
 	UnknownNodes       int `figure:""`
 	TaintedNodes       int `figure:""`
 	Taints             int `figure:""`
 	PodsMarkedNotReady int `figure:""`
-	MostEndpointsGone  int `figure:""`
-	// PodsWithoutEndpoints counts the different pods that were marked not Ready, so that services did not send them requests.
-	// RunningWithoutEndpoints counts those that ran all the same: their nodes were only cut off, or lived. The times are the median
-	// and the maximum of how long that was.
-	PodsWithoutEndpoints    int           `figure:""`
+	Unserved
+	// RunningWithoutEndpoints counts the pods that ran while they were marked: their nodes were only cut off, or lived.
+	// MedianWithoutEndpoints is the median of how long pods were marked.
 	RunningWithoutEndpoints int           `figure:""`
 	MedianWithoutEndpoints  time.Duration `figure:""`
-	LongestWithoutEndpoints time.Duration `figure:""`
 
 	// Evicted counts the pods that evictors evicted (PodWriter.Evict). EvictedFromLiveNodes counts those whose node had a
 	// live kubelet at that time, EvictedWhileRunning those whose node was only cut off from the API. RemovedWhileRunning
@@ -167,7 +161,6 @@ func (r *Report) note(l timeline.Line, seen map[string]struct{}) {
 	switch l.Kind {
 	case timeline.KindZone, timeline.KindCluster:
 		r.Changes = append(r.Changes, l)
-		return
 	case timeline.KindCondition:
 		if l.Type == string(v1.NodeReady) {
 			r.UnknownNodes++
@@ -177,11 +170,8 @@ func (r *Report) note(l timeline.Line, seen map[string]struct{}) {
 			r.Taints++
 			seen[l.Node] = struct{}{}
 		}
-	case timeline.KindPodNotReady, timeline.KindEvict:
-	default: // not a write of the controller
-		return
+	default: // nothing counts it
 	}
-	r.Writes++
 }
 
 // lineOf returns the line for a decision, in addition to those of the writes.

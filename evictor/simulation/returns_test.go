@@ -102,7 +102,7 @@ func TestAPodRunsOnceItsKubeletLearnsOfIt(t *testing.T) {
 		require.Equal(t, map[string]time.Duration{"ReplicaSet-r1": 70 * time.Second}, schedule, name)
 		require.InDelta(t, (back - time.Minute).Hours(), r.PodHoursLost, 1e-9, name)
 		require.Equal(t, Level{
-			Desired: 1, LowestAt: time.Minute, Below: back - time.Minute, BelowHalf: back - time.Minute, LongestBelowHalf: back - time.Minute,
+			Desired: 1, Lows: Lows{LowestAt: time.Minute, Below: back - time.Minute, BelowHalf: back - time.Minute}, LongestBelowHalf: back - time.Minute,
 			PodHoursMissing: (back - time.Minute).Hours(), ReadyAtEnd: 1,
 		}, r.Workloads[0].Level, name)
 	}

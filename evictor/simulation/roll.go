@@ -79,7 +79,7 @@ func (p *player) goOn(r *roll, at time.Duration) error {
 // drainOf is the drain of one node of a roll.
 func (r *Roll) drainOf(node string) *Drain {
 	wait := false
-	return &Drain{Nodes: Nodes{Names: []string{node}}, Timeout: r.Timeout, Then: r.Then, Bare: EvictPods, EmptyDir: EvictPods, Wait: &wait}
+	return &Drain{Nodes: Nodes{Names: []string{node}}, Timeout: r.Timeout, Then: r.Then, Bare: evictPods, EmptyDir: evictPods, Wait: &wait}
 }
 
 // goOnAfter replaces the node whose drain has ended, or stops the roll if the drain was given up.

@@ -108,7 +108,7 @@ func (c *cluster) zonesOf(nodes []string) (zones []string) {
 
 // counts are what Series.Peaks is about, as of now.
 func (s *sampler) counts(c *cluster) [5]int {
-	return [5]int{(c.stats.count + whole/2) / whole, c.endpoints.now, c.waiting.count, c.setController.Waiting(), c.stats.TerminatingAtEnd}
+	return [5]int{(c.stats.count + whole/2) / whole, c.endpoints.marked, c.waiting.count, c.setController.Waiting(), c.stats.TerminatingAtEnd}
 }
 
 // holds records that nothing changes until then.

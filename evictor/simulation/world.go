@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -190,10 +189,8 @@ func (w *World) ClientsFor(options evictor.Options) evictor.Clients {
 		PodWriter: clients.PodWriter, Nodes: clients.Nodes, Pods: clients.Pods, Group: g.with, Gate: options.Gate, Domain: options.Domain,
 		Check: w.player.writer.check, Clock: options.Clock,
 		Held: func(node string) (reason string) {
-			if object, ok := clients.Nodes.Node(node); ok && options.Hold != nil {
-				if why, held := options.Hold(object); held {
-					reason = cmp.Or(why, "held")
-				}
+			if i, ok := w.player.cluster.nodeByID[node]; ok {
+				reason = w.holds(w.player.cluster, i)
 			}
 			return reason
 		},

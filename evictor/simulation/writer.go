@@ -48,14 +48,27 @@ func (w *writer) soon(call sending.Write) error {
 	return answer
 }
 
-// node returns the node of a write that begins now, and found that of one that takes effect.
-func (w *writer) node(object *v1.Node) (*node, error) {
+// onNode makes a write to a node, which takes effect once it is sent. One that is about a version fails if the node has another
+// one, and one that adds leaves an earlier one alone that waits.
+func (w *writer) onNode(object *v1.Node, what string, versioned, adds bool, do func(*node)) error {
 	if err := w.reach(); err != nil {
-		return nil, err
+		return err
 	}
-	return w.found(object)
+	n, err := w.found(object)
+	switch {
+	case err != nil:
+		return err
+	case versioned && n.version != versionOf(object):
+		return apierrors.NewConflict(nodeResource, n.Name, errOtherVersion)
+	}
+	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: what, node: object.Name}, After: adds, Do: func() {
+		if n, err := w.found(object); err == nil {
+			do(n)
+		}
+	}})
 }
 
+// found returns the node of a write.
 func (w *writer) found(object *v1.Node) (*node, error) {
 	i, ok := w.cluster.nodeByID[object.Name]
 	if !ok {
@@ -75,23 +88,12 @@ func (w *writer) tell(l timeline.Line) {
 
 // UpdateConditions writes conditions of a node.
 func (w *writer) UpdateConditions(_ context.Context, object *v1.Node, conditions []v1.NodeCondition) error {
-	n, err := w.node(object)
-	if err != nil {
-		return err
-	}
-	if n.version != versionOf(object) {
-		return apierrors.NewConflict(nodeResource, n.Name, errOtherVersion)
-	}
-	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "conditions", node: n.Name}, Do: func() {
-		n, err := w.found(object)
-		if err != nil {
-			return
-		}
+	return w.onNode(object, "conditions", true, false, func(n *node) {
 		if n.version != versionOf(object) { // changed while the write was in flight
 			object = w.cluster.buildNode(n)
 		}
 		w.updateConditions(n, object.Status.Conditions, conditions)
-	}})
+	})
 }
 
 func (w *writer) updateConditions(n *node, before, conditions []v1.NodeCondition) {
@@ -114,19 +116,8 @@ func (w *writer) updateConditions(n *node, before, conditions []v1.NodeCondition
 
 // UpdateTaints applies a change to a node's taints.
 func (w *writer) UpdateTaints(_ context.Context, object *v1.Node, change taints.Change) error {
-	n, err := w.node(object)
-	if err != nil {
-		return err
-	}
-	if n.version != versionOf(object) {
-		return apierrors.NewConflict(nodeResource, n.Name, errOtherVersion)
-	}
 	began := w.cluster.Clock.Now()
-	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "taints", node: n.Name}, After: true, Do: func() {
-		if n, err := w.found(object); err == nil {
-			w.setTaints(n, change.Apply(n.Taints, began))
-		}
-	}})
+	return w.onNode(object, "taints", true, true, func(n *node) { w.setTaints(n, change.Apply(n.Taints, began)) })
 }
 
 func (w *writer) setTaints(n *node, after []v1.Taint) {
@@ -137,14 +128,7 @@ func (w *writer) setTaints(n *node, after []v1.Taint) {
 
 // ReplaceTaints writes a node's whole list of taints.
 func (w *writer) ReplaceTaints(_ context.Context, object *v1.Node, list []v1.Taint) error {
-	if _, err := w.node(object); err != nil {
-		return err
-	}
-	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "taints", node: object.Name}, Do: func() {
-		if n, err := w.found(object); err == nil {
-			w.setTaints(n, list)
-		}
-	}})
+	return w.onNode(object, "taints", false, false, func(n *node) { w.setTaints(n, list) })
 }
 
 func versionOf(object *v1.Node) uint64 {
@@ -176,19 +160,12 @@ func (w *writer) taintLines(n *node, before, after []v1.Taint) {
 
 // UpdateLabels sets labels of a node.
 func (w *writer) UpdateLabels(_ context.Context, object *v1.Node, labels map[string]string) error {
-	if _, err := w.node(object); err != nil {
-		return err
-	}
-	return w.soon(sending.Write{Kind: sending.OfNode, To: target{what: "labels", node: object.Name}, After: true, Do: func() {
-		n, err := w.found(object)
-		if err != nil {
-			return
-		}
+	return w.onNode(object, "labels", false, true, func(n *node) {
 		merged := make(map[string]string, len(n.Labels)+len(labels))
 		maps.Copy(merged, n.Labels)
 		maps.Copy(merged, labels)
 		w.relabel(n, merged)
-	}})
+	})
 }
 
 // pod and foundPod are node and found for a pod.

@@ -14,13 +14,11 @@ import (
 type ZoneReport struct {
 	Name string // region:zone
 
-	Nodes           int           `figure:""` // at the end
-	Pods            int           `figure:""` // at the start, without those of DaemonSets and completed ones
-	LowestNodes     int           `figure:""`
-	LowestAt        time.Duration // when that began
-	MostLost, Of    int           // the most nodes that were not live at one time, and how many there were then
-	Below           time.Duration `figure:""` // how long fewer nodes were live than there are, in all
-	BelowHalf       time.Duration `figure:""` // how long fewer than half of them were, in all
+	Nodes        int `figure:""` // at the end
+	Pods         int `figure:""` // at the start, without those of DaemonSets and completed ones
+	LowestNodes  int `figure:""`
+	MostLost, Of int // the most nodes that were not live at one time, and how many there were then
+	Lows
 	KubeletFailures int           `figure:""`
 	UnknownNodes    int           `figure:""`
 	Taints          int           `figure:""`
@@ -57,8 +55,7 @@ func (c *cluster) reportZones() (zones []ZoneReport) {
 		z.end(c.now())
 		nodes := z.nodes.report(c.now())
 		z.told.Nodes, z.told.LowestNodes, z.told.NodesWaited = nodes.Desired, nodes.LowestReady, 0
-		z.told.MostLost, z.told.Of = z.nodes.most, z.nodes.of
-		z.told.LowestAt, z.told.Below, z.told.BelowHalf = nodes.LowestAt, nodes.Below, nodes.BelowHalf
+		z.told.MostLost, z.told.Of, z.told.Lows = z.nodes.most, z.nodes.of, nodes.Lows
 		z.told.Limits = z.all
 		for i := range z.all {
 			if l := &z.all[i]; l.Held == "" && l.Refused == "" {

@@ -139,12 +139,11 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	}
 	var misnamed error
 	r, err := simulation.Play(ctx, played, j.asking(s, &misnamed))
-	var invalid simulation.InvalidError
 	switch {
 	case misnamed != nil:
 		return nil, ofInput(misnamed)
-	case errors.As(err, &invalid):
-		return nil, ofInput(scenariofile.Locate(j.name, j.text, invalid, j.sets...))
+	case simulation.Faults(err) != nil:
+		return nil, ofInput(scenariofile.Locate(j.name, j.text, err, j.sets...))
 	case err != nil:
 		return nil, err
 	case r.Nodes == 0 && !makes:

@@ -15,11 +15,11 @@ import (
 
 func TestVerdict(t *testing.T) {
 	zoneOf := func(name string, desired, lowest int, below, half time.Duration) simulation.ZoneReport {
-		return simulation.ZoneReport{Name: name, Nodes: desired, LowestNodes: lowest, MostLost: desired - lowest, Of: desired, Below: below, BelowHalf: half}
+		return simulation.ZoneReport{Name: name, Nodes: desired, LowestNodes: lowest, MostLost: desired - lowest, Of: desired, Lows: simulation.Lows{Below: below, BelowHalf: half}}
 	}
 	deleted := zoneOf("a", 10, 5, 29*time.Minute, 0)
 	deleted.Nodes = 5 // the cloud has removed the dead machines
-	load := simulation.WorkloadReport{Level: simulation.Level{Desired: 10, BelowHalf: 12 * time.Minute, LongestBelowHalf: 12 * time.Minute}}
+	load := simulation.WorkloadReport{Level: simulation.Level{Desired: 10, Lows: simulation.Lows{BelowHalf: 12 * time.Minute}, LongestBelowHalf: 12 * time.Minute}}
 	for name, c := range map[string]struct {
 		headline string
 		report   simulation.Report
@@ -88,7 +88,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"an outage of the API": {
 			"No node was lost, but nodes were declared not Ready by mistake: no pod was evicted.",
-			simulation.Report{UnknownNodes: 236, Taints: 3, PodsWithoutEndpoints: 2923, RunningWithoutEndpoints: 2923, MedianWithoutEndpoints: 4 * time.Second, LongestWithoutEndpoints: 8 * time.Second},
+			simulation.Report{UnknownNodes: 236, Taints: 3, Unserved: simulation.Unserved{PodsWithoutEndpoints: 2923, LongestWithoutEndpoints: 8 * time.Second}, RunningWithoutEndpoints: 2923, MedianWithoutEndpoints: 4 * time.Second},
 			"No node was lost, but 236 times nodes were declared not Ready by mistake: no pod was evicted. 2,923 pods lost their endpoints for up to 8s (median 4s) although they ran.",
 		},
 		"pods that are stuck": {
@@ -115,7 +115,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"a node's own report": {
 			"No kubelet fell silent, but nodes were not Ready: no pod was evicted.",
-			simulation.Report{Taints: 1, PodsWithoutEndpoints: 2, RunningWithoutEndpoints: 1, MedianWithoutEndpoints: time.Minute, LongestWithoutEndpoints: time.Minute},
+			simulation.Report{Taints: 1, Unserved: simulation.Unserved{PodsWithoutEndpoints: 2, LongestWithoutEndpoints: time.Minute}, RunningWithoutEndpoints: 1, MedianWithoutEndpoints: time.Minute},
 			"No kubelet fell silent, but nodes were not Ready: no pod was evicted. 2 pods lost their endpoints for up to 1m (median 1m), 1 of them although they ran.",
 		},
 		"all at once": {

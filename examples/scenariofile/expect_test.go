@@ -38,7 +38,7 @@ reschedule: {after: -1s}
 }
 
 func TestBreachesNameThemselves(t *testing.T) {
-	half := simulation.Level{Desired: 4, LowestReady: 2, LowestReadyShare: 0.5, Below: time.Minute}
+	half := simulation.Level{Desired: 4, LowestReady: 2, LowestReadyShare: 0.5, Lows: simulation.Lows{Below: time.Minute}}
 	r := &simulation.Report{
 		Evicted: 12, LastEviction: 90 * time.Second, PodHoursLost: 0.5,
 		Zones:     []simulation.ZoneReport{{Name: "r:a", Evicted: 7}},

@@ -49,8 +49,8 @@ func Objects(ctx context.Context, files []string) (s simulation.Scenario, left L
 		})
 	}}
 	_, err = simulation.New(checked)
-	if invalid, ok := errors.AsType[simulation.InvalidError](err); ok {
-		err = invalid // without what makes it
+	if simulation.Faults(err) != nil {
+		err = errors.Unwrap(err) // without what makes it
 	}
 	return s, left, err
 }

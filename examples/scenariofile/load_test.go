@@ -78,7 +78,7 @@ func TestLoadEverything(t *testing.T) {
 			{At: 3 * time.Minute, Taint: &simulation.Taint{Nodes: simulation.Nodes{Names: []string{"a-004"}}, NodeTaint: simulation.NodeTaint{Key: "maintenance", Value: "now", Effect: "NoExecute"}}},
 			{At: 4 * time.Minute, Untaint: &simulation.Untaint{Nodes: simulation.Nodes{Names: []string{"a-004"}}, Key: "maintenance", Effect: "NoExecute"}},
 			{At: 4 * time.Minute, Partition: &simulation.Partition{Nodes: simulation.Nodes{Zone: "a", Count: 2}, Clients: ptr(0.25)}},
-			{At: 4 * time.Minute, Drain: &simulation.Drain{Nodes: simulation.Nodes{Names: []string{"a-008", "a-009"}}, Timeout: 15 * time.Minute, Then: simulation.ThenForce, Bare: simulation.EvictPods, EmptyDir: "refuse", Wait: ptr(false)}},
+			{At: 4 * time.Minute, Drain: &simulation.Drain{Nodes: simulation.Nodes{Names: []string{"a-008", "a-009"}}, Timeout: 15 * time.Minute, Then: "force", Bare: "evict", EmptyDir: "refuse", Wait: ptr(false)}},
 			{At: 4 * time.Minute, OutOfService: &simulation.Nodes{Names: []string{"a-001"}}},
 			{At: 4 * time.Minute, LoseLeases: &simulation.LoseLeases{Nodes: simulation.Nodes{Names: []string{"a-001"}}, ShowAfter: 30 * time.Second}},
 			{At: 4 * time.Minute, ShowLeases: &simulation.Nodes{Names: []string{"a-001"}}},

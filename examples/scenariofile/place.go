@@ -17,16 +17,16 @@ import (
 // field, and with the name that may be meant: outage.yaml:7: event 3 (at 2m0s): fail: …. Name, data and sets are those that
 // Complete got; for a value of sets, the change takes the place of the line. Any other error is returned as it is.
 func Locate(name string, data []byte, err error, sets ...Set) error {
-	var invalid simulation.InvalidError
-	if !errors.As(err, &invalid) {
+	faults := simulation.Faults(err)
+	if faults == nil {
 		return err
 	}
 	_, root, wrong := parse(name, data, sets)
 	if wrong != nil {
 		return err // impossible: it has been played
 	}
-	errs := make([]error, len(invalid))
-	for i, f := range invalid {
+	errs := make([]error, len(faults))
+	for i, f := range faults {
 		if errs[i] = f; f.Path != nil {
 			errs[i] = fmt.Errorf("%s: %w", at(name, lineOf(root, inFile(f.Path)), sets), f)
 		}

@@ -170,7 +170,7 @@ func (g *generator) cluster() {
 			z.TolerationSeconds = of(pick[simulation.TolerationSeconds](g, simulation.NoToleration, 0, 5, 30, 60, 120))
 		}
 		g.c.Scenario.Cluster.Zones = append(g.c.Scenario.Cluster.Zones, z)
-		gz := g.zone(z.Key())
+		gz := g.zone(keyOf(&z))
 		for k := range z.Nodes {
 			g.addNode(z.NodeName(k), gz)
 		}
@@ -394,3 +394,6 @@ func (g *generator) newNode(at time.Duration) {
 	g.addNode(a.Name, g.zone(key))
 	g.add(at, simulation.Event{AddNode: &a})
 }
+
+// keyOf is the key of a generated zone.
+func keyOf(z *simulation.Zone) zone.Key { return zone.Key{Region: z.Region, Zone: z.Name} }

@@ -73,7 +73,7 @@ func (g *generator) small(most int) {
 	for i, nodes := range []int{3 + g.IntN(most), 2 + g.IntN(2)} {
 		z := simulation.Zone{Name: string(rune('a' + i)), Nodes: nodes, PodsPerNode: 1 + g.IntN(2), TolerationSeconds: of(pick[simulation.TolerationSeconds](g, simulation.NoToleration, 0, 5, 30, 60, 120))}
 		g.c.Scenario.Cluster.Zones = append(g.c.Scenario.Cluster.Zones, z)
-		gz := g.zone(z.Key())
+		gz := g.zone(keyOf(&z))
 		for k := range nodes {
 			g.addNode(z.NodeName(k), gz)
 		}

@@ -29,7 +29,7 @@ func incarnationsOf(c *Case) (*incarnations, *Case) {
 	for i := range c.Scenario.Cluster.Zones {
 		z := &c.Scenario.Cluster.Zones[i]
 		for k := range z.Nodes {
-			zones[z.NodeName(k)] = z.Key()
+			zones[z.NodeName(k)] = keyOf(z)
 		}
 	}
 	for _, n := range c.Nodes {

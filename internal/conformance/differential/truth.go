@@ -84,7 +84,7 @@ func truthOf(c *Case) *truth {
 	for i := range c.Scenario.Cluster.Zones {
 		z := &c.Scenario.Cluster.Zones[i]
 		for k := range z.Nodes {
-			t.zoneOf[z.NodeName(k)] = z.Key().String()
+			t.zoneOf[z.NodeName(k)] = keyOf(z).String()
 			generated = append(generated, z.NodeName(k))
 		}
 	}

@@ -172,7 +172,7 @@ var All = []Fault{
 	one("pods are marked while every zone is down", when(lifecycle, "engine.marksNow", "!e.zones.AllDown()", "true")),
 	one("pods of NotReady nodes are marked", when(lifecycle, "engine.marksNow", marks, "n.failed() && n.says == n.verdict.Ready")),
 	one("pods are marked at once after a start", when(lifecycle, "engine.marksNow", "e.settled(n)", "true")),
-	one("one pod of a node is not marked", when(lifecycle, "engine.markPod", "slices.ContainsFunc(pod.Status.Conditions, ready)", `$ && pod.Name != n.name+"-p0"`)),
+	one("one pod of a node is not marked", when(lifecycle, "engine.markPod", "n.sees(pod)", `$ && pod.Name != n.name+"-p0"`)),
 	{"pods are marked again and again", []Change{
 		when(lifecycle, "engine.markPod", "!n.pods[pod.UID].marked", "true"),
 		when(lifecycle, "Controller.markable", "n.pods[ref.UID].marked", "false"),
